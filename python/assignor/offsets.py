@@ -1,8 +1,8 @@
-"""Records of `__consumer_offsets`: what a group coordinator writes down, type by type.
+"""Decoder and encoder of the records that group coordinators write to `__consumer_offsets`.
 
-A key is an int16 type and that type's key fields; a value is an int16 version and the fields of that version; a null
-value is a tombstone. All types that Kafka 4.3.1 writes are known at every version. The numbers grow with every release,
-so a type that is not known is not an error but a record that says so.
+A key has an int16 type and the key fields of that type. A value has an int16 version and the fields of that version; a
+null value is a tombstone. All versions of all types that Kafka 4.3.1 writes are supported. Newer releases add types, so
+an unknown type is not an error: its record has the status `unknown_type`.
 """
 
 from __future__ import annotations
@@ -24,31 +24,32 @@ if TYPE_CHECKING:
 __all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record", "encode_record"]
 
 MOST_PARTITIONS = 2**31 - 1
-"""A topic's partitions are numbered by int32."""
+"""Largest number of partitions of a topic, an int32."""
 
 
 DECODED = "decoded"
-"""The status of a record whose fields are known."""
+"""Status of a record whose fields are known."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record, decoded or to be written.
+    """Record of `__consumer_offsets`, decoded or to encode.
 
-    Names of fields are Kafka's; integers are `int`, byte arrays `bytes`, uuids Kafka's URL-safe base64 as `str`. A
-    field that the version lacks is left out, and so is a tagged field at its default, as in Kafka's JSON.
+    Fields have Kafka's names. Integers are `int`, byte arrays are `bytes`, and uuids are `str` in Kafka's URL-safe
+    base64. As in Kafka's JSON, fields that the version lacks and tagged fields at their default are left out.
 
     Attributes:
-        type: The int16 at the head of the key.
-        name: Kafka's name for it (`CoordinatorRecordType`), such as "GROUP_METADATA"; None for a number without one.
-        key: The key's fields.
-        version: The value's version; None for a tombstone.
-        value: The value's fields; None for a tombstone.
-        consumer_protocol: For a GROUP_METADATA value of protocol type "consumer" one dict per member: memberId,
-            subscriptionVersion, subscription, assignmentVersion, assignment. A refused blob has subscriptionError or
-            assignmentError; beside the former stands the tolerant reading, if there is one, with subscriptionTolerated,
-            the version that its body really has. An empty blob is None and has no version.
-        status: "decoded", or "unknown_type" where only type and name are known and the rest is empty.
+        type: The int16 at the start of the key.
+        name: Kafka's name of the type (`CoordinatorRecordType`), such as "GROUP_METADATA"; None if it has no name.
+        key: The fields of the key.
+        version: The version of the value; None for a tombstone.
+        value: The fields of the value; None for a tombstone.
+        consumer_protocol: One dict per member, for a GROUP_METADATA value of protocol type "consumer": memberId,
+            subscriptionVersion, subscription, assignmentVersion, assignment. If a blob cannot be decoded,
+            subscriptionError or assignmentError has the error. If the tolerant reader can decode the subscription,
+            its result follows with subscriptionTolerated, the version of the body. An empty blob is None and has no
+            version.
+        status: "decoded", or "unknown_type" if only type and name are known; the other fields are then empty.
     """
 
     type: int
@@ -61,15 +62,15 @@ class Record:
 
     @property
     def group(self) -> str | None:
-        """The group that the record is about; None where the type is unknown."""
+        """Group id in the key; None if the type is unknown."""
         return self.key.get("group", self.key.get("groupId"))
 
 
 def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "rust") -> Record:
-    r"""Read a record.
+    r"""Decode a record.
 
     Args:
-        key: The record's key. Null is possible in a topic, but never a coordinator's record: it is refused.
+        key: The record's key. None is an error, because a coordinator never writes a null key.
         value: The record's value; None for a tombstone.
         engine: "rust" or "reference".
 
@@ -78,8 +79,8 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
         the last field are ignored.
 
     Raises:
-        WireError: Key or value ends before its last field or holds an impossible length, or the value's version is not
-            known. `field` begins with key or value.
+        WireError: The key is None, the key or the value is truncated or has an invalid length, or the version of the
+            value is not known. `field` begins with key or value.
         WrongTypeError: `key` or `value` is not bytes.
 
     Example:
@@ -97,28 +98,27 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
 
 
 def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, bytes | None]:
-    r"""Write a record.
+    r"""Encode a record.
 
     Args:
-        record: Its type, key, version and value are written, with the values that `decode_record` gives: dicts, and
-            lists or tuples. Name, status and consumer_protocol are not written, but a record whose status is not
-            "decoded" is refused.
+        record: The record to encode. Its type, key, version and value are encoded; they have the form that
+            `decode_record` returns, and lists may also be tuples. Name and consumer_protocol are ignored. The status
+            must be "decoded".
 
-            All fields of the version must be there, but for tagged ones; None is a value of those alone that may be
-            null. A field that the version lacks is checked and left out, as Kafka's writers do: all those of its
-            records are ignorable. Likewise a tagged field at its default is left out. What is not in the layout of
-            the type is refused.
+            All untagged fields of the version are required, and fields that the type does not have are an error. None
+            is allowed for nullable fields only. As in Kafka's writers, fields that the version lacks and tagged
+            fields at their default are left out; their values are checked all the same.
         engine: "rust" or "reference".
 
     Returns:
-        Key and value, byte for byte those of Kafka's GroupCoordinatorRecordSerde. The value of a tombstone (no value,
-        whatever the version) is None.
+        Key and value, with the same bytes as Kafka's GroupCoordinatorRecordSerde. The value of a tombstone (a record
+        whose value is None) is None.
 
     Raises:
-        WireError: The layout of the type or the version is not known; a field is missing or is none of the type's; an
-            integer, a text or a uuid cannot be said in its field. `field` begins with key or value.
-        WrongTypeError: `record` is no Record, or something in it of another type than its field; NullArgumentError,
-            which is one, for None where it is no value.
+        WireError: The layout of the type or the version is not known, a field is missing or unknown, or a value is out
+            of range for its field. `field` begins with key or value.
+        WrongTypeError: `record` is not a Record, or a value has the wrong type for its field. For None, this is its
+            subclass NullArgumentError.
 
     Example:
         >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}, 0, {"epoch": 7, "metadataHash": 0}))
@@ -130,27 +130,28 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
     if not isinstance(record, Record):
         raise wrong_type("record", "a Record", record)
     if record.status != DECODED:
-        raise WireError(f"the fields of a record are not known whose status is {shown(record.status)}", None, "key")
+        raise WireError(f"cannot encode a record with status {shown(record.status)}", None, "key")
     return verb(record.type, record.key, record.version, record.value)
 
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
-    r"""Read many records at once.
+    r"""Decode a batch of records.
 
     Args:
         keys: A binary or large_binary column: anything with `__arrow_c_array__`, such as a `pyarrow.Array`.
-        values: A column as long; null for tombstones.
+        values: A column of the same length; null for tombstones.
 
     Returns:
-        One row per record, through `__arrow_c_array__` (`pyarrow.record_batch(...)` takes it): type int32, type_name
-        string, group_id string, tombstone bool, version int32, status string, key_json, value_json,
-        consumer_protocol_json and error string. The JSON texts equal those of Kafka's own converters; byte arrays in
-        them are base64. `status` is "decoded", "unknown_type", or "bad" for a record that `decode_record` refuses: then
-        `error` says why, and type and group are there if the key could be read.
+        One row per record, through `__arrow_c_array__` (for `pyarrow.record_batch(...)`). The columns are type (int32),
+        type_name, group_id (string), tombstone (bool), version (int32), status, key_json, value_json,
+        consumer_protocol_json and error (string). The JSON texts equal those of Kafka's own converters; byte arrays are
+        base64. `status` is "decoded", "unknown_type", or "bad" if the record cannot be decoded. A bad record has the
+        reason in `error`, and its type and group id if its key could be decoded.
 
     Raises:
-        WrongTypeError: A column holds something else than binary.
-        IllegalArgumentError: The columns differ in length, or a text column would pass 2 GiB: hand over fewer records.
+        WrongTypeError: A column is not binary.
+        IllegalArgumentError: The columns differ in length, or a text column would exceed 2 GiB; pass fewer records
+            then.
 
     Example:
         >>> import pyarrow
@@ -163,18 +164,19 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
 
 
 def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = "rust") -> int:
-    """Say which partition of `__consumer_offsets` holds a group; that partition's leader is the group's coordinator.
+    """Return the partition of `__consumer_offsets` for a group; the partition's leader is the group's coordinator.
 
     Args:
         group: The group id.
-        partitions: How many partitions the topic has (`offsets.topic.num.partitions`).
+        partitions: The number of partitions of the topic (`offsets.topic.num.partitions`).
         engine: "rust" or "reference".
 
     Returns:
         The absolute value of Java's `String.hashCode`, modulo `partitions` (`GroupCoordinatorService.partitionFor`).
 
     Raises:
-        WrongTypeError: `group` is not a str, or `partitions` not an int; NullArgumentError, which is one, for None.
+        WrongTypeError: `group` is not a str, or `partitions` is not an int. For None, this is its subclass
+            NullArgumentError.
         IllegalArgumentError: `partitions` is not positive or not an int32.
 
     Example:

@@ -1,19 +1,19 @@
-//! One interpreter for all the tables: bytes and a layout in, a tree of values out.
+//! Decoder of structures: it reads bytes into a tree of values by the tables of `schema`.
 
 use super::schema::{Field, FieldType};
 use super::value::Value;
 use crate::bytes::{Lengths, Reader, wrong};
 use crate::error::WireError;
 
-/// The byte before a nullable structure that says whether it is there.
+/// Size of the presence byte before a nullable structure.
 const PRESENCE: usize = 1;
 
-/// The version of a message and what follows from it.
+/// Format of a message: its version, and whether it is flexible.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Format {
-    /// Which fields there are.
+    /// The version, which decides which fields the message has.
     pub(super) version: i16,
-    /// Whether lengths are compact and structures end with tagged fields.
+    /// True if lengths are compact and structures end with tagged fields.
     pub(super) flexible: bool,
 }
 
@@ -22,8 +22,8 @@ impl Format {
         if self.flexible { Lengths::Compact } else { Lengths::Fixed }
     }
 
-    /// The fewest bytes that a value of this kind takes.
-    fn least(self, kind: FieldType, nullable: bool) -> usize {
+    /// Return the minimum size in bytes of a value.
+    fn min_size(self, kind: FieldType, nullable: bool) -> usize {
         match kind {
             FieldType::Int8 => 1,
             FieldType::Int16 | FieldType::Uint16 => 2,
@@ -38,13 +38,14 @@ impl Format {
             FieldType::Struct(_) if nullable => PRESENCE,
             FieldType::Struct(fields) => {
                 let untagged = fields.iter().filter(|field| field.is_in(self.version) && field.tag.is_none());
-                untagged.map(|field| self.least(field.kind, field.nullable)).sum::<usize>() + usize::from(self.flexible)
+                untagged.map(|field| self.min_size(field.kind, field.nullable)).sum::<usize>()
+                    + usize::from(self.flexible)
             }
         }
     }
 }
 
-/// Reads the fields of a structure, then its tagged fields if the format has them.
+/// Read the fields of a structure, then its tagged fields if the format is flexible.
 pub(super) fn read_struct(reader: &mut Reader<'_>, fields: &[Field], format: Format) -> Result<Value, WireError> {
     let mut values = Vec::with_capacity(fields.len());
     for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
@@ -79,7 +80,7 @@ fn read(reader: &mut Reader<'_>, kind: FieldType, format: Format) -> Result<Valu
         FieldType::Bytes => Value::Bytes(reader.bytes(format.lengths())?.to_vec()),
         FieldType::Struct(fields) => read_struct(reader, fields, format)?,
         FieldType::Array(element) => {
-            let count = reader.count(format.lengths(), format.least(*element, false))?;
+            let count = reader.count(format.lengths(), format.min_size(*element, false))?;
             read_elements(reader, *element, count, format)?
         }
     })
@@ -95,8 +96,10 @@ fn read_elements(
     items.collect::<Result<_, _>>().map(Value::Array)
 }
 
-/// Reads the section of tagged fields. Unknown ones are skipped; of one that comes twice the last counts; the size that is
-/// written before a known one is not looked at, as in Kafka's generated readers.
+/// Read the section of tagged fields.
+///
+/// As in Kafka's generated readers, unknown fields are skipped, the last of repeated fields counts, and the encoded size of a known
+/// field is ignored.
 fn read_tagged(
     reader: &mut Reader<'_>,
     fields: &[Field],
@@ -127,8 +130,9 @@ fn read_tagged(
     Ok(())
 }
 
-/// A tagged field, or None where it holds what its absence stands for. Presence of a nullable structure is a varint here,
-/// where an untagged one has an int8 (KIP-893).
+/// Read a tagged field; return None if its value is the default.
+///
+/// The presence of a nullable structure is a varint here, but an int8 in an untagged field (KIP-893).
 fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Option<Value>, WireError> {
     let value = match field.kind {
         FieldType::Struct(_) if field.nullable => {
@@ -137,14 +141,14 @@ fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> 
             }
             let start = reader.position();
             let value = read(reader, field.kind, format)?;
-            // One that has unknown tagged fields inside is not at its default, and is longer.
-            if reader.position() - start > format.least(field.kind, false) {
+            // A structure with unknown tagged fields is longer, and differs from the default.
+            if reader.position() - start > format.min_size(field.kind, false) {
                 return Ok(Some(value));
             }
             value
         }
         FieldType::Array(element) if field.nullable => {
-            let count = reader.nullable_count(format.lengths(), format.least(*element, false))?;
+            let count = reader.nullable_count(format.lengths(), format.min_size(*element, false))?;
             count.map_or(Ok(Value::Null), |count| read_elements(reader, *element, count, format))?
         }
         kind => read(reader, kind, format)?,
@@ -152,8 +156,10 @@ fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> 
     Ok((!is_default(&value, field.default)).then_some(value))
 }
 
-/// Whether a tagged field holds what its absence stands for. That of a nullable one is the empty array or structure, not
-/// null: so Kafka's generator reads `"default": null`, and its JSON prints a null that was written.
+/// Return true if the value of a tagged field is the default, which is not written.
+///
+/// The default of a nullable field is the empty array or structure, not null. Kafka's generator reads `"default": null` in this way,
+/// and its JSON prints a null that was written.
 pub(super) fn is_default(value: &Value, default: i64) -> bool {
     match value {
         Value::Null => false,

@@ -1,7 +1,7 @@
-//! The inverse of `decode`: a tree of values and a layout in, bytes out, as Kafka's generated writers put them.
+//! Encoder of structures, the inverse of `decode`: it writes the same bytes as Kafka's generated writers.
 //!
-//! A field that the version lacks is left out whatever it holds: all fields that some version lacks are *ignorable* to
-//! Kafka, and its writers do the same. A tagged field is left out where it holds what its absence stands for.
+//! Fields that the version lacks are left out, because all of these fields are *ignorable* in Kafka. Tagged fields at their default
+//! are left out too.
 
 use super::decode::{Format, is_default};
 use super::schema::{self, Field, FieldType, RecordLayout};
@@ -9,13 +9,13 @@ use super::{Record, Value};
 use crate::bytes::{Writer, unwritable};
 use crate::error::WireError;
 
-/// Writes key and value of a record; no value is a tombstone, whatever the version.
+/// Encode the key and the value of a record; None is the value of a tombstone, whose version is ignored.
 ///
-/// Type, key, version and value are written, and nothing else of a record is looked at.
+/// Only type, key, version and value of the record are used.
 ///
 /// # Errors
-/// A type without a layout, a version that is not in its table, a field that is missing, unknown, of another kind than its
-/// table says, or more than its format can say. The field's name begins with `key` or `value`.
+/// The layout of the type or the version is not known, a field is missing, unknown or of the wrong kind, or a value is out of range
+/// for its field. The path of the field begins with `key` or `value`.
 pub fn encode_record(record: &Record) -> Result<(Vec<u8>, Option<Vec<u8>>), WireError> {
     let layout = layout_of(record.record_type)?;
     let format = Format { version: 0, flexible: false };
@@ -32,10 +32,10 @@ pub fn encode_record(record: &Record) -> Result<(Vec<u8>, Option<Vec<u8>>), Wire
     Ok((key, Some(value)))
 }
 
-/// The layout of a type that can be written.
+/// Return the layout of a record type.
 ///
 /// # Errors
-/// The tables know none.
+/// The layout of the type is not known.
 pub fn layout_of(record_type: i16) -> Result<RecordLayout, WireError> {
     let found = schema::record_type(record_type);
     found.and_then(|found| found.layout).ok_or_else(|| {
@@ -46,7 +46,7 @@ pub fn layout_of(record_type: i16) -> Result<RecordLayout, WireError> {
 
 fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, WireError> {
     match version {
-        None => Err(unwritable("a value has a version, and there is none".to_owned())),
+        None => Err(unwritable("a value requires a version, but it is missing".to_owned())),
         Some(version) if version < 0 => Err(unwritable(format!("version {version} is negative"))),
         Some(version) if version > layout.newest => {
             Err(unwritable(format!("version {version} is newer than {}, the newest known", layout.newest)))
@@ -55,11 +55,11 @@ fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, Wire
     }
 }
 
-/// Writes the fields of a structure, then its tagged fields if the format has them.
+/// Write the fields of a structure, then its tagged fields if the format is flexible.
 fn write_struct(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
     let Value::Struct(given) = value else { return Err(other_kind("a structure", value)) };
     if let Some((name, _)) = given.iter().find(|(name, _)| !fields.iter().any(|field| field.name == *name)) {
-        return Err(unwritable(format!("there is no field '{name}'")));
+        return Err(unwritable(format!("unknown field '{name}'")));
     }
     for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
         let content = value.get(field.name).ok_or_else(|| missing(field, format))?;
@@ -69,7 +69,7 @@ fn write_struct(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
 }
 
 fn missing(field: &Field, format: Format) -> WireError {
-    unwritable(format!("version {} has this field, and it is missing", format.version)).within(field.name)
+    unwritable(format!("version {} requires this field, but it is missing", format.version)).within(field.name)
 }
 
 fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
@@ -130,16 +130,16 @@ fn wanted(kind: FieldType) -> &'static str {
 fn other_kind(wanted: &str, value: &Value) -> WireError {
     unwritable(match value {
         Value::Null => "null is not allowed".to_owned(),
-        _ => format!("this is no value for {wanted}"),
+        _ => format!("the value is not {wanted}"),
     })
 }
 
-/// Writes the section of tagged fields, in the order of their tags, as the tables have them.
+/// Write the section of tagged fields, in the order of their tags, without fields at their default.
 fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
     let mut sections = Vec::new();
     for field in fields.iter().filter(|field| field.is_in(format.version)) {
         if let (Some(tag), Some(content)) = (field.tag, value.get(field.name)) {
-            // Counted first: a structure that lacks a field is refused, and not taken for one at its default.
+            // Count first, so that a structure that lacks a field is an error instead of a default.
             let size = Writer::counted(|writer| write_tagged_field(writer, content, field, format));
             let size = size.map_err(|e| e.within(field.name))?;
             if !is_default(content, field.default) {
@@ -157,7 +157,7 @@ fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
     Ok(())
 }
 
-/// Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
+/// Write the content of a tagged field; the presence of a nullable structure is a varint here (KIP-893).
 fn write_tagged_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
     match (field.kind, value) {
         (FieldType::Struct(_) | FieldType::Array(_), Value::Null) if field.nullable => writer.varint(0),
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_commit_of_every_version_leaves_out_what_the_version_lacks() {
+    fn fields_that_the_version_lacks_are_left_out() {
         let topic_id = [b"\x01\x00\x10".as_slice(), &[7; 16]].concat();
         let bodies: [&[&[u8]]; 5] = [
             &[b"\0\x01m\0\0\0\0\0\0\0\x07"],
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn an_encoded_record_decodes_to_the_same_values() {
         let topic = Value::Struct(vec![
             ("topicId", Value::Uuid([9; 16])),
             ("partitions", Value::Array(vec![Value::Int(1), Value::Int(-1)])),
@@ -250,13 +250,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tombstone_has_a_key_alone() {
+    fn a_tombstone_has_only_a_key() {
         let tombstone = Record { value: None, ..commit(99) };
         assert_eq!(encode_record(&tombstone).unwrap(), (b"\0\x01\0\x01g\0\x01t\0\0\0\x03".to_vec(), None));
     }
 
     #[test]
-    fn what_cannot_be_written_is_named() {
+    fn encoding_errors_name_the_field() {
         let message = |record: Record| encode_record(&record).unwrap_err().to_string();
         let epoch = |value| record(3, group_key(), Some(0), Some(Value::Struct(value)));
         assert_eq!(
@@ -271,15 +271,15 @@ mod tests {
         assert_eq!(message(commit(-1)), "version -1 is negative while writing value.version");
         assert_eq!(
             message(Record { version: None, ..commit(0) }),
-            "a value has a version, and there is none while writing value.version"
+            "a value requires a version, but it is missing while writing value.version"
         );
-        assert_eq!(message(epoch(vec![])), "version 0 has this field, and it is missing while writing value.epoch");
-        assert_eq!(message(epoch(vec![("x", Value::Null)])), "there is no field 'x' while writing value");
-        assert_eq!(message(epoch(vec![("epoch", Value::Null)])), "null is not allowed while writing value.epoch");
         assert_eq!(
-            message(epoch(vec![("epoch", text("1"))])),
-            "this is no value for an integer while writing value.epoch"
+            message(epoch(vec![])),
+            "version 0 requires this field, but it is missing while writing value.epoch"
         );
+        assert_eq!(message(epoch(vec![("x", Value::Null)])), "unknown field 'x' while writing value");
+        assert_eq!(message(epoch(vec![("epoch", Value::Null)])), "null is not allowed while writing value.epoch");
+        assert_eq!(message(epoch(vec![("epoch", text("1"))])), "the value is not an integer while writing value.epoch");
         assert_eq!(
             message(epoch(vec![("epoch", Value::Int(1 << 31))])),
             "2147483648 is not between -2147483648 and 2147483647 while writing value.epoch"

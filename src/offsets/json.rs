@@ -1,7 +1,6 @@
-//! Records as JSON text, equal to what Kafka's own JSON converters print: Jackson's compact form with its escapes.
+//! Records as JSON text, equal to the output of Kafka's own JSON converters: Jackson's compact form with its escapes.
 //!
-//! Byte arrays are base64, uuids are base64 in its URL-safe alphabet without padding, as `org.apache.kafka.common.Uuid`
-//! shows them.
+//! Byte arrays are base64. Uuids are URL-safe base64 without padding, as in `org.apache.kafka.common.Uuid`.
 
 use std::fmt::Write;
 
@@ -12,7 +11,7 @@ use crate::wire::{Assignment, Subscription, TopicPartitions};
 const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-/// A uuid as Kafka shows it: 22 characters.
+/// Return a uuid in Kafka's text form, of 22 characters.
 #[must_use]
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
     let mut text = String::with_capacity(22);
@@ -20,7 +19,7 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
-/// The uuid that Kafka shows as this text, and as no other.
+/// Parse a uuid in Kafka's text form; return None for any other text.
 #[must_use]
 pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
     let digit = |byte: &u8| URL_SAFE.iter().position(|digit| digit == byte).map(|digit| digit as u128);
@@ -31,7 +30,7 @@ pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
     Some((number << 2 | last >> 4).to_be_bytes())
 }
 
-/// A key or value.
+/// Return a key or value as JSON.
 #[must_use]
 pub fn value_json(value: &Value) -> String {
     let mut out = String::new();
@@ -39,12 +38,11 @@ pub fn value_json(value: &Value) -> String {
     out
 }
 
-/// The opened blobs of a group's members: `memberId`, then `subscriptionVersion` and `subscription`, then
+/// Return the decoded blobs of a group's members as JSON: `memberId`, then `subscriptionVersion` and `subscription`, then
 /// `assignmentVersion` and `assignment`.
 ///
-/// A refused blob has `subscriptionError` or `assignmentError`. Beside a `subscriptionError` stands the tolerant reading,
-/// if there is one, with `subscriptionTolerated`, the version that its body really has. An empty blob is null and has no
-/// version.
+/// If a blob cannot be decoded, `subscriptionError` or `assignmentError` has the error. If the tolerant reader can decode the
+/// subscription, its result follows with `subscriptionTolerated`, the version of the body. An empty blob is null and has no version.
 #[must_use]
 pub fn consumer_protocol_json(members: &[MemberProtocol<'_>]) -> String {
     let mut out = String::new();
@@ -195,7 +193,7 @@ fn push_string(out: &mut String, text: &str) {
     out.push('"');
 }
 
-/// The base64 of `bytes`, without padding.
+/// Append the base64 of `bytes`, without padding.
 fn push_base64(out: &mut String, bytes: &[u8], alphabet: &[u8; 64]) {
     for group in bytes.chunks(3) {
         let mut three = [0; 3];
@@ -235,7 +233,7 @@ mod tests {
     #[test]
     fn text_is_escaped() {
         let text = Value::String("a\"\\/\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}\u{2028}\u{fffd}é".into());
-        let told = "\"a\\\"\\\\/\\u0001\\b\\t\\n\\u000B\\f\\r\\u001F\u{7f}\u{2028}\u{fffd}é\"";
-        assert_eq!(value_json(&text), told);
+        let json = "\"a\\\"\\\\/\\u0001\\b\\t\\n\\u000B\\f\\r\\u001F\u{7f}\u{2028}\u{fffd}é\"";
+        assert_eq!(value_json(&text), json);
     }
 }

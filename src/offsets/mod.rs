@@ -1,12 +1,10 @@
-//! Records of `__consumer_offsets`: what a group coordinator writes down, type by type.
+//! Decoder and encoder of the records that group coordinators write to `__consumer_offsets`.
 //!
-//! A key is an int16 type and that type's key fields; a value is an int16 version and the fields of that version; a null
-//! value is a tombstone. The tables in [`schema`] hold the layouts, [`decode_record`] reads a record by them and
-//! [`encode_record`] writes one, [`json`] tells it as Kafka's own JSON converters do, and [`protocol`] opens the blobs
-//! inside a classic group's record.
+//! A key has an int16 type and the key fields of that type. A value has an int16 version and the fields of that version; a null
+//! value is a tombstone. [`schema`] has the layouts, [`decode_record`] and [`encode_record`] convert records by them, [`json`]
+//! prints them like Kafka's own JSON converters, and [`protocol`] decodes the blobs in a classic group's record.
 //!
-//! Types that are not in the tables are not errors: the numbers grow with every release, and a reader has to pass over
-//! what it does not know.
+//! An unknown type is not an error, because newer releases add types.
 
 use std::num::NonZeroU32;
 
@@ -25,17 +23,17 @@ use decode::{Format, read_struct};
 pub use encode::{encode_record, layout_of};
 pub use value::Value;
 
-/// Whether the tables know a record's type.
+/// Status of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// They do, and the record was read.
+    /// The type is known and the record was decoded.
     Decoded,
-    /// They do not; only the type's number is known, and perhaps its name.
+    /// The layout of the type is not known. The record has only the type, and its name if Kafka has one.
     UnknownType,
 }
 
 impl Status {
-    /// The name under which tables and Python show it.
+    /// Return the name in tables and in Python.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -45,36 +43,36 @@ impl Status {
     }
 }
 
-/// A record, read.
+/// Record of `__consumer_offsets`, decoded or to encode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The int16 at the head of the key.
+    /// The int16 at the start of the key.
     pub record_type: i16,
-    /// Kafka's name for it (`CoordinatorRecordType`), such as `GROUP_METADATA`.
+    /// Kafka's name of the type (`CoordinatorRecordType`), such as `GROUP_METADATA`.
     pub name: Option<&'static str>,
-    /// Whether key and value were read; both stay empty otherwise.
+    /// The status; key and value are empty if the type is unknown.
     pub status: Status,
-    /// The key's fields: always a structure.
+    /// The fields of the key, which are a structure.
     pub key: Value,
-    /// The value's version; None for a tombstone.
+    /// The version of the value; None for a tombstone.
     pub version: Option<i16>,
-    /// The value's fields; None for a tombstone.
+    /// The fields of the value; None for a tombstone.
     pub value: Option<Value>,
 }
 
 impl Record {
-    /// The group that the record is about: the first field of every key that the tables know.
+    /// Return the group id, which is the first field of all known keys.
     #[must_use]
     pub fn group(&self) -> Option<&str> {
         self.key.fields().first().and_then(|(_, value)| value.as_str())
     }
 }
 
-/// Reads a record.
+/// Decode a record. Bytes after the last field are ignored.
 ///
 /// # Errors
-/// No key, a key or value that ends before its last field or holds an impossible length, a value of a version that is not
-/// in the table of its type. The field's name begins with `key` or `value`. Bytes after the last field are ignored.
+/// The key is None, the key or the value is truncated or has an invalid length, or the version of the value is not known. The path
+/// of the field begins with `key` or `value`.
 pub fn decode_record(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Record, WireError> {
     let mut record = decode_key(key)?;
     let layout = schema::record_type(record.record_type).and_then(|found| found.layout);
@@ -86,13 +84,13 @@ pub fn decode_record(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Record,
     Ok(record)
 }
 
-/// The type number of a key, if it is long enough to have one.
+/// Return the type in a key, if the key is long enough.
 #[must_use]
 pub fn type_of(key: &[u8]) -> Option<i16> {
     Reader::new(key).int16().ok()
 }
 
-/// Reads a key alone, as a record without a value.
+/// Decode a key, as a record without a value.
 ///
 /// # Errors
 /// As [`decode_record`].
@@ -128,10 +126,10 @@ fn decode_value(layout: &schema::RecordLayout, value: &[u8]) -> Result<(i16, Val
     Ok((version, read_struct(&mut reader, layout.value, format)?))
 }
 
-/// The partition of `__consumer_offsets` that holds a group, and so which broker coordinates it: the absolute value of
-/// Java's `String.hashCode`, modulo the number of partitions.
+/// Return the partition of `__consumer_offsets` for a group: the absolute value of Java's `String.hashCode`, modulo the number of
+/// partitions. The partition's leader is the group's coordinator.
 ///
-/// As in Kafka's `Utils.abs`, the one hash code without an absolute value counts as 0.
+/// As in Kafka's `Utils.abs`, the absolute value of `Integer.MIN_VALUE` is 0.
 #[must_use]
 pub fn coordinator_partition(group: &str, partitions: NonZeroU32) -> u32 {
     string_hash(group).checked_abs().map_or(0, i32::unsigned_abs) % partitions
@@ -144,7 +142,7 @@ mod tests {
     const COMMIT_KEY: &[u8] = b"\0\x01\0\x01g\0\x01t\0\0\0\x03";
 
     #[test]
-    fn an_offset_commit_of_every_version() {
+    fn all_versions_of_an_offset_commit_are_decoded() {
         let bodies: [&[u8]; 5] = [
             b"\0\0\0\0\0\0\0\0\0\x05\0\x01m\0\0\0\0\0\0\0\x07",
             b"\0\x01\0\0\0\0\0\0\0\x05\0\x01m\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x09",
@@ -177,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_says_where() {
+    fn decoding_errors_name_the_field_and_the_offset() {
         let message = |key, value| decode_record(key, value).unwrap_err().to_string();
         assert_eq!(message(None, None), "null is not allowed at offset 0 while reading key");
         assert_eq!(message(Some(b"\0"), None), "2 bytes are needed and 1 remain at offset 0 while reading key.type");
@@ -192,11 +190,11 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_one_coordinator_partition() {
+    fn the_coordinator_partition_is_the_hash_code_modulo_the_number_of_partitions() {
         let fifty = NonZeroU32::new(50).unwrap();
         assert_eq!(coordinator_partition("", fifty), 0);
         assert_eq!(coordinator_partition("a", fifty), 47);
-        // The hash code of this one is Integer.MIN_VALUE.
+        // The hash code of this group is Integer.MIN_VALUE.
         assert_eq!(coordinator_partition("polygenelubricants", fifty), 0);
     }
 }

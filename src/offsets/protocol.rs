@@ -1,44 +1,43 @@
-//! The blobs inside a classic group's record: what each member subscribed to and was assigned, where the group speaks
-//! `ConsumerProtocol`.
+//! `ConsumerProtocol` blobs in the record of a classic group: subscription and assignment of each member.
 
 use super::{Record, Value};
 use crate::error::WireError;
 use crate::wire::{Assignment, Subscription, decode_assignment, decode_subscription};
 
-/// The protocol type of consumers, as against Kafka Connect's workers and others.
+/// Protocol type of consumers; Kafka Connect and others have their own.
 pub const CONSUMER: &str = "consumer";
 
-/// The type number of a classic group's record.
+/// Type number of a classic group's record.
 const GROUP_METADATA: i16 = 2;
 
-/// Both blobs of one member. An empty one is neither a message nor an error here; what it stands for differs: an empty
-/// assignment is what the broker keeps for a member that its leader left out, an empty subscription says nothing at all.
+/// Both blobs of a member. An empty blob is neither a message nor an error: a broker stores an empty assignment for a member that
+/// the leader left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemberProtocol<'a> {
     /// The member's id.
     pub member_id: &'a str,
-    /// The subscription; beside an error it is what the tolerant reader made of the bytes.
+    /// The subscription; if `subscription_error` is set, the result of the tolerant reader.
     pub subscription: Option<Subscription>,
-    /// Why Kafka's own reader refuses the subscription.
+    /// The error of Kafka's strict reader.
     pub subscription_error: Option<WireError>,
     /// The assignment.
     pub assignment: Option<Assignment>,
-    /// Why Kafka's own reader refuses the assignment.
+    /// The error if the assignment cannot be decoded.
     pub assignment_error: Option<WireError>,
 }
 
-/// The blobs of every member, in the record's order; None for any other record than a `GROUP_METADATA` value of protocol
-/// type `consumer`.
+/// Decode the blobs of each member, in the order of the record. Return None if the record is not a `GROUP_METADATA` value of
+/// protocol type `consumer`.
 #[must_use]
 pub fn consumer_protocol(record: &Record) -> Option<Vec<MemberProtocol<'_>>> {
     let value = record.value.as_ref().filter(|_| record.record_type == GROUP_METADATA)?;
     if value.get("protocolType").and_then(Value::as_str) != Some(CONSUMER) {
         return None;
     }
-    Some(value.get("members")?.items().iter().map(open).collect())
+    Some(value.get("members")?.items().iter().map(read_member).collect())
 }
 
-fn open(member: &Value) -> MemberProtocol<'_> {
+fn read_member(member: &Value) -> MemberProtocol<'_> {
     let blob = |name| member.get(name).and_then(Value::as_bytes).unwrap_or_default();
     let (subscription, subscription_error) = match blob("subscription") {
         [] => (None, None),
@@ -60,10 +59,10 @@ fn open(member: &Value) -> MemberProtocol<'_> {
     }
 }
 
-/// A subscription as Kafka's own reader has it; or else as the tolerant one has it, with the refusal of the other.
+/// Decode a subscription strictly, or else tolerantly; in the second case also return the strict reader's error.
 ///
 /// # Errors
-/// Neither can read it.
+/// The tolerant reader cannot decode it either.
 pub fn read_subscription(data: &[u8]) -> Result<(Subscription, Option<WireError>), WireError> {
     match decode_subscription(data, false) {
         Ok(subscription) => Ok((subscription, None)),
@@ -71,10 +70,10 @@ pub fn read_subscription(data: &[u8]) -> Result<(Subscription, Option<WireError>
     }
 }
 
-/// An assignment; None for the empty blob, which is an assignment of nothing.
+/// Decode an assignment; return None for an empty blob, which assigns no partitions.
 ///
 /// # Errors
-/// The bytes are something else.
+/// The bytes are not an assignment.
 pub fn read_assignment(data: &[u8]) -> Result<Option<Assignment>, WireError> {
     if data.is_empty() { Ok(None) } else { decode_assignment(data).map(Some) }
 }

@@ -1,11 +1,10 @@
-//! The layouts of the records in `__consumer_offsets`, as tables: which type has which key and value fields, in which
-//! versions.
+//! Layouts of the records in `__consumer_offsets`, as tables.
 //!
-//! Restated from Kafka 4.3.1's message definitions (`coordinator-key` and `coordinator-value`). Every key has one version
-//! and fixed lengths. A value is *flexible* (compact lengths, a section of tagged fields after every structure, KIP-482)
-//! from the version that its table names.
+//! They follow Kafka 4.3.1's message definitions (`coordinator-key` and `coordinator-value`). Each key has one version and fixed
+//! lengths. Values are *flexible* (compact lengths, and tagged fields after each structure, KIP-482) from the version that their
+//! layout names.
 
-/// What a field holds.
+/// Kind of a field.
 #[derive(Debug, Clone, Copy)]
 pub enum FieldType {
     /// int8.
@@ -24,28 +23,28 @@ pub enum FieldType {
     Bytes,
     /// Sixteen bytes.
     Uuid,
-    /// Fields one after the other.
+    /// Consecutive fields.
     Struct(&'static [Field]),
     /// Elements of one kind.
     Array(&'static FieldType),
 }
 
-/// One field of a key, a value, or a structure inside.
+/// Field of a key, a value, or a nested structure.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// Kafka's name, as its JSON has it.
+    /// The name in Kafka's JSON.
     pub name: &'static str,
-    /// What it holds.
+    /// The kind.
     pub kind: FieldType,
-    /// The first version that has it.
+    /// The first version with the field.
     pub since: i16,
-    /// The last version that has it.
+    /// The last version with the field.
     pub until: i16,
-    /// Whether null is a value.
+    /// True if the field may be null.
     pub nullable: bool,
-    /// Its number in the section of tagged fields, if it is written there.
+    /// The tag, if the field is written in the section of tagged fields.
     pub tag: Option<i32>,
-    /// The number that an absent tagged integer stands for.
+    /// The default of a tagged integer, which is not written.
     pub default: i64,
 }
 
@@ -76,38 +75,38 @@ impl Field {
         self
     }
 
-    /// Whether `version` has this field.
+    /// Return true if a version has the field.
     #[must_use]
     pub const fn is_in(&self, version: i16) -> bool {
         self.since <= version && version <= self.until
     }
 }
 
-/// Key and value of one record type.
+/// Layout of a record type.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordLayout {
-    /// Fields of the key, after its int16 type number.
+    /// The fields of the key, after the int16 type.
     pub key: &'static [Field],
-    /// Fields of the value, after its int16 version.
+    /// The fields of the value, after the int16 version.
     pub value: &'static [Field],
     /// The newest version of the value.
     pub newest: i16,
-    /// The first flexible version of the value; above `newest` where there is none.
+    /// The first flexible version of the value; above `newest` if there is none.
     pub flexible: i16,
 }
 
-/// One record type.
+/// Record type.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordType {
-    /// The int16 at the head of the key.
+    /// The int16 at the start of the key.
     pub number: i16,
     /// Kafka's name (`CoordinatorRecordType`).
     pub name: &'static str,
-    /// None for types that only other releases than 4.3.1 write, whose layout is not known here.
+    /// The layout; None if Kafka 4.3.1 does not write the type.
     pub layout: Option<RecordLayout>,
 }
 
-/// The record type of that number, if it has a name.
+/// Return the record type with a number, if it has a name.
 #[must_use]
 pub fn record_type(number: i16) -> Option<&'static RecordType> {
     TYPES.iter().find(|record_type| record_type.number == number)

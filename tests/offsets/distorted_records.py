@@ -1,4 +1,4 @@
-"""Changes records at random, for a writer that must survive any."""
+"""Random changes of records, to test that the encoder accepts or refuses any record."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Place = tuple[Any, Any]
 
 
 class Name(str):
-    """A `str` that is no other's equal."""
+    """A `str` that is equal to itself only."""
 
     __slots__ = ()
 
@@ -41,7 +41,7 @@ MAKERS: list[Callable[[random.Random], Any]] = [
 
 
 def distorted(rng: random.Random, record: Record) -> Record:
-    """A copy with a few things changed, taken away or added."""
+    """Return a copy of a record in which some values are changed, removed or added."""
     parts: dict[str, Any] = {
         "type": record.type,
         "key": copied(record.key),
@@ -58,14 +58,14 @@ def distorted(rng: random.Random, record: Record) -> Record:
             case 2 if isinstance(owner, list):
                 owner[at:at] = [owner[at]] * rng.choice([1, 2, 300])
             case 3:
-                owner[at] = likewise(rng, owner[at])
+                owner[at] = same_type_value(rng, owner[at])
             case _:
                 owner[at] = rng.choice(MAKERS)(rng)
     return dataclasses.replace(record, **parts)
 
 
-def likewise(rng: random.Random, value: Any) -> Any:
-    """Another value of the same type."""
+def same_type_value(rng: random.Random, value: Any) -> Any:
+    """Return another value of the same type."""
     if isinstance(value, int):
         return value + rng.choice([-1, 1])
     if isinstance(value, str | bytes | list):
@@ -74,14 +74,14 @@ def likewise(rng: random.Random, value: Any) -> Any:
 
 
 def copied(value: Any) -> Any:
-    """A copy of a tree of dicts and lists."""
+    """Copy a tree of dicts and lists."""
     if isinstance(value, dict):
         return {name: copied(content) for name, content in value.items()}
     return [copied(content) for content in value] if isinstance(value, list) else value
 
 
 def places(owner: Any, deepest: int = 6) -> list[Place]:
-    """Every place in a tree; a list that holds itself has no end."""
+    """Return all places in a tree, up to a depth: a list may contain itself."""
     found: list[Place] = []
     if deepest and isinstance(owner, dict | list):
         for at, content in list(owner.items() if isinstance(owner, dict) else enumerate(owner)):

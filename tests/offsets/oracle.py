@@ -1,4 +1,4 @@
-"""Kafka's own reader and writer of `__consumer_offsets` records, in a process that answers each record."""
+"""Kafka's own decoder and encoder of `__consumer_offsets` records, in a Java process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Written = tuple[bytes, bytes | None]
 
 
 class Kafka(NamedTuple):
-    """What Kafka makes of a record.
+    """Kafka's answer for a record.
 
-    `made` are key and value that it writes itself, `versions` the same value at each version; `read` is the JSON of key
-    and value of the bytes that somebody else wrote, and `rewritten` what Kafka writes of these.
+    `made` are the key and value that Kafka encodes, and `versions` the value encoded at each version. `read` is the
+    JSON of the given bytes, and `rewritten` their content as Kafka encodes it.
     """
 
     made: Written
@@ -28,14 +28,14 @@ class RecordOracle(KafkaProgram):
     """Kafka's own GroupCoordinatorRecordSerde and JSON converters.
 
     Raises:
-        OracleMissingError: There is no Java, no compiler or no jars of Kafka.
+        OracleMissingError: Java, its compiler or Kafka's jars are missing.
     """
 
     def __init__(self) -> None:
         super().__init__("org.apache.kafka.coordinator.group.RecordOracle")
 
-    def judge(self, record: Record, written: Written) -> Kafka:
-        """Has Kafka write the record on its own, and read what somebody wrote for it."""
+    def answer_for(self, record: Record, written: Written) -> Kafka:
+        """Let Kafka encode a record, and decode the given bytes of it."""
         question = {
             "type": record.type,
             "version": record.version,
@@ -50,7 +50,7 @@ class RecordOracle(KafkaProgram):
 
 
 def as_json(value: Any) -> Any:
-    """A value as Kafka's JSON has it."""
+    """Return a value in the form of Kafka's JSON."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Records that tests write, and the same ones with something changed."""
+"""Sample records, and changed copies of them."""
 
 from __future__ import annotations
 
@@ -90,13 +90,13 @@ METADATA = Record(
 )
 
 
-def said(record: Record) -> tuple[Any, ...]:
-    """What of a record is written."""
+def encoded_parts(record: Record) -> tuple[Any, ...]:
+    """Return the parts of a record that are encoded."""
     return record.type, record.key, record.version, record.value
 
 
 def changed(record: Record, path: Path, value: Any) -> Record:
-    """The record with another value at that path."""
+    """Return a copy of a record with another value at a path."""
 
     def put(inner: Any, steps: Path) -> Any:
         if not steps:

@@ -1,6 +1,6 @@
-"""Records of every type and version of `__consumer_offsets`, drawn by the tables of the reference.
+"""Hypothesis strategies for records of all types and versions, by the tables of the reference.
 
-What is drawn is as `decode_record` gives it: tagged fields that are there are not at their default.
+Records are in the form that `decode_record` returns: tagged fields differ from their default.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ VERSIONS = [
     if record_type.layout
     for version in range(record_type.layout.newest + 1)
 ]
-"""Every type and version that can be written."""
+"""All types and versions that can be encoded."""
 
 TEXTS = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
@@ -29,7 +29,7 @@ TEXTS = st.one_of(
 
 
 def records(number: int, version: int) -> st.SearchStrategy[Record]:
-    """Records of that type with a value of that version."""
+    """Return a strategy for records of a type with a value of a version."""
     record_type = TYPES[number]
     assert record_type.layout
     key, value = record_type.layout.key, record_type.layout.value
@@ -41,7 +41,7 @@ def records(number: int, version: int) -> st.SearchStrategy[Record]:
 
 
 def structures(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[dict[str, Any]]:
-    """Fields of that version, and of the tagged ones some."""
+    """Return a strategy for the fields of a version, including some of its tagged fields."""
     present = [field for field in fields if field.is_in(version)]
     drawn = {field.name: values(field, version) for field in present if field.tag is None}
     tagged = {field.name: values(field, version) for field in present if field.tag is not None}
@@ -49,7 +49,7 @@ def structures(fields: tuple[Field, ...], version: int) -> st.SearchStrategy[dic
 
 
 def values(field: Field, version: int) -> st.SearchStrategy[Any]:
-    """What a field may hold."""
+    """Return a strategy for the values of a field."""
     content = contents(field.kind, version)
     if field.nullable:
         content = st.one_of(st.none(), content)
@@ -59,7 +59,7 @@ def values(field: Field, version: int) -> st.SearchStrategy[Any]:
 
 
 def contents(kind: FieldType, version: int) -> st.SearchStrategy[Any]:
-    """What is not null."""
+    """Return a strategy for values that are not null."""
     if isinstance(kind, Struct):
         return structures(kind.fields, version)
     if isinstance(kind, Array):

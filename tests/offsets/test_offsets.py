@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets`, against what Kafka's own classes made of them and engine against engine."""
+"""Decoding of `__consumer_offsets` records, compared with Kafka's own classes and between the engines."""
 
 from __future__ import annotations
 
@@ -62,31 +62,31 @@ EVERY_VERSION = [
 ]
 
 
-def told(value: Any) -> Any:
-    """A decoded value as JSON has it."""
+def as_json(value: Any) -> Any:
+    """Return a decoded value in the form of JSON."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):
-        return {name: told(content) for name, content in value.items()}
+        return {name: as_json(content) for name, content in value.items()}
     if isinstance(value, list | tuple):
-        return [told(content) for content in value]
+        return [as_json(content) for content in value]
     return value
 
 
-def told_record(record: Record) -> KafkaAnswer:
-    """A record in the shape of Kafka's answers, with what is absent as None."""
+def record_json(record: Record) -> KafkaAnswer:
+    """Return a record in the form of Kafka's answers, with None for missing values."""
     return {
         "type": record.type,
         "typeName": record.name,
-        "key": told(record.key),
+        "key": as_json(record.key),
         "valueVersion": record.version,
-        "value": told(record.value),
-        "consumerProtocol": told(record.consumer_protocol),
+        "value": as_json(record.value),
+        "consumerProtocol": as_json(record.consumer_protocol),
     }
 
 
-def told_row(row: dict[str, Any]) -> KafkaAnswer:
-    """A row of a batch in the shape of Kafka's answers, with what is absent as None."""
+def row_json(row: dict[str, Any]) -> KafkaAnswer:
+    """Return a row of a batch in the form of Kafka's answers, with None for missing values."""
     texts = {name: row[f"{name}_json"] for name in ("key", "value", "consumer_protocol")}
     parsed = {name: None if text is None else json.loads(text) for name, text in texts.items()}
     return {
@@ -100,7 +100,7 @@ def told_row(row: dict[str, Any]) -> KafkaAnswer:
 
 
 def assert_equals_kafka(ours: KafkaAnswer, kafka: KafkaAnswer) -> None:
-    """Field by field, but for the texts of errors and what the tolerant reader adds beside one."""
+    """Compare all fields, except the texts of errors and the tolerant reader's additions."""
     expected = {name: kafka.get(name) for name in ours}
     pairs = zip(ours["consumerProtocol"] or [], kafka.get("consumerProtocol") or [], strict=True)
     members = []
@@ -121,7 +121,7 @@ def assert_equals_kafka(ours: KafkaAnswer, kafka: KafkaAnswer) -> None:
 
 
 def outcome(key: bytes | None, value: bytes | None, engine: Engine) -> object:
-    """The record, or all parts of the error."""
+    """Return the record, or all fields of the error."""
     try:
         return decode_record(key, value, engine=engine)
     except errors.WireError as error:
@@ -137,7 +137,7 @@ def assert_engines_agree(key: bytes | None, value: bytes | None) -> object:
 def batch(
     records: Iterable[tuple[bytes | None, bytes | None]], kind: pa.DataType | None = None
 ) -> list[dict[str, Any]]:
-    """Rows of the bulk form."""
+    """Return the rows of a decoded batch."""
     keys, values = zip(*records, strict=True)
     columns = [pa.array(column, kind or pa.binary()) for column in (keys, values)]
     read = pa.record_batch(decode_batch(*columns))
@@ -146,43 +146,43 @@ def batch(
 
 
 def first_refused() -> int:
-    """Index of the first recorded record with a subscription that Kafka's own reader refuses."""
+    """Return the index of the first recorded record with a subscription that Kafka cannot parse."""
     members = (answer.get("consumerProtocol", ()) for answer in ANSWERS)
     return next(i for i, them in enumerate(members) if any("subscriptionError" in member for member in them))
 
 
-# ---- the recording of a real cluster
+# ---- records of a real cluster
 
 
-def test_every_recorded_record_in_bulk() -> None:
+def test_all_recorded_records_in_batches() -> None:
     read = pa.record_batch(decode_batch(RECORDING["key"].combine_chunks(), RECORDING["value"].combine_chunks()))
     read.validate(full=True)
     assert dict(zip(read.schema.names, read.schema.types, strict=True)) == COLUMNS
     assert read.num_rows == len(ANSWERS) == 16_729
     for row, answer in zip(read.to_pylist(), ANSWERS, strict=True):
-        assert_equals_kafka(told_row(row), answer)
+        assert_equals_kafka(row_json(row), answer)
         assert row["tombstone"] == (answer["value"] is None)
         assert row["group_id"] == answer["key"].get("group", answer["key"].get("groupId"))
         assert (row["status"], row["error"]) == ("decoded", None)
 
 
-def test_every_recorded_record_one_by_one() -> None:
+def test_all_recorded_records_one_by_one() -> None:
     for (key, value), answer in zip(RECORDED, ANSWERS, strict=True):
         record = decode_record(key, value)
         assert record.status == "decoded"
-        assert_equals_kafka(told_record(record), answer)
+        assert_equals_kafka(record_json(record), answer)
 
 
 def test_recorded_records_in_the_reference() -> None:
     classic = [index for index, answer in enumerate(ANSWERS) if answer["type"] == 2]
     others = [index for index, answer in enumerate(ANSWERS) if answer["type"] != 2]
     for index in others + random.Random(11).sample(classic, 2_000):
-        assert_equals_kafka(told_record(decode_record(*RECORDED[index], engine="reference")), ANSWERS[index])
+        assert_equals_kafka(record_json(decode_record(*RECORDED[index], engine="reference")), ANSWERS[index])
 
 
-def test_the_comparison_sees_a_changed_answer() -> None:
+def test_a_changed_answer_is_detected() -> None:
     index = first_refused()
-    ours = told_record(decode_record(*RECORDED[index]))
+    ours = record_json(decode_record(*RECORDED[index]))
     for path in (
         ["value", "generation"],
         ["key", "group"],
@@ -198,10 +198,10 @@ def test_the_comparison_sees_a_changed_answer() -> None:
             assert_equals_kafka(ours, changed)
 
 
-# ---- every version
+# ---- all versions
 
 
-def test_every_type_and_version_equals_kafka(engine: Engine) -> None:
+def test_all_types_and_versions_equal_kafka(engine: Engine) -> None:
     seen = set()
     for key, value, answer in EVERY_VERSION:
         if "UnknownRecordTypeException" in answer.get("error", ""):
@@ -211,14 +211,14 @@ def test_every_type_and_version_equals_kafka(engine: Engine) -> None:
                 decode_record(key, value, engine=engine)
         else:
             record = decode_record(key, value, engine=engine)
-            assert_equals_kafka(told_record(record), answer)
+            assert_equals_kafka(record_json(record), answer)
             seen.add((record.type, record.version))
     layouts = {number: record_type.layout for number, record_type in TYPES.items() if record_type.layout}
     wanted = {(number, version) for number, layout in layouts.items() for version in range(layout.newest + 1)}
     assert wanted <= seen
 
 
-def test_every_type_and_version_in_bulk() -> None:
+def test_all_types_and_versions_in_batches() -> None:
     rows = batch((key, value) for key, value, _ in EVERY_VERSION)
     for row, (key, value, answer) in zip(rows, EVERY_VERSION, strict=True):
         if "UnknownRecordTypeException" in answer.get("error", ""):
@@ -229,7 +229,7 @@ def test_every_type_and_version_in_bulk() -> None:
                 decode_record(key, value, engine="reference")
             assert row["error"] == str(caught.value)
         else:
-            assert_equals_kafka(told_row(row), answer)
+            assert_equals_kafka(row_json(row), answer)
 
 
 @pytest.mark.parametrize(
@@ -246,14 +246,14 @@ def test_every_type_and_version_in_bulk() -> None:
         ),
     ],
 )  # fmt: skip
-def test_an_offset_commit_of_every_version(engine: Engine, body: bytes, fields: dict[str, object]) -> None:
+def test_all_versions_of_an_offset_commit(engine: Engine, body: bytes, fields: dict[str, object]) -> None:
     record = decode_record(COMMIT_KEY, body, engine=engine)
     assert record.key == {"group": "g", "topic": "t", "partition": 3}
     assert record.value == {"offset": 5, "metadata": "m", "commitTimestamp": 7} | fields
     assert record.version == body[1]
 
 
-def test_members_of_an_empty_or_foreign_blob(engine: Engine) -> None:
+def test_members_with_empty_blobs_or_another_protocol_type(engine: Engine) -> None:
     def group(protocol_type: bytes) -> bytes:
         head = b"\0\0" + struct.pack(">h", len(protocol_type)) + protocol_type
         member = b"\0\1m\0\1c\0\1h\0\0\0\1" + b"\0\0\0\0" + b"\0\0\0\1?"
@@ -265,7 +265,7 @@ def test_members_of_an_empty_or_foreign_blob(engine: Engine) -> None:
     assert decode_record(GROUP_KEY, group(b"connect"), engine=engine).consumer_protocol is None
 
 
-def test_a_tolerated_subscription_stands_beside_its_error(engine: Engine) -> None:
+def test_a_tolerated_subscription_follows_its_error(engine: Engine) -> None:
     index = first_refused()
     protocol = decode_record(*RECORDED[index], engine=engine).consumer_protocol
     assert protocol is not None
@@ -275,7 +275,7 @@ def test_a_tolerated_subscription_stands_beside_its_error(engine: Engine) -> Non
     assert member["subscription"] == {"topics": ["legacy_bridge"], "userData": b""}
 
 
-# ---- what is not a record
+# ---- invalid records
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_a_tolerated_subscription_stands_beside_its_error(engine: Engine) -> Non
         (-1, None),
     ],
 )
-def test_an_unknown_type_is_kept_and_says_so(engine: Engine, number: int, name: str | None) -> None:
+def test_a_record_of_an_unknown_type_has_that_status(engine: Engine, number: int, name: str | None) -> None:
     key = struct.pack(">h", number) + b"\0\1g"
     record = decode_record(key, b"\0\0whatever", engine=engine)
     assert (record.type, record.name, record.status) == (number, name, "unknown_type")
@@ -335,20 +335,22 @@ def test_an_unknown_type_is_kept_and_says_so(engine: Engine, number: int, name: 
         ),
     ],
 )
-def test_what_is_refused_says_where(engine: Engine, key: bytes | None, value: bytes | None, message: str) -> None:
+def test_errors_have_the_offset_and_the_field(
+    engine: Engine, key: bytes | None, value: bytes | None, message: str
+) -> None:
     with pytest.raises(errors.WireError) as caught:
         decode_record(key, value, engine=engine)
     assert str(caught.value) == message
 
 
-def test_what_is_no_bytes_is_refused(engine: Engine) -> None:
+def test_values_that_are_not_bytes_are_refused(engine: Engine) -> None:
     with pytest.raises(errors.WrongTypeError, match="key must be bytes, not str"):
-        decode_record("g", None, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
+        decode_record("g", None, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(errors.WrongTypeError, match="value must be bytes, not int"):
-        decode_record(GROUP_KEY, 1, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
+        decode_record(GROUP_KEY, 1, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_every_truncation_is_an_error_or_a_record() -> None:
+def test_a_truncated_record_is_an_error_or_a_record() -> None:
     one_of_each: dict[bytes, tuple[bytes, bytes]] = {}
     for key, value, answer in EVERY_VERSION:
         if value and "error" not in answer:
@@ -368,7 +370,7 @@ def test_bytes_after_the_last_field_are_ignored(engine: Engine) -> None:
             assert decode_record(key + b"!", value + b"!", engine=engine) == decode_record(key, value, engine=engine)
 
 
-# ---- the bulk form
+# ---- batches
 
 
 def test_a_bad_record_is_a_row() -> None:
@@ -385,7 +387,7 @@ def test_a_bad_record_is_a_row() -> None:
     assert unknown["status"] == "unknown_type"
 
 
-def test_both_widths_of_binary_and_slices() -> None:
+def test_binary_and_large_binary_columns_and_slices() -> None:
     records = RECORDED[:50]
     narrow = batch(records)
     assert batch(records, pa.large_binary()) == narrow
@@ -401,10 +403,10 @@ def test_columns_that_do_not_fit_are_refused() -> None:
     with pytest.raises(errors.WrongTypeError, match="values is a column of Utf8"):
         decode_batch(binary, pa.array(["a", "b"]))
     with pytest.raises(errors.WrongTypeError, match="keys is an Arrow array, not list"):
-        decode_batch([b"a", b"b"], binary)  # type: ignore[arg-type]  # beyond the types, on purpose
+        decode_batch([b"a", b"b"], binary)  # type: ignore[arg-type]  # deliberately wrong type
 
 
-# ---- any bytes
+# ---- arbitrary bytes
 
 SMALL = [(key, value) for key, value, _ in EVERY_VERSION] + [
     r for r in RECORDED if r[1] is not None and len(r[1]) < 800
@@ -412,7 +414,7 @@ SMALL = [(key, value) for key, value, _ in EVERY_VERSION] + [
 
 
 def mutated_record(rng: random.Random) -> tuple[bytes, bytes | None]:
-    """A record with a few bytes changed, cut or added, mostly in the value."""
+    """Draw a record with a few bytes changed, removed or added, usually in the value."""
     key, value = rng.choice(SMALL)
     if value is None or rng.random() < 0.1:
         return mutated(rng, key), value

@@ -1,4 +1,4 @@
-"""The records that we write are those of Kafka's own classes, byte for byte; needs Java and Kafka's jars."""
+"""Encoded records equal those of Kafka's own classes; needs Java and Kafka's jars."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 
 LACKED: dict[str, Any] = {"leaderEpoch": -1, "expireTimestamp": -1, "currentStateTimestamp": -1}
 LACKED_BY_MEMBERS: dict[str, Any] = {"groupInstanceId": None, "rebalanceTimeout": -1}
-"""The fields that some version of a value lacks, and what Kafka writes for one that was read at such a version."""
+"""Fields that some versions lack, with the default that Kafka's decoder gives them at these versions."""
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def oracle() -> Iterator[RecordOracle]:
 
 
 def json_by_us(written: Written) -> tuple[Any, Any]:
-    """Key and value as the bulk form of our reader prints them."""
+    """Return key and value as JSON from `decode_batch`."""
     keys, values = (pa.array([data], pa.binary()) for data in written)
     (row,) = pa.record_batch(decode_batch(keys, values)).to_pylist()
     assert row["error"] is None
@@ -50,13 +50,13 @@ def json_by_us(written: Written) -> tuple[Any, Any]:
 @settings(max_examples=1000 if LONG else 25)
 @given(data=st.data())
 @pytest.mark.parametrize(("number", "version"), VERSIONS)
-def test_a_record_is_written_as_kafka_writes_and_reads_it(
+def test_kafka_encodes_the_same_bytes_and_decodes_ours(
     oracle: RecordOracle, number: int, version: int, data: st.DataObject
 ) -> None:
     record = data.draw(records(number, version))
 
     written = encode_record(record)
-    kafka = oracle.judge(record, written)
+    kafka = oracle.answer_for(record, written)
 
     assert kafka.made == written == encode_record(record, engine="reference")
     assert kafka.rewritten == written
@@ -65,23 +65,23 @@ def test_a_record_is_written_as_kafka_writes_and_reads_it(
 
 @settings(max_examples=1000 if LONG else 50)
 @given(data=st.data())
-def test_a_tombstone_is_kafkas(oracle: RecordOracle, data: st.DataObject) -> None:
+def test_a_tombstone_equals_kafkas(oracle: RecordOracle, data: st.DataObject) -> None:
     record = dataclasses.replace(data.draw(st.sampled_from(VERSIONS).flatmap(lambda of: records(*of))), value=None)
 
     for engine in ENGINES:
         written = encode_record(record, engine=engine)
-        kafka = oracle.judge(record, written)
+        kafka = oracle.answer_for(record, written)
         assert (written, written) == (kafka.made, kafka.rewritten)
         assert (record.key, None) == kafka.read
 
 
 @settings(max_examples=1000 if LONG else 50)
 @given(data=st.data())
-def test_a_field_that_a_version_lacks_is_left_out_as_kafka_does(oracle: RecordOracle, data: st.DataObject) -> None:
+def test_fields_that_a_version_lacks_are_left_out_as_in_kafka(oracle: RecordOracle, data: st.DataObject) -> None:
     number = data.draw(st.sampled_from([1, 2]))
     newest = max(version for other, version in VERSIONS if other == number)
     record = data.draw(st.integers(0, newest).flatmap(lambda version: records(number, version)))
-    kafka = oracle.judge(record, encode_record(record))
+    kafka = oracle.answer_for(record, encode_record(record))
     assert record.value is not None
     lacked = {name: LACKED[name] for name in LACKED if name in fields_of(number)}
     value = lacked | record.value
@@ -99,12 +99,12 @@ def fields_of(number: int) -> set[str]:
     return {field.name for field in layout.value}
 
 
-def test_a_wrong_byte_is_noticed(oracle: RecordOracle) -> None:
+def test_a_wrong_byte_is_detected(oracle: RecordOracle) -> None:
     record = Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}, 0, {"epoch": 7})
     key, value = encode_record(record)
     assert value is not None
     wrong = value[:-2] + b"\x08\0"
-    kafka = oracle.judge(record, (key, wrong))
+    kafka = oracle.answer_for(record, (key, wrong))
 
     assert (key, value) == kafka.made
     assert (key, wrong) == kafka.rewritten

@@ -1,4 +1,4 @@
-"""What is written as records of `__consumer_offsets`: the recorded ones again, every type and version, and by hand."""
+"""Encoding of `__consumer_offsets` records: recorded ones, all types and versions, and hand-written ones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from assignor.offsets import Record, decode_record, encode_record
 from assignor.reference.offsets import encode
-from tests.offsets.samples import COMMIT, CURRENT, GROUP, MEMBER, METADATA, changed, said
+from tests.offsets.samples import COMMIT, CURRENT, GROUP, MEMBER, METADATA, changed, encoded_parts
 from tests.offsets.strategies import VERSIONS, records
 from tests.offsets.test_offsets import EVERY_VERSION, RECORDED
 
@@ -25,24 +25,24 @@ LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 EPOCHS = ("value", "assignedPartitions", 0, "assignmentEpochs")
 
 
-def test_every_recorded_record_is_the_same_bytes_again(engine: Engine) -> None:
+def test_recorded_records_encode_to_the_same_bytes(engine: Engine) -> None:
     tombstones = 0
     for key, value in RECORDED:
         record = decode_record(key, value)
-        assert record.status == "decoded"  # none of them is of an unknown type or bad
+        assert record.status == "decoded"  # all are of known types and valid
         assert (key, value) == encode_record(record, engine=engine)
         tombstones += value is None
     assert (16_729, 60) == (len(RECORDED), tombstones)
 
 
-def test_records_of_every_version_mean_the_same_again(engine: Engine) -> None:
-    # Some of these hold unknown tagged fields, text that is no UTF-8, or bytes after the end, which are lost.
+def test_records_of_all_versions_round_trip(engine: Engine) -> None:
+    # Unknown tagged fields, invalid UTF-8 and bytes after the end are lost.
     same = 0
     readable = [(key, value) for key, value, answer in EVERY_VERSION if "error" not in answer]
     for key, value in readable:
         record = decode_record(key, value)
         written = encode_record(record, engine=engine)
-        assert said(record) == said(decode_record(*written))
+        assert encoded_parts(record) == encoded_parts(decode_record(*written))
         same += written == (key, value)
     assert 0.5 < same / len(readable) < 1
 
@@ -50,16 +50,16 @@ def test_records_of_every_version_mean_the_same_again(engine: Engine) -> None:
 @settings(max_examples=1000 if LONG else 30)
 @given(data=st.data())
 @pytest.mark.parametrize(("number", "version"), VERSIONS)
-def test_what_is_written_is_read_again_and_engines_agree(number: int, version: int, data: st.DataObject) -> None:
+def test_drawn_records_round_trip_and_the_engines_agree(number: int, version: int, data: st.DataObject) -> None:
     record = data.draw(records(number, version))
 
     written = encode_record(record)
 
     assert written == encode_record(record, engine="reference")
-    assert said(record) == said(decode_record(*written))
+    assert encoded_parts(record) == encoded_parts(decode_record(*written))
 
 
-def test_every_type_and_version_is_written() -> None:
+def test_all_types_and_versions_are_encoded() -> None:
     assert 30 == len(VERSIONS)
 
 
@@ -93,7 +93,7 @@ def test_every_type_and_version_is_written() -> None:
     ],
     ids=["commit", "commit with topic id", "group", "empty group", "null epochs", "tombstone", "no value"],
 )
-def test_a_record_is_written_as_kafka_writes_it(record: Record, key: str, value: str | None, engine: Engine) -> None:
+def test_an_encoded_record_equals_kafkas(record: Record, key: str, value: str | None, engine: Engine) -> None:
     expected = bytes.fromhex(key), None if value is None else bytes.fromhex(value)
 
     assert expected == encode_record(record, engine=engine)
@@ -116,7 +116,7 @@ def test_a_tagged_field_at_its_default_is_left_out(
     assert encode_record(record, engine=engine) == encode_record(given, engine=engine)
 
 
-def test_null_is_not_the_default_of_what_may_be_null(engine: Engine) -> None:
+def test_null_is_not_the_default_of_a_nullable_field(engine: Engine) -> None:
     written = encode_record(changed(METADATA, ("value", "classicMemberMetadata"), None), engine=engine)
 
     assert encode_record(METADATA, engine=engine) != written
@@ -138,11 +138,11 @@ def test_a_field_that_the_version_lacks_is_left_out(engine: Engine) -> None:
         (changed(GROUP, ("value", "members", 0, "subscription"), bytearray(b"s")), "a bytearray"),
         (changed(GROUP, ("value", "members", 0, "subscription"), memoryview(b"-s-")[1:2]), "a memoryview"),
         (changed(GROUP, ("value", "members"), (MEMBER,)), "a tuple"),
-        (dataclasses.replace(GROUP, name=None, consumer_protocol=({},)), "what is not written"),
+        (dataclasses.replace(GROUP, name=None, consumer_protocol=({},)), "fields that are not encoded"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_other_types_mean_the_same(record: Record, kind: str, engine: Engine) -> None:
+def test_equivalent_types_encode_to_the_same_bytes(record: Record, kind: str, engine: Engine) -> None:
     plain = {1: COMMIT, 2: GROUP}[record.type]
 
     assert encode_record(plain, engine=engine) == encode_record(record, engine=engine), kind
@@ -159,7 +159,7 @@ def test_other_types_mean_the_same(record: Record, kind: str, engine: Engine) ->
         ("write_bytes", lambda data, *_, **__: data),
     ],
 )
-def test_a_reference_with_one_wrong_rule_is_noticed(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_reference_is_detected(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     samples = [decode_record(key, value) for key, value, answer in EVERY_VERSION if "error" not in answer]
     given = [GROUP, CURRENT, dataclasses.replace(COMMIT, version=4), changed(CURRENT, EPOCHS, []), *samples]
     given.append(changed(given[2], ("value", "topicId"), "A" * 22))

@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets` that cannot be meant or that interfere, refused with one class and one message."""
+"""Invalid records, and values with side effects: both engines raise the same error class and message."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ WIRE, TYPE, NULL = errors.WireError, errors.WrongTypeError, errors.NullArgumentE
 
 LONGEST = "é" * 16_383 + "x"
 TOO_LONG = LONGEST + "x"
-MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8, and 32767 can be written"
+MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8; the limit is 32767"
 LOOP: list[Any] = []
 LOOP.append(LOOP)
-STATUS = "the fields of a record are not known whose status is"
-UUID = "is no uuid as Kafka shows it, 22 characters of URL-safe base64"
+STATUS = "cannot encode a record with status"
+UUID = "is not a uuid in Kafka's form, 22 characters of URL-safe base64"
 TOPIC_ID = ("value", "assignedPartitions", 0, "topicId")
 EPOCHS = ("value", "assignedPartitions", 0, "assignmentEpochs")
 SUBSCRIPTION = ("value", "members", 0, "subscription")
 
 
 class Ordinal:
-    """An integer of a user's own, that is out of range."""
+    """User-defined integer that is out of range."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -72,12 +72,12 @@ REFUSED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
     (CURRENT, TOPIC_ID, "+" + "A" * 21, WIRE, f"'+{'A' * 21}' {UUID}", "value.assignedPartitions[0].topicId"),
     (CURRENT, TOPIC_ID, "é" * 11, WIRE, f"'{'é' * 11}' {UUID}", "value.assignedPartitions[0].topicId"),
     (CURRENT, TOPIC_ID, " " + "A" * 22, WIRE, f"' {'A' * 22}' {UUID}", "value.assignedPartitions[0].topicId"),
-    (METADATA, ("value", "classicMemberMetadata"), {}, WIRE, "version 0 has this field, and it is missing",
+    (METADATA, ("value", "classicMemberMetadata"), {}, WIRE, "version 0 requires this field, but it is missing",
      "value.classicMemberMetadata.sessionTimeoutMs"),
-    (COMMIT, ("value", "x"), 1, WIRE, "there is no field 'x'", "value"),
-    (COMMIT, ("value", "Offset"), 1, WIRE, "there is no field 'Offset'", "value"),
-    (COMMIT, ("value", LONE), 1, WIRE, "there is no field '\\ud800'", "value"),
-    (GROUP, ("value", "members", 0, "name"), "", WIRE, "there is no field 'name'", "value.members[0]"),
+    (COMMIT, ("value", "x"), 1, WIRE, "unknown field 'x'", "value"),
+    (COMMIT, ("value", "Offset"), 1, WIRE, "unknown field 'Offset'", "value"),
+    (COMMIT, ("value", LONE), 1, WIRE, "unknown field '\\ud800'", "value"),
+    (GROUP, ("value", "members", 0, "name"), "", WIRE, "unknown field 'name'", "value.members[0]"),
     (COMMIT, ("value", "metadata"), b"m", TYPE, "value.metadata must be a str, not bytes: b'm'", ""),
     (COMMIT, ("value", "metadata"), None, NULL, "value.metadata must be a str, not None", ""),
     (COMMIT, ("value", "expireTimestamp"), "1", TYPE, "value.expireTimestamp must be an int, not str: '1'", ""),
@@ -104,7 +104,7 @@ REFUSED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
 @pytest.mark.parametrize(
     ("record", "path", "value", "error", "reason", "field"), REFUSED, ids=lambda value: shown(value)[:30]
 )
-def test_what_cannot_be_written_is_refused(
+def test_values_that_cannot_be_encoded_are_refused(
     record: Record,
     path: Path,
     value: Any,
@@ -148,14 +148,14 @@ def assert_refused(record: Any, error: type[Exception], reason: str, field: str,
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip
-def test_a_record_that_cannot_be_meant_is_refused(
+def test_an_invalid_record_is_refused(
     change: dict[str, Any], error: type[Exception], reason: str, field: str, engine: Engine
 ) -> None:
     assert_refused(dataclasses.replace(GROUP, **change), error, reason, field, engine)
     assert encode_record(GROUP, engine=engine)
 
 
-def test_what_was_read_of_an_unknown_type_cannot_be_written(engine: Engine) -> None:
+def test_a_record_of_an_unknown_type_cannot_be_encoded(engine: Engine) -> None:
     for number in (9, 18, 24, 25, -1):
         record = decode_record(struct.pack(">h", number) + b"\0\1g", b"\0\0")
 
@@ -163,7 +163,7 @@ def test_what_was_read_of_an_unknown_type_cannot_be_written(engine: Engine) -> N
             encode_record(record, engine=engine)
 
 
-def test_every_field_but_a_tagged_one_must_be_there(engine: Engine) -> None:
+def test_all_untagged_fields_are_required(engine: Engine) -> None:
     samples = {(a["type"], a["valueVersion"]): (key, value) for key, value, a in EVERY_VERSION if a.get("value")}
     refused = 0
     for number, version in VERSIONS:
@@ -176,7 +176,7 @@ def test_every_field_but_a_tagged_one_must_be_there(engine: Engine) -> None:
             for field in fields:
                 if field.tag is None and field.is_in(at):
                     left = {name: given for name, given in content.items() if name != field.name}
-                    reason = f"version {at} has this field, and it is missing"
+                    reason = f"version {at} requires this field, but it is missing"
                     given = changed(record, (part,), left)
                     assert_refused(given, WIRE, reason, f"{part}.{field.name}", engine)
                     refused += 1
@@ -184,17 +184,17 @@ def test_every_field_but_a_tagged_one_must_be_there(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("record", [None, b"", {}, ("a", 1), Record], ids=repr)
-def test_what_is_no_record_is_refused(record: Any, engine: Engine) -> None:
+def test_objects_other_than_records_are_refused(record: Any, engine: Engine) -> None:
     with pytest.raises(TYPE, match=r"^record must be a Record, not "):
         encode_record(record, engine=engine)
 
 
-def test_an_unknown_engine_writes_nothing() -> None:
+def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
-        encode_record(GROUP, engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+        encode_record(GROUP, engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_a_text_of_32767_bytes_is_the_longest(engine: Engine) -> None:
+def test_a_text_may_have_at_most_32767_bytes(engine: Engine) -> None:
     for record, name in ((GROUP, "leader"), (METADATA, "clientId")):
         written = encode_record(changed(record, ("value", name), LONGEST), engine=engine)
 
@@ -204,7 +204,7 @@ def test_a_text_of_32767_bytes_is_the_longest(engine: Engine) -> None:
 
 
 class Str(str):
-    """A `str` that says something else about itself."""
+    """A `str` whose methods return wrong values."""
 
     __slots__ = ()
 
@@ -222,7 +222,7 @@ class Str(str):
 
 
 class Int(int):
-    """An `int` that says something else about itself."""
+    """An `int` whose methods return wrong values."""
 
     def __index__(self) -> int:
         return 99
@@ -234,7 +234,7 @@ class Int(int):
 
 
 class Bytes(bytes):
-    """A byte array that says something else about itself."""
+    """A `bytes` whose methods return wrong values."""
 
     def __bytes__(self) -> bytes:
         return b"wrong"
@@ -244,7 +244,7 @@ class Bytes(bytes):
 
 
 class Dict(dict[Any, Any]):
-    """A dict that says something else about itself."""
+    """A dict whose methods return wrong values."""
 
     def items(self) -> Any:
         return [("wrong", 1)]
@@ -263,7 +263,7 @@ class Dict(dict[Any, Any]):
 
 
 class List(list[Any]):
-    """A list that says something else about itself."""
+    """A list whose methods return wrong values."""
 
     def __iter__(self) -> Iterator[Any]:
         return iter(["wrong"])
@@ -273,7 +273,7 @@ class List(list[Any]):
 
 
 class Tuple(tuple[Any, ...]):
-    """A tuple that says something else about itself."""
+    """A tuple whose methods return wrong values."""
 
     __slots__ = ()
 
@@ -285,7 +285,7 @@ class Tuple(tuple[Any, ...]):
 
 
 def disguised(value: Any, list_type: Callable[[Any], Any]) -> Any:
-    """The same value in subclasses."""
+    """Return the same value built of subclasses."""
     if isinstance(value, dict):
         return Dict({Str(name): disguised(content, list_type) for name, content in value.items()})
     if isinstance(value, list):
@@ -296,7 +296,7 @@ def disguised(value: Any, list_type: Callable[[Any], Any]) -> Any:
 
 @pytest.mark.parametrize("list_type", [List, Tuple])
 @pytest.mark.parametrize("record", [COMMIT, GROUP, CURRENT, ENDPOINT, METADATA], ids=lambda record: record.name)
-def test_of_subclasses_the_content_counts(record: Record, list_type: Callable[[Any], Any], engine: Engine) -> None:
+def test_methods_of_subclasses_are_not_called(record: Record, list_type: Callable[[Any], Any], engine: Engine) -> None:
     in_subclasses = dataclasses.replace(
         record,
         type=Int(record.type),
@@ -308,15 +308,15 @@ def test_of_subclasses_the_content_counts(record: Record, list_type: Callable[[A
     assert encode_record(record, engine=engine) == encode_record(in_subclasses, engine=engine)
 
 
-def test_a_field_that_is_there_twice_is_refused(engine: Engine) -> None:
+def test_a_field_that_occurs_twice_is_refused(engine: Engine) -> None:
     twice = changed(GROUP, ("key",), {"group": "g", Str("group"): "h"})
 
     assert 2 == len(twice.key)
-    assert_refused(twice, WIRE, "the field 'group' is there twice", "key", engine)
+    assert_refused(twice, WIRE, "the field 'group' occurs twice", "key", engine)
 
 
 class Interfering:
-    """An integer that does something else whenever it is read."""
+    """Integer with a side effect when it is read."""
 
     def __init__(self, number: int, interfere: Callable[[], object]) -> None:
         self.number = number
@@ -327,7 +327,7 @@ class Interfering:
         return self.number
 
 
-def test_what_changes_while_it_is_read_was_read_before(engine: Engine) -> None:
+def test_containers_are_copied_before_user_code_can_change_them(engine: Engine) -> None:
     value: dict[Any, Any] = dict(COMMIT.value or {})
     value["offset"] = Interfering(5, lambda: value.update({number: number for number in range(1000)}))
     partitions: list[Any] = [Interfering(0, lambda: partitions.clear()), 2]
@@ -341,7 +341,7 @@ def test_what_changes_while_it_is_read_was_read_before(engine: Engine) -> None:
     assert [] == partitions
 
 
-def test_an_error_while_a_value_is_read_is_handed_on(engine: Engine) -> None:
+def test_an_error_of_user_code_propagates(engine: Engine) -> None:
     def fail() -> None:
         raise LookupError("no more")
 
@@ -349,7 +349,7 @@ def test_an_error_while_a_value_is_read_is_handed_on(engine: Engine) -> None:
         encode_record(changed(COMMIT, ("value", "offset"), Interfering(5, fail)), engine=engine)
 
 
-def test_what_is_deep_or_large_is_refused_or_written(engine: Engine) -> None:
+def test_deep_and_large_values_are_refused_or_encoded(engine: Engine) -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]

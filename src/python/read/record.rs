@@ -70,7 +70,7 @@ fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>)
     for (name, content) in &entries {
         let index = place(name, fields, path)?;
         if found[index].is_some() {
-            return Err(path.refused(format!("the field {} is there twice", shown(name))));
+            return Err(path.refused(format!("the field {} occurs twice", shown(name))));
         }
         found[index] = Some(field(content, &fields[index], Path::Field(&path, fields[index].name))?);
     }
@@ -85,7 +85,7 @@ fn place(name: &Bound<'_, PyAny>, fields: &[Field], path: Path<'_>) -> PyResult<
     };
     let text = text.to_cow().ok();
     let found = text.and_then(|text| fields.iter().position(|field| field.name == text));
-    found.ok_or_else(|| path.refused(format!("there is no field {}", shown(name))))
+    found.ok_or_else(|| path.refused(format!("unknown field {}", shown(name))))
 }
 
 fn field(given: &Bound<'_, PyAny>, field: &Field, path: Path<'_>) -> PyResult<Value> {
@@ -102,7 +102,7 @@ fn value(given: &Bound<'_, PyAny>, kind: FieldType, path: Path<'_>) -> PyResult<
         FieldType::String => Value::String(text(given, path)?),
         FieldType::Bytes => Value::Bytes(bytes(given, path)?),
         FieldType::Uuid => Value::Uuid(uuid_from_text(&text(given, path)?).ok_or_else(|| {
-            path.refused(format!("{} is no uuid as Kafka shows it, 22 characters of URL-safe base64", shown(given)))
+            path.refused(format!("{} is not a uuid in Kafka's form, 22 characters of URL-safe base64", shown(given)))
         })?),
         FieldType::Struct(fields) => structure(given, fields, path)?,
         FieldType::Array(element) => {

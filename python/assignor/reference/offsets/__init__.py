@@ -1,4 +1,4 @@
-"""Records of `__consumer_offsets`: what a group coordinator writes down, type by type."""
+"""Decoder and encoder of the records that group coordinators write to `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Record", "coordinator_partition", "decode_record", "encode_record"]
 
 
 class Record(NamedTuple):
-    """A record, read; `value` is None for a tombstone, and key and value are empty where `status` is unknown_type."""
+    """Decoded record; `value` is None for a tombstone. Key and value are empty if `status` is unknown_type."""
 
     type: int
     name: str | None
@@ -27,7 +27,7 @@ class Record(NamedTuple):
 
 
 def decode_record(key: bytes | None, value: bytes | None) -> Record:
-    """Read a record; a type that the tables do not know is not an error."""
+    """Decode a record; an unknown type is not an error."""
     if key is None:
         raise WireError("null is not allowed", 0, "key")
     reader = Reader(key)
@@ -44,7 +44,7 @@ def decode_record(key: bytes | None, value: bytes | None) -> Record:
 
 
 def decode_value(layout: RecordLayout, value: bytes) -> tuple[int, dict[str, Any]]:
-    """The version of a value and its fields."""
+    """Return the version and the fields of a value."""
     version = Reader(value).integer("h", "value.version")
     if version < 0:
         raise WireError(f"version {version} is negative", 0, "value.version")
@@ -57,9 +57,9 @@ def decode_value(layout: RecordLayout, value: bytes) -> tuple[int, dict[str, Any
 
 
 def coordinator_partition(group: str, partitions: int) -> int:
-    """The partition of `__consumer_offsets` that holds a group: abs(String.hashCode) modulo the number of partitions.
+    """Return the partition of `__consumer_offsets` for a group: abs(String.hashCode) modulo the number of partitions.
 
-    As in Kafka's Utils.abs, the one hash code without an absolute value (Integer.MIN_VALUE) counts as 0.
+    As in Kafka's Utils.abs, the absolute value of Integer.MIN_VALUE is 0.
     """
     units = group.encode("utf-16-be")
     code = 0

@@ -1,4 +1,4 @@
-"""One interpreter for all the tables: bytes and a layout in, a dict of values out."""
+"""Decoder of structures: it reads bytes into a dict by the tables of `schema`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["read_struct"]
 
 
 def read_struct(reader: Reader, fields: tuple[Field, ...], version: int, path: str) -> dict[str, Any]:
-    """Read the fields of a structure, then its tagged fields if the message is flexible, as compact lengths tell."""
+    """Read the fields of a structure, then its tagged fields if the message is flexible (has compact lengths)."""
     values = {}
     for field in fields:
         if field.tag is None and field.is_in(version):
@@ -26,7 +26,7 @@ def read_struct(reader: Reader, fields: tuple[Field, ...], version: int, path: s
 
 
 def read_field(reader: Reader, field: Field, version: int, path: str) -> Any:
-    """An untagged field; a nullable structure has an int8 before it that is negative for null."""
+    """Read an untagged field; a nullable structure has an int8 prefix that is negative for null."""
     if field.nullable and field.kind == "string":
         return reader.nullable_string(path)
     if field.nullable and isinstance(field.kind, Struct) and reader.integer("b", path) < 0:
@@ -35,7 +35,7 @@ def read_field(reader: Reader, field: Field, version: int, path: str) -> Any:
 
 
 def read(reader: Reader, kind: FieldType, version: int, path: str) -> Any:
-    """A value that cannot be null."""
+    """Read a value that cannot be null."""
     if isinstance(kind, Struct):
         return read_struct(reader, kind.fields, version, path)
     if isinstance(kind, Array):
@@ -51,7 +51,7 @@ def read(reader: Reader, kind: FieldType, version: int, path: str) -> Any:
 
 
 def least(reader: Reader, kind: FieldType, version: int, nullable: bool = False) -> int:
-    """The fewest bytes that a value of this kind takes."""
+    """Return the minimum size in bytes of a value."""
     if isinstance(kind, Struct):
         if nullable:
             return 1
@@ -67,10 +67,10 @@ def least(reader: Reader, kind: FieldType, version: int, nullable: bool = False)
 
 
 def read_tagged(reader: Reader, fields: tuple[Field, ...], version: int, path: str) -> dict[str, Any]:
-    """Read the section of tagged fields, without those that hold what their absence stands for.
+    """Read the section of tagged fields; return those that differ from their default.
 
-    Unknown ones are skipped; of one that comes twice the last counts; the size that is written before a known one is
-    not looked at, as in Kafka's generated readers.
+    As in Kafka's generated readers, unknown fields are skipped, the last of repeated fields counts, and the encoded
+    size of a known field is ignored.
     """
     known = {field.tag: field for field in fields if field.tag is not None and field.is_in(version)}
     found: dict[int, tuple[Any, bool]] = {}
@@ -84,20 +84,20 @@ def read_tagged(reader: Reader, fields: tuple[Field, ...], version: int, path: s
             raise WireError(f"a size of {size} is negative", start, f"{path}.taggedFields")
         else:
             reader.take(size, f"{path}.taggedFields")
-    return {known[tag].name: value for tag, (value, told) in sorted(found.items()) if told}
+    return {known[tag].name: value for tag, (value, is_set) in sorted(found.items()) if is_set}
 
 
 def read_tagged_field(reader: Reader, field: Field, version: int, path: str) -> tuple[Any, bool]:
-    """A tagged field, and whether it holds anything else than what its absence stands for.
+    """Read a tagged field; return its value, and True if that differs from the default.
 
-    Presence of a nullable structure is a varint here, where an untagged one has an int8 (KIP-893).
+    The presence of a nullable structure is a varint here, but an int8 in an untagged field (KIP-893).
     """
     if field.nullable and isinstance(field.kind, Struct):
         if reader.varint(path) <= 0:
             return None, True
         start = reader.position
         value = read(reader, field.kind, version, path)
-        # One that has unknown tagged fields inside is not at its default, and is longer.
+        # A structure with unknown tagged fields is longer, and differs from the default.
         longer = reader.position - start > least(reader, field.kind, version)
         return value, longer or not is_default(value, field.default)
     if field.nullable and isinstance(field.kind, Array):
@@ -111,10 +111,10 @@ def read_tagged_field(reader: Reader, field: Field, version: int, path: str) -> 
 
 
 def is_default(value: Any, default: Any) -> bool:
-    """Whether a tagged field holds what its absence stands for.
+    """Return True if the value of a tagged field is the default, which is not written.
 
-    That of a nullable one is the empty array or structure, not null: so Kafka's generator reads `"default": null`, and
-    its JSON prints a null that was written.
+    The default of a nullable field is the empty array or structure, not null. Kafka's generator reads
+    `"default": null` in this way, and its JSON prints a null that was written.
     """
     if isinstance(value, dict):
         return all(content in (0, []) for content in value.values())

@@ -1,7 +1,7 @@
-"""The inverse of `decode`: a dict of values and a layout in, bytes out, as Kafka's generated writers put them.
+"""Encoder of structures, the inverse of `decode`: it writes the same bytes as Kafka's generated writers.
 
-A field that the version lacks is left out whatever it holds: all fields that some version lacks are "ignorable" to
-Kafka, and its writers do the same. A tagged field is left out where it holds what its absence stands for.
+Fields that the version lacks are left out, because all of these fields are "ignorable" in Kafka. Tagged fields at their
+default are left out too.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, Fie
 __all__ = ["encode_record"]
 
 ABSENT, PRESENT = b"\xff", b"\1"
-"""The byte before a nullable structure."""
+"""Prefix byte of a nullable structure."""
 
 
 def encode_record(record_type: object, key: object, version: object, value: object) -> tuple[bytes, bytes | None]:
-    """Write key and value of a record; no value is a tombstone, whose version is not looked at.
+    """Encode the key and the value of a record; None is the value of a tombstone, whose version is ignored.
 
-    All is read and checked before anything is written.
+    All values are parsed before anything is encoded.
     """
     number = parse_integer(record_type, "int16", "key.type")
     layout = known_layout(number)
@@ -40,7 +40,11 @@ def encode_record(record_type: object, key: object, version: object, value: obje
 
 
 def known_layout(number: int) -> RecordLayout:
-    """The layout of a type that can be written."""
+    """Return the layout of a record type.
+
+    Raises:
+        WireError: The layout of the type is not known.
+    """
     record_type = TYPES.get(number)
     if record_type is None or record_type.layout is None:
         name = "" if record_type is None else f" ({record_type.name})"
@@ -49,7 +53,7 @@ def known_layout(number: int) -> RecordLayout:
 
 
 def check_version(layout: RecordLayout, version: int) -> None:
-    """Refuse a version that the tables do not have."""
+    """Raise a WireError if the layout does not have the version."""
     if version < 0:
         raise WireError(f"version {version} is negative", None, "value.version")
     if version > layout.newest:
@@ -58,13 +62,13 @@ def check_version(layout: RecordLayout, version: int) -> None:
 
 
 def write_struct(values: dict[str, Any], fields: tuple[Field, ...], version: int, path: str, *, compact: bool) -> bytes:
-    """Write the fields of a structure, then its tagged fields if the message is flexible, as compact lengths tell."""
+    """Encode the fields of a structure, then its tagged fields if the message is flexible (has compact lengths)."""
     data = b""
     present = [field for field in fields if field.is_in(version)]
     for field in present:
         if field.tag is None:
             if field.name not in values:
-                reason = f"version {version} has this field, and it is missing"
+                reason = f"version {version} requires this field, but it is missing"
                 raise WireError(reason, None, f"{path}.{field.name}")
             data += write_field(values[field.name], field, version, f"{path}.{field.name}", compact=compact)
     if not compact:
@@ -73,14 +77,14 @@ def write_struct(values: dict[str, Any], fields: tuple[Field, ...], version: int
 
 
 def write_field(value: Any, field: Field, version: int, path: str, *, compact: bool) -> bytes:
-    """An untagged field; a nullable structure has an int8 before it."""
+    """Encode an untagged field; a nullable structure has an int8 prefix."""
     if field.nullable and isinstance(field.kind, Struct):
         return ABSENT if value is None else PRESENT + write(value, field.kind, version, path, compact=compact)
     return write(value, field.kind, version, path, compact=compact)
 
 
 def write(value: Any, kind: FieldType, version: int, path: str, *, compact: bool) -> bytes:
-    """A value; of those that can be null, text is null here."""
+    """Encode a value; only a string may be None here."""
     if isinstance(kind, Struct):
         return write_struct(value, kind.fields, version, path, compact=compact)
     if isinstance(kind, Array):
@@ -98,7 +102,7 @@ def write(value: Any, kind: FieldType, version: int, path: str, *, compact: bool
 
 
 def write_tagged(values: dict[str, Any], fields: list[Field], version: int, path: str) -> bytes:
-    """Write the section of tagged fields: the tagged fields that are not at their default."""
+    """Encode the section of tagged fields, without fields at their default."""
     sections = []
     for field in sorted(fields, key=lambda field: field.tag or 0):
         if field.name in values:
@@ -113,7 +117,7 @@ UNSET_UUID = bytes(16)
 
 
 def write_tagged_field(value: Any, field: Field, version: int, path: str) -> bytes:
-    """The content of a tagged field; presence of a nullable structure is a varint here (KIP-893)."""
+    """Encode the content of a tagged field; the presence of a nullable structure is a varint here (KIP-893)."""
     if value is None:
         return write_varint(0)
     presence = write_varint(1) if field.nullable and isinstance(field.kind, Struct) else b""

@@ -1,6 +1,7 @@
-"""Parser of the field values of a record, as `decode_record` returns them, by the schema of its type.
+"""Parser of the field values of a record: it checks values in the form that `decode_record` returns.
 
-Of an instance of a subclass of dict, list, str, bytes or int the built-in content is read; its methods are not called.
+Subclasses of dict, list, str, bytes and int are read by the methods of the built-in type; overridden methods are not
+called.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ __all__ = ["parse_integer", "parse_struct"]
 
 
 def parse_struct(value: object, fields: tuple[Field, ...], path: str) -> dict[str, Any]:
-    """Parse the fields of a dict, in the order of their table; missing fields stay missing."""
+    """Parse the fields of a dict, in the order of `fields`; missing fields are allowed."""
     if not isinstance(value, dict):
         raise wrong_type(path, "a dict", value)
     known = {field.name: field for field in fields}
@@ -27,9 +28,9 @@ def parse_struct(value: object, fields: tuple[Field, ...], path: str) -> dict[st
             raise wrong_type(f"{path}: a field's name", "a str", name)
         field = known.get(str.__str__(name))
         if field is None:
-            raise WireError(f"there is no field {shown(name)}", None, path)
+            raise WireError(f"unknown field {shown(name)}", None, path)
         if field.name in found:
-            raise WireError(f"the field {shown(name)} is there twice", None, path)
+            raise WireError(f"the field {shown(name)} occurs twice", None, path)
         found[field.name] = parse_field(content, field, f"{path}.{field.name}")
     return {name: found[name] for name in known if name in found}
 
@@ -84,20 +85,20 @@ def parse_bytes(value: object, path: str) -> bytes:
 
 
 def parse_uuid(value: object, path: str) -> bytes:
-    """Parse a uuid in the one text form that Kafka prints."""
+    """Parse a uuid in the text form that Kafka prints."""
     text = parse_text(value, path)
     try:
         data = base64.urlsafe_b64decode(f"{text}==")
     except ValueError:  # also binascii.Error
         data = b""
     if len(data) != 16 or base64.urlsafe_b64encode(data).decode() != f"{text}==":
-        reason = f"{shown(value)} is no uuid as Kafka shows it, 22 characters of URL-safe base64"
+        reason = f"{shown(value)} is not a uuid in Kafka's form, 22 characters of URL-safe base64"
         raise WireError(reason, None, path)
     return data
 
 
 def parse_integer(value: object, kind: str, path: str) -> int:
-    """Parse an integer of a kind."""
+    """Parse an integer of a kind that `INTEGERS` lists."""
     if not is_int(value):
         raise wrong_type(path, "an int", value)
     number = int.__index__(operator.index(value))  # type: ignore[arg-type]  # it has `__index__`

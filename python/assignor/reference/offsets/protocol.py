@@ -1,4 +1,4 @@
-"""The blobs inside a classic group's record: what each member subscribed to and was assigned."""
+"""ConsumerProtocol blobs in the record of a classic group: subscription and assignment of each member."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["CONSUMER", "consumer_protocol", "read_assignment", "read_subscription"]
 
 CONSUMER = "consumer"
-"""The protocol type of consumers, as against Kafka Connect's workers and others."""
+"""Protocol type of consumers; Kafka Connect and others have their own."""
 
 GROUP_METADATA = 2
-"""The type number of a classic group's record."""
+"""Type number of a classic group's record."""
 
 
 def consumer_protocol(record_type: int, value: dict[str, Any]) -> list[dict[str, Any]] | None:
-    """Both blobs of every member; None for any other record than one of a classic group of consumers."""
+    """Decode both blobs of each member; return None if the record is not of a classic group of consumers."""
     if record_type != GROUP_METADATA or value["protocolType"] != CONSUMER:
         return None
     return [
@@ -30,7 +30,7 @@ def consumer_protocol(record_type: int, value: dict[str, Any]) -> list[dict[str,
 
 
 def subscription(data: bytes) -> dict[str, Any]:
-    """What Kafka's own reader makes of a subscription, or its refusal and what the tolerant reader makes of it."""
+    """Decode a subscription strictly as Kafka does; if that fails, return the error and the tolerant result, if any."""
     if not data:
         return {"subscription": None}
     try:
@@ -42,7 +42,7 @@ def subscription(data: bytes) -> dict[str, Any]:
 
 
 def assignment(data: bytes) -> dict[str, Any]:
-    """What Kafka's own reader makes of an assignment, or its refusal."""
+    """Decode an assignment as Kafka does, or return the error."""
     try:
         read = read_assignment(data)
     except WireError as refusal:
@@ -51,7 +51,7 @@ def assignment(data: bytes) -> dict[str, Any]:
 
 
 def read_subscription(data: bytes) -> tuple[Subscription, WireError | None]:
-    """A subscription as Kafka's own reader has it; or else as the tolerant one has it, and the other's refusal."""
+    """Decode a subscription strictly, or else tolerantly; in the second case also return the strict reader's error."""
     try:
         return decode_subscription(data, False), None
     except WireError as error:
@@ -60,9 +60,9 @@ def read_subscription(data: bytes) -> tuple[Subscription, WireError | None]:
 
 
 def read_assignment(data: bytes) -> Assignment | None:
-    """An assignment; None for the empty blob, which is an assignment of nothing.
+    """Decode an assignment; return None for an empty blob, which assigns no partitions.
 
-    A broker keeps it for a member that its leader left out.
+    A broker stores an empty blob for a member that the leader left out.
     """
     return decode_assignment(data) if data else None
 

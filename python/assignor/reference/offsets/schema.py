@@ -1,8 +1,8 @@
-"""The layouts of the records in `__consumer_offsets`, as tables.
+"""Layouts of the records in `__consumer_offsets`, as tables.
 
-Restated from Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Every key has one version and
-fixed lengths. A value is flexible (compact lengths, tagged fields after every structure, KIP-482) from the version that
-its layout names.
+They follow Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Each key has one version and
+fixed lengths. Values are flexible (compact lengths, and tagged fields after each structure, KIP-482) from the version
+that their layout names.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ INTEGERS = {"int8": ("b", 1), "int16": ("h", 2), "uint16": ("H", 2), "int32": ("
 
 @dataclass(frozen=True)
 class Field:
-    """One field: its name as Kafka's JSON has it, what it holds, and the versions `since` to `until` that have it.
+    """Field: its name in Kafka's JSON, its kind, and the versions `since` to `until` that have it.
 
-    A field with a `tag` is written in the section of tagged fields, and `default` is what its absence stands for there.
+    A field with a `tag` is written in the section of tagged fields, unless its value is `default`.
     """
 
     name: str
@@ -32,31 +32,34 @@ class Field:
     default: Any = 0
 
     def is_in(self, version: int) -> bool:
-        """Whether that version has this field."""
+        """Return True if the version has the field."""
         return self.since <= version <= self.until
 
 
 @dataclass(frozen=True)
 class Struct:
-    """Fields one after the other."""
+    """Structure: consecutive fields."""
 
     fields: tuple[Field, ...]
 
 
 @dataclass(frozen=True)
 class Array:
-    """Elements of one kind."""
+    """Array of elements of one kind."""
 
     element: FieldType
 
 
 FieldType = str | Struct | Array
-"""A structure, an array, one of INTEGERS, or string, bytes, uuid."""
+"""Kind of a field: a structure, an array, a name in INTEGERS, or string, bytes or uuid."""
 
 
 @dataclass(frozen=True)
 class RecordLayout:
-    """Fields of the key after its type, fields of the value after its version, and the value's newest version."""
+    """Layout of a record: the key's fields after the type, and the value's fields after the version.
+
+    `newest` is the newest version of the value, `flexible` the first flexible one.
+    """
 
     key: tuple[Field, ...]
     value: tuple[Field, ...]
@@ -66,7 +69,7 @@ class RecordLayout:
 
 @dataclass(frozen=True)
 class RecordType:
-    """A type's name (CoordinatorRecordType); no layout where only other releases than 4.3.1 write it."""
+    """Record type: its name in CoordinatorRecordType, and its layout; None if Kafka 4.3.1 does not write the type."""
 
     name: str
     layout: RecordLayout | None = None
@@ -78,7 +81,7 @@ STRINGS = Array("string")
 
 
 def nullable(name: str) -> Field:
-    """A string that may be null."""
+    """Return a string field that may be null."""
     return Field(name, "string", nullable=True)
 
 
@@ -158,7 +161,7 @@ CONSUMER_GROUP_MEMBER_METADATA = (
     Field("classicMemberMetadata", CLASSIC_MEMBER_METADATA, nullable=True, tag=0),
 )
 
-# Shared by the three kinds of group that keep a target assignment (its time: KIP-1263).
+# Shared by the three kinds of group with a target assignment. KIP-1263 added the timestamp.
 TARGET_ASSIGNMENT_METADATA = (Field("assignmentEpoch", "int32"), Field("assignmentTimestamp", "int64", tag=0))
 
 TOPIC_PARTITIONS = Struct((Field("topicId", "uuid"), Field("partitions", INT32S)))
@@ -322,4 +325,4 @@ TYPES = {
     23: RecordType("STREAMS_GROUP_TOPOLOGY", RecordLayout(GROUP_KEY, STREAMS_GROUP_TOPOLOGY)),
     24: RecordType("STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS"),
 }
-"""Every record type that has a name, by the int16 at the head of its key."""
+"""All record types with a name, by the int16 at the start of the key."""
