@@ -1,4 +1,4 @@
-//! A recorded assignment, and the answer of its assignor for the same members.
+//! Recorded assignment, and the answer of its assignor for the same members.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use crate::group::{Group, Partitions, Topics};
 use crate::offsets::json::uuid_from_text;
 use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription, TargetAssignment, TargetMember};
 
-/// A topic that no cluster has, because its name is not valid.
+/// Invalid topic name, which no cluster has.
 const NO_TOPIC: &str = "/";
 
-/// Assignment whose members can all be read.
+/// Recorded assignment of members that could all be parsed.
 pub(super) struct RecordedAssignment<'a> {
     pub(super) assignor: Assignor,
     pub(super) members: Vec<AssignedMember<'a>>,
@@ -32,7 +32,7 @@ pub(super) struct AssignedMember<'a> {
 }
 
 impl<'a> AssignedMember<'a> {
-    /// Return a member of a classic group; its subscription says what it owns.
+    /// Return a member of a classic group, with the owned partitions of its subscription.
     pub(super) fn of_generation(
         member: &'a ParsedMember,
         subscription: &'a ParsedSubscription,
@@ -50,7 +50,7 @@ impl<'a> AssignedMember<'a> {
         }
     }
 
-    /// Return the members of a consumer group; they own their target of the previous epoch.
+    /// Return the members of a consumer group, with their target of the previous epoch as owned partitions.
     pub(super) fn of_target(target: &'a TargetAssignment) -> Vec<Self> {
         let member = |member: &'a TargetMember| Self {
             id: &member.id,
@@ -66,7 +66,7 @@ impl<'a> AssignedMember<'a> {
         if !target.is_homogeneous
             && let Some(first) = members.first_mut()
         {
-            // Two patterns that match the same topics are different subscriptions to a broker.
+            // A broker treats two patterns as different subscriptions even if they match the same topics.
             first.topics.push(NO_TOPIC);
         }
         members
@@ -87,7 +87,7 @@ impl<'a> RecordedAssignment<'a> {
         self.members.iter().flat_map(|member| &member.topics).copied().collect()
     }
 
-    /// Return the subscribed topics of a snapshot.
+    /// Return the subscribed topics in a snapshot.
     pub(super) fn known_topics(&self, snapshot: &'a MetadataSnapshot) -> KnownTopics<'a> {
         let known = |topic| {
             let id = snapshot.topic_ids.get(topic).map(String::as_str).unwrap_or_default();
@@ -96,7 +96,7 @@ impl<'a> RecordedAssignment<'a> {
         self.subscribed_topics().into_iter().filter_map(known).collect()
     }
 
-    /// Return the key of a topic in assignments: its id in a consumer group, else its name.
+    /// Return the key of a topic in assignments: the id in a consumer group, the name in a classic group.
     pub(super) fn key<'b>(&self, topic: &'b str, id: &'b str) -> &'b str {
         match self.assignor.protocol() {
             GroupProtocol::Consumer if !id.is_empty() => id,
@@ -104,7 +104,7 @@ impl<'a> RecordedAssignment<'a> {
         }
     }
 
-    /// Return the name of the topic that has a key; the key itself if no known topic has it.
+    /// Return the name of the topic with a key, or the key itself if it is unknown.
     fn topic_of_key<'b>(&'b self, known: &KnownTopics<'_>, key: &'b str) -> &'b str {
         if self.assignor.protocol() == GroupProtocol::Classic {
             return key;
@@ -155,10 +155,10 @@ impl<'a> RecordedAssignment<'a> {
         let differing = self.recorded().zip(expected).filter(|(recorded, expected)| recorded != expected).count();
         let same_partitions = sorted(self.recorded()) == sorted(expected);
         format!(
-            "not the {} rules: {differing} of {} members have other partitions{}",
-            self.assignor.name(),
+            "{differing} of {} members own other partitions than Kafka's {} assignor gives them{}",
             self.members.len(),
-            if same_partitions { ", though every partition is handed out once" } else { "" }
+            self.assignor.name(),
+            if same_partitions { "; the same partitions are assigned" } else { "" }
         )
     }
 }

@@ -1,7 +1,7 @@
-//! Comparison of recorded generations and epochs with the answer of the assignor that their group uses.
+//! Comparison of recorded generations and epochs with the answers of their assignors.
 //!
-//! A log has the time of each generation, but a recording has topic metadata for some times only. So the metadata that the leader or the
-//! broker used is not recorded. A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time.
+//! The metadata that the leader or the broker used is not recorded: a recording has snapshots of topic metadata at some times only.
+//! A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time.
 
 use super::assignment::{AssignedMember, RecordedAssignment};
 use super::explanation::{Explanation, explain};
@@ -17,12 +17,12 @@ pub enum ComparisonOutcome {
     Equal,
     /// The assignor gives another assignment.
     Different,
-    /// Not compared: the subscription or assignment of a member cannot be read.
+    /// Not compared: the subscription or assignment of a member cannot be parsed.
     Unknown,
 }
 
 impl ComparisonOutcome {
-    /// Return the name that tables and Python use.
+    /// Return the name in tables and in Python.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -36,16 +36,17 @@ impl ComparisonOutcome {
 /// Result of the comparison of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// Assignor whose answer was compared.
+    /// The assignor whose answer was compared.
     pub assignor: Assignor,
-    /// Outcome of the comparison.
+    /// The outcome.
     pub outcome: ComparisonOutcome,
-    /// Sentences: why the generation is not equal, and which subscriptions Kafka's reader refuses.
+    /// Reasons why the generation is not equal, and subscriptions that Kafka rejects.
     pub remarks: Vec<String>,
 }
 
-/// Compare the assignment of a generation with the answer of a classic assignor. Return `Unknown` if a member cannot be read;
-/// otherwise return None if there is no topic metadata.
+/// Compare the assignment of a generation with the answer of a classic assignor.
+///
+/// The outcome is `Unknown` if a member cannot be parsed. Return None if all members can be parsed but there is no topic metadata.
 #[must_use]
 pub fn compare(
     assignor: Assignor,
@@ -60,7 +61,7 @@ pub fn compare(
         match (&member.subscription, &member.assignment) {
             (Ok(subscription), Ok(assigned)) => {
                 if let Some(reason) = &subscription.refused {
-                    remarks.push(format!("Kafka's own reader refuses the subscription of {}: {reason}", member.id));
+                    remarks.push(format!("Kafka cannot parse the subscription of {}: {reason}", member.id));
                 }
                 members.push(AssignedMember::of_generation(member, subscription, assigned));
             }
@@ -84,9 +85,10 @@ pub fn compare(
     Some(comparison)
 }
 
-/// Compare a target assignment with the answer of the broker's assignor. If several assignors have the most votes, any of them may
-/// explain it.
-/// Return None if an assignor is not one of Kafka's, if the log lacks what it starts from, or if there is no topic metadata.
+/// Compare a target assignment with the answer of the broker's assignor.
+///
+/// If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of Kafka's, if the
+/// log lacks the previous target assignment, or if there is no topic metadata.
 #[must_use]
 pub fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comparison> {
     let compare = |name: &String| {
@@ -102,7 +104,7 @@ pub fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<
     comparisons.into_iter().nth(equal.unwrap_or(0))
 }
 
-/// Explain an assignment; None if there is no topic metadata.
+/// Explain an assignment; return None if there is no topic metadata.
 fn explain_at(recorded: &RecordedAssignment<'_>, time: i64) -> Option<Explanation> {
     let around: Vec<&MetadataSnapshot> = recorded.metadata.around(time).collect();
     let (first, last) = (*around.first()?, *around.last()?);
@@ -156,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn the_snapshot_before_or_after_may_explain_an_assignment() {
+    fn the_snapshot_before_or_after_a_generation_may_explain_it() {
         let members = [parsed("a", &["t"], &[("t", &[0, 1])]), parsed("b", &["t"], &[("t", &[2])])];
         let known = metadata(&[(10, &[("t", 2)]), (20, &[("t", 3)]), (30, &[("t", 4)])]);
 
@@ -174,28 +176,27 @@ mod tests {
         let comparison =
             compare(Assignor::Range, &members, None, 15, &metadata(&[(10, &[("t", 2), ("u", 2)])])).unwrap();
 
-        assert_eq!(vec!["assigned before the metadata of u had arrived"], comparison.remarks);
+        assert_eq!(vec!["the assignor did not have the metadata of u yet"], comparison.remarks);
         assert_eq!(ComparisonOutcome::Different, comparison.outcome);
     }
 
     #[test]
-    fn another_assignor_under_the_name_of_range_is_noticed() {
+    fn an_assignment_that_range_does_not_give_is_described() {
         let members = [parsed("a", &["t"], &[("t", &[0, 2])]), parsed("b", &["t"], &[("t", &[1])])];
 
         let comparison = compare(Assignor::Range, &members, None, 15, &metadata(&[(10, &[("t", 3)])])).unwrap();
 
-        let said =
-            "not the range rules: 2 of 2 members have other partitions, though every partition is handed out once";
-        assert_eq!(vec![said], comparison.remarks);
+        let text = "2 of 2 members own other partitions than Kafka's range assignor gives them; the same partitions are assigned";
+        assert_eq!(vec![text], comparison.remarks);
     }
 
     #[test]
-    fn without_metadata_there_is_nothing_to_compare_with() {
+    fn assignments_are_not_compared_without_metadata() {
         assert_eq!(None, compare(Assignor::Range, &[parsed("a", &["t"], &[("t", &[0])])], None, 15, &metadata(&[])));
     }
 
     #[test]
-    fn what_cannot_be_read_is_unknown_and_says_whose_it_is() {
+    fn a_member_that_cannot_be_parsed_makes_the_outcome_unknown() {
         let mut member = parsed("a", &["t"], &[]);
         member.subscription = Err("2 bytes are needed".into());
 

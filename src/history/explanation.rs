@@ -1,8 +1,8 @@
 //! Topic metadata that explains a recorded assignment.
 //!
-//! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the generation,
-//! the first snapshot after it, or a mixture of both. A leader may also lack topics, or have older metadata of them than the last
-//! snapshot. Range is compared with the two snapshots only.
+//! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the
+//! generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that is older than
+//! the last snapshot. Range is compared with the two snapshots only.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,11 @@ use crate::replay::OwnedPartitions;
 
 /// Explanation of a recorded assignment.
 pub(super) enum Explanation {
-    /// The assignor gives this assignment for the metadata around its time.
+    /// The assignor gives the recorded assignment for the metadata around its time.
     Metadata,
-    /// The assignor gives this assignment for other metadata, which the sentence describes.
+    /// The assignor gives the recorded assignment for other metadata, which the text describes.
     OtherMetadata(String),
-    /// No metadata explains it. The sentence describes the difference.
+    /// The assignor does not give the recorded assignment for any known metadata. The text describes the difference.
     Unexplained(String),
 }
 
@@ -49,27 +49,28 @@ pub(super) fn explain<'a>(
             known.iter().partition(|(topic, (_, id))| assigned.has_topic(recorded.key(topic, id)));
         if !without.is_empty() && trials.explains(&with) {
             let missing: Vec<&str> = without.into_keys().collect();
-            let said = format!("assigned before the metadata of {} had arrived", missing.join(", "));
-            return Explanation::OtherMetadata(said);
+            let text = format!("the assignor did not have the metadata of {} yet", missing.join(", "));
+            return Explanation::OtherMetadata(text);
         }
     }
     for snapshot in older.filter(|_| has_more) {
         if trials.explains(&recorded.known_topics(snapshot)) {
-            let said = format!("assigned with topic metadata of {} ms before", first.time - snapshot.time);
-            return Explanation::OtherMetadata(said);
+            let age = first.time - snapshot.time;
+            let text = format!("the assignor used topic metadata that was {age} ms older than the latest");
+            return Explanation::OtherMetadata(text);
         }
     }
     Explanation::Unexplained(recorded.difference(&expected))
 }
 
-/// Metadata that has been tried, so that it is not tried again.
+/// Metadata that has been tried for a recorded assignment; the same metadata is not tried twice.
 struct Trials<'a, 'b> {
     recorded: &'b RecordedAssignment<'a>,
     tried: Vec<KnownTopics<'a>>,
 }
 
 impl<'a> Trials<'a, '_> {
-    /// Return true if the assignor gives the recorded assignment for these topics, and they were not tried before.
+    /// Return true if the assignor gives the recorded assignment for topics that were not tried before.
     fn explains(&mut self, known: &KnownTopics<'a>) -> bool {
         if self.tried.iter().any(|tried| is_same(tried, known)) {
             return false;
@@ -92,7 +93,7 @@ fn is_same(left: &KnownTopics<'_>, right: &KnownTopics<'_>) -> bool {
             .all(|(left, right)| (left.0, left.1.1) == (right.0, right.1.1) && is_same((left.1.0, right.1.0)))
 }
 
-/// All partitions of a recorded assignment, by key of the topic.
+/// Partitions of a recorded assignment, by key of the topic.
 struct AssignedPartitions<'a, 'b> {
     recorded: &'b RecordedAssignment<'a>,
     partitions: BTreeSet<(&'a str, i32)>,
@@ -113,8 +114,10 @@ impl<'a, 'b> AssignedPartitions<'a, 'b> {
         self.partitions.range((key, i32::MIN)..=(key, i32::MAX)).map(|(_, id)| *id)
     }
 
-    /// Choose each topic's metadata from one of two snapshots: from the first one if it has all assigned partitions of the topic. A topic
-    /// that only one snapshot has is included if some of its partitions are assigned.
+    /// Choose the metadata of each topic from one of two snapshots.
+    ///
+    /// The first snapshot is used if it has all assigned partitions of the topic. A topic that is in one snapshot only is included if
+    /// some of its partitions are assigned.
     fn mixture(&self, before: &KnownTopics<'a>, after: &KnownTopics<'a>) -> KnownTopics<'a> {
         let topics: BTreeSet<&'a str> = before.keys().chain(after.keys()).copied().collect();
         let choose = |topic: &'a str| match (before.get(topic), after.get(topic)) {

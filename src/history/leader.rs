@@ -1,17 +1,17 @@
 //! Signs that the leader of a group is not a Java client of Kafka 3.5 or newer.
 //!
-//! Sticky assignors of other clients and of older Java clients have other rules than the engine. A subscription shows which client wrote
-//! it: newer Java clients write version 3, and each of Kafka's assignors writes user data of one form.
+//! The sticky assignors of other clients and of older Java clients differ from the engine's. A subscription shows which client wrote
+//! it: newer Java clients write version 3, and each of Kafka's assignors has its own format of user data.
 
 use crate::assign::Assignor;
 use crate::bytes::{Lengths, Reader};
 use crate::error::WireError;
 use crate::replay::ParsedMember;
 
-/// The version of subscriptions that Java clients write since Kafka 3.5.
+/// Version of subscriptions that Java clients write since Kafka 3.5.
 const VERSION: i16 = 3;
 
-/// Return the reason why the leader cannot be such a client; None if there is no sign of it.
+/// Return the reason why the leader cannot be a Java client of Kafka 3.5 or newer, if there is one.
 pub(super) fn other_client(assignor: Assignor, members: &[ParsedMember], leader: &str) -> Option<String> {
     let member = members.iter().find(|member| member.id == leader)?;
     let subscription = member.subscription.as_ref().ok()?;
@@ -23,13 +23,13 @@ pub(super) fn other_client(assignor: Assignor, members: &[ParsedMember], leader:
     };
     let reason = match subscription.version {
         version if version < VERSION => format!("its subscription has version {version}"),
-        _ if !is_kafkas => format!("its user data is not that of Kafka's {}", assignor.name()),
+        _ if !is_kafkas => format!("its user data does not have the format of Kafka's {} assignor", assignor.name()),
         _ => return None,
     };
     Some(format!("the leader {leader} is not a Java client of Kafka 3.5 or newer: {reason}"))
 }
 
-/// Return true if the data is partitions by topic, followed by a generation.
+/// Return true if the data has partitions by topic and then a generation.
 fn read_sticky(data: &[u8]) -> Result<bool, WireError> {
     let mut reader = Reader::new(data);
     for _ in 0..reader.count(Lengths::Fixed, 6)? {

@@ -1,4 +1,4 @@
-//! Topic metadata of a cluster over time, as a recording has it.
+//! Topic metadata of a cluster over time, from a recording.
 
 use rustc_hash::FxHashMap;
 
@@ -11,18 +11,18 @@ pub struct MetadataSnapshot {
     pub time: i64,
     /// Partitions by topic name.
     pub topics: FxHashMap<String, Partitions>,
-    /// Topic ids by topic name, as Kafka writes them.
+    /// Topic ids by topic name, in Kafka's text form.
     pub topic_ids: FxHashMap<String, String>,
 }
 
-/// All topic metadata of a recording.
+/// Topic metadata of a recording.
 #[derive(Debug, Clone, Default)]
 pub struct Metadata {
     /// Snapshots in ascending order of time.
     pub snapshots: Vec<MetadataSnapshot>,
-    /// Racks of the replicas in all snapshots.
+    /// The racks of the replicas in all snapshots.
     pub racks: Racks,
-    /// Topic names by topic id; ids are written as Kafka writes them.
+    /// Topic names by topic id, in Kafka's text form.
     pub names: FxHashMap<String, String>,
 }
 
@@ -33,7 +33,7 @@ impl Metadata {
         self.snapshots[after.saturating_sub(1)..self.snapshots.len().min(after + 1)].iter()
     }
 
-    /// Return the name of a topic that a record names or gives by id; the id itself if no snapshot names it.
+    /// Return the name of a topic, given its name or id; return an unknown id unchanged.
     #[must_use]
     pub fn name<'a>(&'a self, topic: &'a str) -> &'a str {
         self.names.get(topic).map_or(topic, String::as_str)

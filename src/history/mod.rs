@@ -1,5 +1,6 @@
-//! Summary of a group's history: counts, rebalances and comparisons. A generation or epoch is compared with the answer of its
-//! assignor if that is one of Kafka's.
+//! Summary of a group's history: counts, rebalances and comparisons.
+//!
+//! Each generation or epoch is compared with the answer of its assignor, if that is one of Kafka's.
 
 use std::iter;
 
@@ -18,18 +19,18 @@ mod metadata;
 pub use compare::{Comparison, ComparisonOutcome, compare, compare_target};
 pub use metadata::{Metadata, MetadataSnapshot};
 
-/// Counts of one history.
+/// Summary of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// Topics with a partition that a member owns.
     pub topics: usize,
     /// Distinct partitions that the members own.
     pub partitions: usize,
-    /// Partitions of the subscribed topics without an owner; None if the records do not say.
+    /// Partitions of subscribed topics without an owner; None if the records are not sufficient.
     pub unowned: Option<usize>,
     /// Members without partitions.
     pub idle_members: usize,
-    /// Partitions of the least loaded member; None without a readable member.
+    /// Partitions of the least loaded member; None if no member's assignment can be parsed.
     pub least_loaded: Option<usize>,
     /// Partitions of the most loaded member.
     pub most_loaded: Option<usize>,
@@ -37,7 +38,7 @@ pub struct Summary {
     pub rebalances: usize,
     /// Highest number of rebalances with unchanged membership within one minute.
     pub busiest_minute: usize,
-    /// Comparison of each generation; None where there is nothing to compare.
+    /// Comparison of each generation; None for generations that are not compared.
     pub comparisons: Vec<Option<Comparison>>,
 }
 
@@ -59,11 +60,11 @@ impl Summary {
 /// Consecutive partition ids of one topic that a member owns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordedSpan<'a> {
-    /// The topic's name, or its id where no metadata names it.
+    /// The topic's name, or its id if the metadata does not have the name.
     pub topic: &'a str,
     /// The first id.
     pub start: i32,
-    /// How many ids.
+    /// The number of ids.
     pub count: usize,
 }
 
@@ -79,7 +80,8 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
             return compare_target(target, metadata);
         }
         let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
-        // A record that repeats a generation repeats its assignment, which was computed for the earlier record. Range is compared again.
+        // A record that repeats a generation also repeats its assignment, which was computed for the earlier record. Only range
+        // is compared again.
         if assignor != Assignor::Range && before.is_some_and(|before| before.generation == generation.generation) {
             return None;
         }
@@ -99,8 +101,9 @@ pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
     }
 }
 
-/// Count the rebalances of a group: the records whose kind of group or generation differs from the record before. Generation 0,
-/// that of a new group, does not count, nor does a repeated generation, which the restart of a static member causes.
+/// Count the rebalances of a group: the records with another generation or another kind of group than the record before.
+///
+/// Generation 0 belongs to a new group. A static member that restarts causes another record of the same generation.
 #[must_use]
 pub fn rebalances(generations: &[Generation]) -> usize {
     let numbers = || generations.iter().map(|found| (found.kind, found.generation));
@@ -114,7 +117,7 @@ pub fn busiest_minute(generations: &[Generation]) -> usize {
     const MINUTE: i64 = 60_000;
     let unchanged = generations.iter().filter(|found| found.kind == GroupKind::Classic && found.same_members);
     let mut times: Vec<i64> = unchanged.map(|found| found.timestamp).collect();
-    // The log is in the order of its offsets; brokers' clocks may differ.
+    // The log is in order of offsets, but the clocks of brokers may differ.
     times.sort_unstable();
     let mut first = 0;
     let mut most = 0;
@@ -133,7 +136,7 @@ pub fn load(member: &RecordedMember) -> Option<usize> {
     member.partitions.as_ref().map(|partitions| partitions.values().map(Vec::len).sum())
 }
 
-/// Return the spans that a member owns; topic ids become names where the metadata has them.
+/// Return the spans that a member owns, with topic names instead of ids if the metadata has them.
 pub fn owned_spans<'a>(member: &'a RecordedMember, metadata: &'a Metadata) -> impl Iterator<Item = RecordedSpan<'a>> {
     member.partitions.iter().flatten().flat_map(|(topic, ids)| {
         let topic = metadata.name(topic);
@@ -216,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn partitions_without_an_owner_are_counted_if_all_members_can_be_read() {
+    fn partitions_without_an_owner_are_counted_if_all_members_can_be_parsed() {
         let known = metadata(&[("t", 4), ("u", 2), ("other", 9)]);
         let some = member(Some(&["t", "missing"]), Some(&[("t", &[0, 3]), ("stale", &[1])]));
         let unowned = |kind, members| summarize(&history(kind, members), &known).unowned;
@@ -231,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn loads_are_of_the_members_that_can_be_read() {
+    fn only_members_that_can_be_parsed_have_a_load() {
         let members =
             vec![member(None, Some(&[("t", &[0, 1]), ("u", &[0])])), member(None, Some(&[])), member(None, None)];
 
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_the_making_of_a_group_nor_a_static_restart_is_a_rebalance() {
+    fn neither_a_new_group_nor_a_static_restart_is_a_rebalance() {
         let generation = |(kind, number): &(GroupKind, i32)| generation(*kind, *number, 0, false);
         let count = |log: &[(GroupKind, i32)]| rebalances(&log.iter().map(generation).collect::<Vec<_>>());
         let (classic, consumer) = (GroupKind::Classic, GroupKind::Consumer);
@@ -254,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_minute_is_shorter_than_sixty_seconds_whatever_the_order_of_the_log() {
+    fn the_busiest_minute_is_a_half_open_interval_of_sorted_timestamps() {
         let unchanged = |time: &i64| generation(GroupKind::Classic, 1, *time, true);
         let busiest = |times: &[i64]| busiest_minute(&times.iter().map(unchanged).collect::<Vec<_>>());
 

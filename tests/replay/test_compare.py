@@ -1,4 +1,4 @@
-"""Comparison of generations made by hand with the range rules, in both engines."""
+"""Comparison of hand-written generations with the answer of range, in both engines."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def compared(engine: str, *events: Event, topics: list[Row]) -> list[tuple[str |
 
 
 def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
-    end = ", though every partition is handed out once" if same_partitions else ""
-    return f"not the range rules: {differing} of {members} members have other partitions{end}"
+    end = "; the same partitions are assigned" if same_partitions else ""
+    return f"{differing} of {members} members own other partitions than Kafka's range assignor gives them{end}"
 
 
 # ---- which metadata counts
@@ -34,9 +34,9 @@ def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
 @pytest.mark.parametrize(
     ("time", "outcome"),
     [
-        (0, "different"),  # all snapshots are later: the first one is the one after
+        (0, "different"),  # all snapshots are later: the first one is compared
         (9, "different"),
-        (10, "equal"),  # the one at that time is the one before
+        (10, "equal"),  # a snapshot at that time counts as before
         (15, "equal"),
         (19, "equal"),
         (20, "equal"),
@@ -45,19 +45,19 @@ def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
         (99, "different"),
     ],
 )
-def test_the_snapshot_before_or_after_explains(engine: str, time: int, outcome: str) -> None:
+def test_the_snapshot_before_or_after_explains_a_generation(engine: str, time: int, outcome: str) -> None:
     ((found, _),) = compared(engine, classic(1, *THREE).at(time), topics=GROWING)
     assert found == outcome
 
 
-def test_a_snapshot_further_away_does_not_explain(engine: str) -> None:
+def test_other_snapshots_do_not_explain_a_generation(engine: str) -> None:
     topics = metadata({10: {"t": 3}, 20: {"t": 2}, 30: {"t": 2}, 40: {"t": 3}})
     times = [5, 10, 19, 20, 29, 30, 39, 40]
     found = compared(engine, *[classic(1, *THREE).at(time) for time in times], topics=topics)
     assert [outcome == "equal" for outcome, _ in found] == [True, True, True, False, False, True, True, True]
 
 
-def test_before_the_first_snapshot_that_one_explains(engine: str) -> None:
+def test_the_first_snapshot_explains_earlier_generations(engine: str) -> None:
     assert compared(engine, classic(1, *THREE).at(-5), topics=metadata({0: {"t": 3}})) == [("equal", [])]
 
 
@@ -67,10 +67,10 @@ def test_without_metadata_nothing_is_compared(engine: str) -> None:
     assert [history[f"range_{outcome}"] for outcome in ("equal", "different", "unknown")] == [0, 0, 0]
 
 
-def test_without_metadata_what_cannot_be_read_is_unknown_still(engine: str) -> None:
+def test_members_that_cannot_be_parsed_are_unknown_even_without_metadata(engine: str) -> None:
     history = replayed(engine, classic(1, *THREE), classic(2, member("a", b"\0", {})), classic(3, *THREE))
-    said = "the subscription of a cannot be read: 2 bytes are needed and 1 remain at offset 0 while reading version"
-    assert comparisons(history) == [(None, []), ("unknown", [said]), (None, [])]
+    remark = "the subscription of a cannot be read: 2 bytes are needed and 1 remain at offset 0 while reading version"
+    assert comparisons(history) == [(None, []), ("unknown", [remark]), (None, [])]
     assert [history[f"range_{outcome}"] for outcome in ("equal", "different", "unknown")] == [0, 0, 1]
 
 
@@ -81,26 +81,26 @@ def test_only_range_generations_with_members_count_as_range(engine: str) -> None
     assert (history["range_equal"], history["rebalances"]) == (2, 3)
 
 
-# ---- what cannot be read
+# ---- members that cannot be parsed
 
 
-def test_a_subscription_that_cannot_be_read_is_unknown(engine: str) -> None:
+def test_a_subscription_that_cannot_be_parsed_is_unknown(engine: str) -> None:
     damaged = member("b", subscription("t")[:-1], {"t": [2]})
-    said = "the subscription of b cannot be read: 2 bytes are needed and 1 remain at offset 21 while reading rack"
+    remark = "the subscription of b cannot be read: 2 bytes are needed and 1 remain at offset 21 while reading rack"
     history = replayed(engine, classic(1, THREE[0], damaged), topics=GROWING)
-    assert comparisons(history) == [("unknown", [said])]
+    assert comparisons(history) == [("unknown", [remark])]
     assert (history["range_equal"], history["range_different"], history["range_unknown"]) == (0, 0, 1)
 
 
-def test_an_assignment_that_cannot_be_read_is_unknown(engine: str) -> None:
+def test_an_assignment_that_cannot_be_parsed_is_unknown(engine: str) -> None:
     damaged = member("b", ["t"], assignment(("t", [2]))[:-5])
-    said = "the assignment of b cannot be read: 1 elements of at least 4 bytes do not fit in the 3 that remain"
+    start = "the assignment of b cannot be read: 1 elements of at least 4 bytes do not fit in the 3 that remain"
     ((outcome, (remark,)),) = compared(engine, classic(1, THREE[0], damaged), topics=GROWING)
     assert outcome == "unknown"
-    assert remark.startswith(said)
+    assert remark.startswith(start)
 
 
-def test_both_blobs_and_every_member_that_cannot_be_read_are_named(engine: str) -> None:
+def test_remarks_name_all_blobs_that_cannot_be_parsed(engine: str) -> None:
     short = "cannot be read: 2 bytes are needed and 1 remain at offset 0 while reading version"
     ((outcome, remarks),) = compared(
         engine, classic(1, member("a", b"\0", b"\0"), THREE[1], member("c", ["t"], b"\0")), topics=GROWING
@@ -115,23 +115,25 @@ def test_an_empty_assignment_blob_is_compared_and_an_empty_subscription_blob_is_
     assert compared(engine, classic(1, *three), topics=topics) == [("equal", [])]
     two = [member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], b"")]
     assert compared(engine, classic(1, *two), topics=topics) == [("different", [not_range(2, 2, same_partitions=True)])]
-    said = "the subscription of a cannot be read: 2 bytes are needed and 0 remain at offset 0 while reading version"
-    assert compared(engine, classic(1, member("a", b"", b"")), topics=topics) == [("unknown", [said])]
+    remark = "the subscription of a cannot be read: 2 bytes are needed and 0 remain at offset 0 while reading version"
+    assert compared(engine, classic(1, member("a", b"", b"")), topics=topics) == [("unknown", [remark])]
 
 
-def test_what_only_the_tolerant_reader_reads_is_compared_with_a_remark(engine: str) -> None:
+def test_a_tolerated_subscription_is_compared_with_a_remark(engine: str) -> None:
     older = subscription("t", version=1, body=0)
     reason = "4 bytes are needed and 0 remain at offset 13 while reading owned_partitions"
-    said = f"Kafka's own reader refuses the subscription of b: {reason}"
+    remark = f"Kafka cannot parse the subscription of b: {reason}"
     topics = metadata({0: {"t": 3}})
-    assert compared(engine, classic(1, THREE[0], member("b", older, {"t": [2]})), topics=topics) == [("equal", [said])]
+    assert compared(engine, classic(1, THREE[0], member("b", older, {"t": [2]})), topics=topics) == [
+        ("equal", [remark])
+    ]
     unlike_range = classic(1, member("a", ["t"], {"t": [0, 1, 2]}), member("b", older, {}))
     assert compared(engine, unlike_range, topics=topics) == [
-        ("different", [said, not_range(2, 2, same_partitions=True)])
+        ("different", [remark, not_range(2, 2, same_partitions=True)])
     ]
 
 
-# ---- what the range rules look at
+# ---- input of range
 
 
 def test_a_newer_subscription_version_is_read_as_the_newest(engine: str) -> None:
@@ -139,7 +141,7 @@ def test_a_newer_subscription_version_is_read_as_the_newest(engine: str) -> None
     assert compared(engine, classic(1, newer, THREE[1]), topics=metadata({0: {"t": 3}})) == [("equal", [])]
 
 
-def test_a_topic_listed_twice_and_one_listed_empty_are_what_they_hold(engine: str) -> None:
+def test_topics_listed_twice_or_without_partitions_are_normalized(engine: str) -> None:
     split = member("a", ["t"], assignment(("t", [1]), ("u", []), ("t", [0])))
     assert compared(engine, classic(1, split, THREE[1]), topics=metadata({0: {"t": 3, "u": 1}})) == [("equal", [])]
 
@@ -179,7 +181,7 @@ def test_racks_of_members_and_replicas_count(engine: str) -> None:
 
 
 @pytest.mark.parametrize("without", [{"version": 2}, {"rack": ""}, {"rack": None}, {"rack": "elsewhere"}])
-def test_without_a_rack_of_its_own_a_member_is_given_plain_ranges(engine: str, without: Row) -> None:
+def test_members_without_racks_get_plain_ranges(engine: str, without: Row) -> None:
     members = [
         member("a", subscription("t", **{"rack": "r0", **without}), {"t": [0, 1]}),
         member("b", subscription("t", **{"rack": "r1", **without}), {"t": [2, 3]}),
@@ -187,7 +189,7 @@ def test_without_a_rack_of_its_own_a_member_is_given_plain_ranges(engine: str, w
     assert compared(engine, classic(1, *members), topics=RACKED) == [("equal", [])]
 
 
-# ---- why not
+# ---- reasons
 
 
 def test_a_topic_that_the_leader_did_not_know_yet_is_named(engine: str) -> None:
@@ -196,24 +198,24 @@ def test_a_topic_that_the_leader_did_not_know_yet_is_named(engine: str) -> None:
         member("b", ["t", "new"], {"t": [1]}),
     ]
     topics = metadata({0: {"t": 2, "new": 1, "newer": 5, "other": 1}})
-    said = "assigned before the metadata of new, newer had arrived"
-    assert compared(engine, classic(1, *members), topics=topics) == [("different", [said])]
+    remark = "the assignor did not have the metadata of new, newer yet"
+    assert compared(engine, classic(1, *members), topics=topics) == [("different", [remark])]
 
 
 def test_a_leader_that_knew_no_topic_at_all(engine: str) -> None:
-    said = "assigned before the metadata of t had arrived"
+    remark = "the assignor did not have the metadata of t yet"
     nothing = [member("a", ["t"], {}), member("b", ["t"], {})]
-    assert compared(engine, classic(1, *nothing), topics=metadata({0: {"t": 2}})) == [("different", [said])]
+    assert compared(engine, classic(1, *nothing), topics=metadata({0: {"t": 2}})) == [("different", [remark])]
 
 
 def test_a_topic_that_was_created_between_the_snapshots(engine: str) -> None:
     topics = metadata({0: {"t": 2}, 50: {"t": 4, "new": 2}})
     members = [member("a", ["t", "new"], {"t": [0, 1]}), member("b", ["t", "new"], {"t": [2, 3]})]
-    said = "assigned before the metadata of new had arrived"
-    assert compared(engine, classic(1, *members).at(10), topics=topics) == [("different", [said])]
+    remark = "the assignor did not have the metadata of new yet"
+    assert compared(engine, classic(1, *members).at(10), topics=topics) == [("different", [remark])]
 
 
-def test_another_assignor_under_the_name_of_range(engine: str) -> None:
+def test_an_assignment_that_range_does_not_give(engine: str) -> None:
     striped = [member("a", ["t"], {"t": [0, 2]}), member("b", ["t"], {"t": [1]}), member("c", ["u"], {"u": [0]})]
     topics = metadata({0: {"t": 3, "u": 1}})
     assert compared(engine, classic(1, *striped), topics=topics) == [
@@ -222,19 +224,21 @@ def test_another_assignor_under_the_name_of_range(engine: str) -> None:
 
 
 @pytest.mark.parametrize("of_b", [{}, {"t": [1, 2]}, {"t": [2], "u": [0]}])
-def test_partitions_left_out_doubled_or_added(engine: str, of_b: dict[str, list[int]]) -> None:
+def test_missing_duplicate_and_additional_partitions(engine: str, of_b: dict[str, list[int]]) -> None:
     members = [THREE[0], member("b", ["t"], of_b)]
     assert compared(engine, classic(1, *members), topics=metadata({0: {"t": 3}})) == [
         ("different", [not_range(1, 2, same_partitions=False)])
     ]
 
 
-def test_where_neither_snapshot_explains_the_one_before_is_described(engine: str) -> None:
+def test_the_difference_is_that_to_the_snapshot_before(engine: str) -> None:
     topics = metadata({0: {"t": 2}, 50: {"t": 4}})
     lacking = classic(1, member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {}))
     for time, differing in ((10, 2), (60, 1)):
         ((_, (remark,)),) = compared(engine, lacking.at(time), topics=topics)
-        assert remark.startswith(f"not the range rules: {differing} of 2 members have other partitions")
+        assert remark.startswith(
+            f"{differing} of 2 members own other partitions than Kafka's range assignor gives them"
+        )
 
 
 def test_the_reference_does_not_compare_without_metadata() -> None:
@@ -246,7 +250,7 @@ def test_the_reference_does_not_compare_without_metadata() -> None:
 
 
 def drawn(rng: random.Random) -> tuple[Event, list[Row]]:
-    """A generation under `range` that one of two snapshots explains, or nearly."""
+    """Draw a range generation that one of two snapshots explains, or one that differs a little."""
     racks = ["", "r0", "r1", "r2"][: rng.randint(1, 4)]
 
     def topics() -> dict[str, list[list[str]]]:

@@ -1,4 +1,4 @@
-"""Comparison of classic generations made by hand with the answers of Kafka's other assignors, in both engines."""
+"""Comparison of hand-written classic generations with the answers of Kafka's other assignors, in both engines."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def sticky_data(owned: dict[str, list[int]], generation: int) -> bytes:
 
 
 def cooperative(owned: dict[str, list[int]], generation: int, *, user_data: bytes | None = None) -> bytes:
-    """Return a Java member's subscription to t under cooperative-sticky."""
+    """Return the subscription of a Java member to t with cooperative-sticky."""
     data = struct.pack(">i", generation) if user_data is None else user_data
     return subscription("t", owned=owned, generation=generation, user_data=data)
 
@@ -73,7 +73,7 @@ def test_sticky_starts_from_the_user_data_of_the_recorded_subscriptions(engine: 
     assert [outcome(data) for data in (newer, older, subscription("t"))] == ["equal", "different", "different"]
 
 
-def test_a_cooperative_member_gets_a_partition_once_its_owner_has_given_it_up(engine: str) -> None:
+def test_a_cooperative_member_gets_a_partition_after_its_owner_has_given_it_up(engine: str) -> None:
     joins = [
         member("a", cooperative({"t": [0, 1, 2, 3]}, 1), {"t": [0, 1]}),
         member("b", cooperative({}, -1), {}),
@@ -93,11 +93,19 @@ def test_a_cooperative_member_gets_a_partition_once_its_owner_has_given_it_up(en
 @pytest.mark.parametrize(
     ("protocol", "data", "reason"),
     [
-        ("cooperative-sticky", b"", "its user data is not that of Kafka's cooperative-sticky"),
-        ("cooperative-sticky", sticky_data({}, 1), "its user data is not that of Kafka's cooperative-sticky"),
+        ("cooperative-sticky", b"", "its user data does not have the format of Kafka's cooperative-sticky assignor"),
+        (
+            "cooperative-sticky",
+            sticky_data({}, 1),
+            "its user data does not have the format of Kafka's cooperative-sticky assignor",
+        ),
         ("cooperative-sticky", b"\0\0\0\1", None),
-        ("sticky", b"", "its user data is not that of Kafka's sticky"),
-        ("sticky", b"\0\1" + sticky_data({"t": [0]}, 1), "its user data is not that of Kafka's sticky"),
+        ("sticky", b"", "its user data does not have the format of Kafka's sticky assignor"),
+        (
+            "sticky",
+            b"\0\1" + sticky_data({"t": [0]}, 1),
+            "its user data does not have the format of Kafka's sticky assignor",
+        ),
         ("sticky", sticky_data({"t": [0]}, 1), None),
         ("sticky", None, None),
         ("roundrobin", b"", None),
@@ -112,10 +120,11 @@ def test_a_leader_that_is_another_client_is_named(
     ]
     history = replayed(engine, classic(1, *unlike_kafka, protocol=protocol), topics=TOPIC)
     differs = (
-        f"not the {protocol} rules: 2 of 2 members have other partitions, though every partition is handed out once"
+        f"2 of 2 members own other partitions than Kafka's {protocol} assignor gives them"
+        "; the same partitions are assigned"
     )
-    said = [f"the leader a is not a Java client of Kafka 3.5 or newer: {reason}"] if reason else []
-    assert reasons(history) == [differs, *said]
+    remark = [f"the leader a is not a Java client of Kafka 3.5 or newer: {reason}"] if reason else []
+    assert reasons(history) == [differs, *remark]
 
 
 def test_a_leader_with_an_older_subscription_is_another_client(engine: str) -> None:
@@ -124,8 +133,8 @@ def test_a_leader_with_an_older_subscription_is_another_client(engine: str) -> N
         member("b", subscription("t"), {"t": [1, 2, 3]}),
     ]
     history = replayed(engine, classic(1, *old, protocol="sticky"), topics=TOPIC)
-    said = "the leader a is not a Java client of Kafka 3.5 or newer: its subscription has version 2"
-    assert reasons(history)[1:] == [said]
+    remark = "the leader a is not a Java client of Kafka 3.5 or newer: its subscription has version 2"
+    assert reasons(history)[1:] == [remark]
 
 
 def test_a_repeated_generation_is_compared_once(engine: str) -> None:
@@ -141,7 +150,7 @@ def test_a_repeated_generation_is_compared_once(engine: str) -> None:
 # ---- which metadata counts
 
 
-def test_topics_may_be_known_as_in_either_snapshot(engine: str) -> None:
+def test_the_metadata_may_be_a_mixture_of_both_snapshots(engine: str) -> None:
     topics = metadata({0: {"t": 2, "u": 2}, 50: {"t": 4, "u": 4, "v": 2}})
     members = [
         member("a", ["t", "u", "v"], {"t": [0, 2], "u": [0]}),
@@ -152,14 +161,14 @@ def test_topics_may_be_known_as_in_either_snapshot(engine: str) -> None:
     ]
 
 
-def test_a_leader_may_lack_a_topic_or_know_it_as_it_was_long_ago(engine: str) -> None:
+def test_a_leader_may_lack_a_topic_or_have_old_metadata(engine: str) -> None:
     topics = metadata({0: {"t": 2, "u": 2}, 50: {"t": 4, "u": 2}, 70: {"t": 4, "u": 2}})
     lacking = [member("a", ["t", "u"], {"t": [0, 2]}), member("b", ["t", "u"], {"t": [1, 3]})]
     stale = [member("a", ["t"], {"t": [0]}), member("b", ["t"], {"t": [1]})]
     events = [classic(number, *members, protocol="roundrobin").at(60) for number, members in ((1, lacking), (2, stale))]
     assert reasons(replayed(engine, *events, topics=topics)) == [
-        "assigned before the metadata of u had arrived",
-        "assigned with topic metadata of 50 ms before",
+        "the assignor did not have the metadata of u yet",
+        "the assignor used topic metadata that was 50 ms older than the latest",
     ]
 
 

@@ -1,8 +1,8 @@
 """Comparison of the assignments in the recorded fleet with the answers of Kafka's assignors for the same input.
 
-Java clients and brokers gave exactly what the engine gives. kafka-python's sticky and librdkafka's cooperative-sticky
-have rules of their own. Each of their differences is explained here: kafka-python's class gives the recorded
-assignment itself, and librdkafka's keep the promise of the cooperative protocol that no partition has two owners.
+The assignments of Java clients and brokers equal the engine's. kafka-python's sticky and librdkafka's
+cooperative-sticky are other algorithms, so their assignments differ. Tests check that kafka-python's class gives the
+recorded assignments, and that librdkafka's never give a partition two owners, as the cooperative protocol requires.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ COUNTS = {
     ("profile-migrating", "uniform", "equal"): 1,
     ("settlement-eos", "cooperative-sticky", "equal"): 4,
 }
-"""Generations and epochs by group, assignor and outcome; `range` of the classic protocol is left out."""
+"""Numbers of generations and epochs by group, assignor and outcome, without classic range."""
 
 NOT_JAVA = {
     "notify-dispatch": "its subscription has version 0",
-    "inventory-sync": "its user data is not that of Kafka's cooperative-sticky",
-    "profile-migrating": "its user data is not that of Kafka's cooperative-sticky",
+    "inventory-sync": "its user data does not have the format of Kafka's cooperative-sticky assignor",
+    "profile-migrating": "its user data does not have the format of Kafka's cooperative-sticky assignor",
 }
-"""The groups that no Java client leads, and the signs of that."""
+"""Groups whose leader is not a Java client, and the reason that shows it."""
 
 
 @functools.cache
 def compared() -> list[tuple[str, Row]]:
-    """Return group and generation of every comparison, except for `range` of the classic protocol."""
+    """Return the group and the generation of each comparison, without classic range."""
     found = logs()
     histories = zip(found, replay_all("rust", list(found.values()), topics()), strict=True)
     generations = [(group, each) for group, history in histories for each in history["generations"]]
@@ -70,17 +70,17 @@ def parsed(group: str, length: int | None = None) -> list[tuple[Generation, list
     return [(each, each.parsed_members) for each in replay(records).generations if each.parsed_members]
 
 
-def test_every_assignment_of_a_java_client_or_a_broker_is_what_kafkas_assignor_gives() -> None:
+def test_assignments_of_java_clients_and_brokers_equal_kafkas_answers() -> None:
     counts = Counter((group, each["assignor"], each["outcome"]) for group, each in compared())
     assert counts == COUNTS
 
 
-def test_every_other_assignment_is_one_of_a_client_with_rules_of_its_own() -> None:
+def test_all_other_assignments_are_of_other_clients() -> None:
     differing = [(group, each) for group, each in compared() if each["outcome"] == "different"]
     assert {group for group, _ in differing} == NOT_JAVA.keys()
     for group, each in differing:
-        said = f"the leader {each['leader']} is not a Java client of Kafka 3.5 or newer: {NOT_JAVA[group]}"
-        assert each["reasons"][1:] == [said]
+        remark = f"the leader {each['leader']} is not a Java client of Kafka 3.5 or newer: {NOT_JAVA[group]}"
+        assert each["reasons"][1:] == [remark]
 
 
 class Cluster:
@@ -113,7 +113,7 @@ def kafka_pythons_answer(
     return {member: merged(given.assigned_partitions) for member, given in answer.items()}
 
 
-def test_kafka_pythons_sticky_gives_what_the_group_it_leads_has() -> None:
+def test_kafka_pythons_sticky_gives_the_assignments_of_the_group_it_leads() -> None:
     metadata = Metadata.read(topics())
     generations = parsed("notify-dispatch")
     for generation, members in generations:

@@ -1,4 +1,4 @@
-"""The recorded fleet, replayed: against what the cluster said of its groups, and engine against engine."""
+"""Replay of the recorded fleet, compared with the cluster's descriptions of its groups and between the engines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 STORM = "inventory-sync"
-"""A group with 12,474 generations; the reference replays their beginning."""
+"""Group with 12,474 generations; the reference replays only the first ones."""
 
 SUBTOPOLOGY_READS = {"0": "user-profile"}
-"""The one streams group's one subtopology."""
+"""Source topic of the only subtopology of the only streams group."""
 
 
 def cut_storm(length: int = 1_500) -> dict[str, list[LogRecord]]:
@@ -38,28 +38,28 @@ def assert_engines_agree(cases: Sequence[Sequence[LogRecord]]) -> list[Row]:
 
 
 REMARKS = [
-    ("shipping.eta", 1, "different", "assigned before the metadata of shipment_events, shipments had arrived"),
+    ("shipping.eta", 1, "different", "the assignor did not have the metadata of shipment_events, shipments yet"),
     (
         "legacy-bridge",
         2,
         "different",
-        "Kafka's own reader refuses the subscription of sarama-838a8505-1f7f-43fd-99a7-38ebf915b943:"
+        "Kafka cannot parse the subscription of sarama-838a8505-1f7f-43fd-99a7-38ebf915b943:"
         " 4 bytes are needed and 0 remain at offset 25 while reading owned_partitions",
     ),
     (
         "legacy-bridge",
         2,
         "different",
-        "not the range rules: 2 of 2 members have other partitions, though every partition is handed out once",
+        "2 of 2 members own other partitions than Kafka's range assignor gives them; the same partitions are assigned",
     ),
 ]
-"""All that there is to say about range generations."""
+"""All remarks about range generations."""
 
-# ---- what the cluster said
+# ---- descriptions of the cluster
 
 
-def told_members(snapshot: Row) -> dict[str, tuple[str, str | None, object]]:
-    """Client, instance and partitions of each member, as the Admin client had them; partitions None if not told."""
+def described_members(snapshot: Row) -> dict[str, tuple[str, str | None, object]]:
+    """Return client, instance and partitions of each member from the Admin client; partitions are None if unknown."""
     found = {}
     for member in snapshot["members"]:
         partitions = member.get("assignment")
@@ -79,44 +79,44 @@ def replayed_members(history: Row) -> dict[str, tuple[str, str | None, object]]:
 
 
 def compare(snapshot: Row, history: Row) -> list[str]:
-    """The names of what differs."""
+    """Return the names of the values that differ."""
     kind = history["kind"]
-    told: Row = {
+    described: Row = {
         "kind": "offsets" if snapshot["simple"] else snapshot["type"].lower(),
         "state": snapshot["state"],
-        "members": told_members(snapshot),
+        "members": described_members(snapshot),
     }
     ours: Row = {"kind": kind, "state": history["state"], "members": replayed_members(history)}
     if kind in ("classic", "consumer", "offsets"):
-        told["assignor"], ours["assignor"] = snapshot["assignor"] or None, history["protocol"]
+        described["assignor"], ours["assignor"] = snapshot["assignor"] or None, history["protocol"]
     if kind in ("consumer", "share", "streams"):
-        told["epoch"], ours["epoch"] = snapshot["group_epoch"], history["generation"]
-    if kind != "share":  # their positions are not in this topic
-        told["offsets"], ours["offsets"] = len(snapshot["offsets"]), history["committed_offsets"]
-    return [name for name in told if told[name] != ours[name]]
+        described["epoch"], ours["epoch"] = snapshot["group_epoch"], history["generation"]
+    if kind != "share":  # offsets of share groups are not in this topic
+        described["offsets"], ours["offsets"] = len(snapshot["offsets"]), history["committed_offsets"]
+    return [name for name in described if described[name] != ours[name]]
 
 
 @pytest.mark.parametrize("label", ["s1", "s2", "s3", "s4", "final"])
 def test_the_log_up_to_a_snapshot_gives_the_snapshot(label: str) -> None:
-    told = {snapshot["group"]: snapshot for snapshot in snapshots()[label]}
-    ends = next(iter(told.values()))["log_end_before"]
+    described = {snapshot["group"]: snapshot for snapshot in snapshots()[label]}
+    ends = next(iter(described.values()))["log_end_before"]
     found = logs(ends)
     histories = dict(zip(found, replay_all("rust", list(found.values()), topics()), strict=True))
 
-    differ = {(group, name) for group in told for name in compare(told[group], histories[group])}
+    differ = {(group, name) for group in described for name in compare(described[group], histories[group])}
 
-    # A rebalance under way never reaches the log; while it lasts the Admin client tells no assignor.
+    # A rebalance in progress is not written to the log, and the Admin client returns no assignor during a rebalance.
     assert differ == ({(STORM, "state"), (STORM, "assignor")} if label == "s3" else set())
-    assert {group for group in histories if histories[group]["state"] == "gone"} == histories.keys() - told.keys()
+    assert {group for group in histories if histories[group]["state"] == "gone"} == histories.keys() - described.keys()
 
 
-def test_the_one_rebalance_under_way() -> None:
-    states = {(each["label"], each["group"]): each["state"] for told in snapshots().values() for each in told}
+def test_the_only_rebalance_in_progress() -> None:
+    states = {(each["label"], each["group"]): each["state"] for described in snapshots().values() for each in described}
     assert [where for where, state in states.items() if state == "PreparingRebalance"] == [("s3", STORM)]
     assert Counter(states.values()) == {"Stable": 85, "Empty": 22, "PreparingRebalance": 1}
 
 
-def test_the_comparison_with_a_snapshot_sees_every_part() -> None:
+def test_the_comparison_with_a_snapshot_detects_all_changes() -> None:
     snapshot = next(each for each in snapshots()["s1"] if each["group"] == "payments-audit")
     (history,) = replay_all("rust", [logs(snapshot["log_end_before"])["payments-audit"]], topics())
     assert compare(snapshot, history) == []
@@ -169,7 +169,7 @@ def test_engines_agree_on_the_whole_storm() -> None:
     assert (history["generation"], history["unowned"]) == (12_474, 14)
 
 
-def test_engines_agree_on_cuts_of_the_log() -> None:
+def test_engines_agree_on_parts_of_the_log() -> None:
     rng = random.Random(11)
     fleet = list(cut_storm(300).values())
     cases = []
@@ -179,7 +179,7 @@ def test_engines_agree_on_cuts_of_the_log() -> None:
     assert len({history["state"] for history in assert_engines_agree(cases)}) > 3
 
 
-def test_engines_agree_on_cuts_in_which_records_are_missing_or_damaged() -> None:
+def test_engines_agree_on_parts_with_missing_or_damaged_records() -> None:
     rng = random.Random(12)
     fleet = list(cut_storm(150).values())
     cases = []
@@ -206,12 +206,12 @@ def damaged(rng: random.Random, record: LogRecord) -> LogRecord:
         return record._replace(value=None)
     if not record.value or rng.random() < 0.5:
         return record._replace(value=mutated(rng, record.value or b""))
-    # Most of a classic group's record are its members' blobs: a changed byte is likely to be in one.
+    # The record of a classic group consists mostly of blobs, so a changed byte is usually in a blob.
     at = rng.randrange(len(record.value))
     return record._replace(value=record.value[:at] + b"\x7f" + record.value[at + 1 :])
 
 
-def test_the_agreement_sees_two_members_swapped(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_swapped_members_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     case = logs()["billing"]
     assert_engines_agree([case])
     answer = replay_all

@@ -1,6 +1,6 @@
-"""What the history of a group says, as a row with the columns of `assignor.spark.schemas.HISTORY`.
+"""Summary of a group's history, as a row with the columns of `assignor.spark.schemas.HISTORY`.
 
-Counts, its rebalances, and a comparison of every generation or epoch with the answer of its assignor, if that is one of
+It has counts, the generations or epochs, and a comparison of each with the answer of its assignor, if that is one of
 Kafka's.
 """
 
@@ -24,7 +24,7 @@ __all__ = ["Metadata", "MetadataSnapshot", "busiest_minute", "replay_group"]
 MINUTE = 60_000
 
 RANGE = ("classic", "range")
-"""The assignor whose comparisons the columns range, range_equal, range_different and range_unknown hold."""
+"""Assignor that the columns range, range_equal, range_different and range_unknown are about."""
 
 
 def replay_group(records: Iterable[LogRecord], metadata: Metadata) -> dict[str, Any]:
@@ -78,8 +78,8 @@ def comparison_of(generation: Generation, before: Generation | None, metadata: M
         return compare_target(generation.target, metadata)
     if not generation.protocol or not generation.parsed_members:
         return None
-    # A record that repeats a generation repeats its assignment, which was computed for the earlier record. Range is
-    # compared again.
+    # A record that repeats a generation also repeats its assignment, which was computed for the earlier record. Only
+    # range is compared again.
     if generation.protocol != "range" and before is not None and before.generation == generation.generation:
         return None
     return compare(generation.protocol, generation.parsed_members, generation.leader, generation.timestamp, metadata)
@@ -122,7 +122,7 @@ def member_row(member: RecordedMember) -> dict[str, Any]:
 
 
 def owned_spans(member: RecordedMember, metadata: Metadata) -> list[dict[str, Any]]:
-    """Return a row per span that a member owns; topic ids become names where the metadata has them."""
+    """Return a row per span that a member owns, with topic names instead of ids if the metadata has them."""
     found: list[dict[str, Any]] = []
     for topic, ids in (member.partitions or {}).items():
         for place, id in enumerate(ids):
@@ -134,9 +134,9 @@ def owned_spans(member: RecordedMember, metadata: Metadata) -> list[dict[str, An
 
 
 def rebalances(generations: list[Generation]) -> int:
-    """Count the rebalances of a group: the records of a generation that differs from that of the record before.
+    """Count the rebalances of a group: the records with another generation than the record before.
 
-    Generation 0 belongs to a new group, and a static member that restarts causes another record of the same generation.
+    Generation 0 belongs to a new group. A static member that restarts causes another record of the same generation.
     """
     numbers = [(found.kind, found.generation) for found in generations]
     before = [None, *numbers]
@@ -155,7 +155,7 @@ def load(member: RecordedMember) -> int | None:
 
 
 def unowned(history: History, metadata: Metadata) -> int | None:
-    """Count the partitions of the subscribed topics without an owner; None if the records do not say."""
+    """Count the partitions of subscribed topics without an owner; None if the records are not sufficient."""
     if not metadata.snapshots or not history.members or history.kind not in ("classic", "consumer"):
         return None
     if any(member.topics is None or member.pattern or member.partitions is None for member in history.members):

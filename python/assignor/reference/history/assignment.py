@@ -1,4 +1,4 @@
-"""A recorded assignment, and the answer of its assignor for the same members."""
+"""Recorded assignment, and the answer of its assignor for the same members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AssignedMember", "KnownTopic", "RecordedAssignment", "member_of_generation", "members_of_target"]
 
 NO_TOPIC = "/"
-"""A topic that no cluster has, because its name is not valid."""
+"""Invalid topic name, which no cluster has."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +43,13 @@ class AssignedMember:
 def member_of_generation(
     member: ParsedMember, subscription: ParsedSubscription, assigned: OwnedPartitions
 ) -> AssignedMember:
-    """Return a member of a classic group; its subscription says what it owns."""
+    """Return a member of a classic group, with the owned partitions of its subscription."""
     claims = (subscription.owned, subscription.generation, subscription.user_data)
     return AssignedMember(member.id, member.instance_id, subscription.rack, subscription.topics, *claims, assigned)
 
 
 def members_of_target(target: TargetAssignment) -> list[AssignedMember]:
-    """Return the members of a consumer group; they own their target of the previous epoch."""
+    """Return the members of a consumer group, with their target of the previous epoch as owned partitions."""
     members = [
         AssignedMember(
             member.id,
@@ -64,13 +64,13 @@ def members_of_target(target: TargetAssignment) -> list[AssignedMember]:
         for member in target.members
     ]
     if members and not target.is_homogeneous:
-        # Two patterns that match the same topics are different subscriptions to a broker.
+        # A broker treats two patterns as different subscriptions even if they match the same topics.
         members[0] = replace(members[0], topics=[*members[0].topics, NO_TOPIC])
     return members
 
 
 class KnownTopic(NamedTuple):
-    """A topic known to a leader or a broker: its partitions, and its id, which is empty if no snapshot has it."""
+    """Topic known to a leader or a broker: its partitions, and its id, which is empty if no snapshot has it."""
 
     partitions: list[PartitionInfo]
     id: str
@@ -78,7 +78,7 @@ class KnownTopic(NamedTuple):
 
 @dataclass(frozen=True)
 class RecordedAssignment:
-    """Assignment whose members can all be read."""
+    """Recorded assignment of members that could all be parsed."""
 
     group_protocol: str
     assignor: str
@@ -90,7 +90,7 @@ class RecordedAssignment:
         return [member.assigned for member in self.members]
 
     def known_topics(self, snapshot: MetadataSnapshot) -> dict[str, KnownTopic]:
-        """Return the subscribed topics of a snapshot, by name."""
+        """Return the subscribed topics in a snapshot, by name."""
         wanted = sorted({topic for member in self.members for topic in member.topics})
         return {
             topic: KnownTopic(snapshot.topics[topic], snapshot.topic_ids.get(topic, ""))
@@ -99,7 +99,7 @@ class RecordedAssignment:
         }
 
     def key(self, topic: str, id: str) -> str:
-        """Return the key of a topic in assignments: its id in a consumer group, else its name."""
+        """Return the key of a topic in assignments: the id in a consumer group, the name in a classic group."""
         return topic if self.group_protocol == "classic" else id or topic
 
     def answer(self, known: dict[str, KnownTopic]) -> list[OwnedPartitions]:
@@ -130,8 +130,9 @@ class RecordedAssignment:
         """Describe how the recorded assignment differs from the answer of the assignor."""
         recorded = self.recorded()
         differing = sum(has != should for has, should in zip(recorded, expected, strict=True))
-        said = f"not the {self.assignor} rules: {differing} of {len(self.members)} members have other partitions"
-        return said + (", though every partition is handed out once" if flat(recorded) == flat(expected) else "")
+        members = f"{differing} of {len(self.members)} members"
+        text = f"{members} own other partitions than Kafka's {self.assignor} assignor gives them"
+        return text + ("; the same partitions are assigned" if flat(recorded) == flat(expected) else "")
 
 
 def topic_id(text: str) -> int | None:

@@ -1,8 +1,7 @@
-"""Comparison of recorded generations and epochs with the answer of the assignor that their group uses.
+"""Comparison of recorded generations and epochs with the answers of their assignors.
 
-A log has the time of each generation, but a recording has topic metadata for some times only. So the metadata that the
-leader or the broker used is not recorded. A generation is *equal* if the assignor gives the recorded assignment for the
-metadata around its time.
+The metadata that the leader or the broker used is not recorded: a recording has snapshots of topic metadata at some
+times only. A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ __all__ = ["Comparison", "compare", "compare_target"]
 class Comparison(NamedTuple):
     """Result of the comparison of a generation or epoch.
 
-    `group_protocol` and `assignor` say whose answer was compared; `outcome` is `equal`, `different` or `unknown`;
-    `remarks` are sentences: reasons why the generation is not equal, and blobs that Kafka refuses.
+    `group_protocol` and `assignor` name the assignor. `outcome` is `equal`, `different` or `unknown`. `remarks` explain
+    why the generation is not equal, and name subscriptions that Kafka rejects.
     """
 
     group_protocol: str
@@ -40,7 +39,7 @@ def compare(
 ) -> Comparison | None:
     """Compare the assignment of a generation with the answer of a classic assignor.
 
-    None if all members can be read and there is no topic metadata.
+    Return None if all members can be parsed but there is no topic metadata.
     """
     remarks = []
     members = []
@@ -49,7 +48,7 @@ def compare(
             members.append(member_of_generation(member, member.subscription, member.assignment))
             if member.subscription.refused is not None:
                 refused = member.subscription.refused
-                remarks.append(f"Kafka's own reader refuses the subscription of {member.id}: {refused}")
+                remarks.append(f"Kafka cannot parse the subscription of {member.id}: {refused}")
         if isinstance(member.subscription, WireError):
             remarks.append(f"the subscription of {member.id} cannot be read: {member.subscription}")
         if isinstance(member.assignment, WireError):
@@ -69,8 +68,8 @@ def compare(
 def compare_target(target: TargetAssignment, metadata: Metadata) -> Comparison | None:
     """Compare a target assignment with the answer of the broker's assignor.
 
-    If several assignors have the most votes, any of them may explain it. Return None if an assignor is not one of
-    Kafka's, if the log lacks what the assignor starts from, or if there is no topic metadata.
+    If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of
+    Kafka's, if the log lacks the previous target assignment, or if there is no topic metadata.
     """
     comparisons = []
     for assignor in target.assignors:

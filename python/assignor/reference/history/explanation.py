@@ -1,8 +1,8 @@
 """Topic metadata that explains a recorded assignment.
 
 The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of
-the generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have older metadata
-of them than the last snapshot. Range is compared with the two snapshots only.
+the generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that
+is older than the last snapshot. Range is compared with the two snapshots only.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ __all__ = ["Explanation", "explain"]
 class Explanation(NamedTuple):
     """Explanation of a recorded assignment.
 
-    `is_equal` is True if the assignor gives the assignment for the metadata around its time. Otherwise `remark`
-    describes other metadata for which the assignor gives it. If no metadata explains it, `remark` describes the
-    difference and `is_unexplained` is True.
+    `is_equal` is True if the assignor gives the recorded assignment for the metadata around its time. Otherwise
+    `remark` describes other metadata for which the assignor gives it. If there is no such metadata, `is_unexplained` is
+    True and `remark` describes the difference.
     """
 
     is_equal: bool
@@ -47,23 +47,24 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
     for known in (before, after):
         missing = [topic for topic, (_, id) in known.items() if recorded.key(topic, id) not in assigned]
         if trials.explains({topic: known[topic] for topic in known if topic not in missing}):
-            return Explanation(False, False, f"assigned before the metadata of {', '.join(missing)} had arrived")
+            return Explanation(False, False, f"the assignor did not have the metadata of {', '.join(missing)} yet")
     older = [snapshot for snapshot in recorded.metadata.snapshots if snapshot.time < around[0].time]
     for snapshot in reversed(older if has_more else []):
         if trials.explains(recorded.known_topics(snapshot)):
-            said = f"assigned with topic metadata of {around[0].time - snapshot.time} ms before"
-            return Explanation(False, False, said)
+            age = around[0].time - snapshot.time
+            text = f"the assignor used topic metadata that was {age} ms older than the latest"
+            return Explanation(False, False, text)
     return Explanation(False, True, recorded.difference(expected))
 
 
 class Trials(NamedTuple):
-    """Metadata that has been tried for a recorded assignment, so that it is not tried again."""
+    """Metadata that has been tried for a recorded assignment; the same metadata is not tried twice."""
 
     recorded: RecordedAssignment
     tried: list[dict[str, KnownTopic]]
 
     def explains(self, known: dict[str, KnownTopic]) -> bool:
-        """Return True if the assignor gives the recorded assignment for these topics, which were not tried before."""
+        """Return True if the assignor gives the recorded assignment for topics that were not tried before."""
         if known in self.tried:
             return False
         self.tried.append(known)
@@ -73,9 +74,9 @@ class Trials(NamedTuple):
 def mixture(
     recorded: RecordedAssignment, before: dict[str, KnownTopic], after: dict[str, KnownTopic]
 ) -> dict[str, KnownTopic]:
-    """Choose each topic's metadata from one of two snapshots.
+    """Choose the metadata of each topic from one of two snapshots.
 
-    The first one is chosen if it has all assigned partitions of the topic. A topic that only one snapshot has is
+    The first snapshot is used if it has all assigned partitions of the topic. A topic that is in one snapshot only is
     included if some of its partitions are assigned.
     """
     assigned: dict[str, set[int]] = {}

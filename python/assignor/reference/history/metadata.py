@@ -1,4 +1,4 @@
-"""Topic metadata of a cluster over time, as a recording has it."""
+"""Topic metadata of a cluster over time, from a recording."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class MetadataSnapshot(NamedTuple):
 
 @dataclass
 class Metadata:
-    """All topic metadata of a recording: snapshots in ascending order of time, and topic names by topic id."""
+    """Topic metadata of a recording: snapshots in ascending order of time, and topic names by topic id."""
 
     snapshots: list[MetadataSnapshot] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
 
     @classmethod
     def read(cls, rows: Iterable[Mapping[str, Any]]) -> Metadata:
-        """Read rows, one for each partition and time, with t, topic, topic_id, partition and racks."""
+        """Parse rows, one per partition and time, with t, topic, topic_id, partition and racks."""
         snapshots: dict[int, dict[str, list[PartitionInfo]]] = {}
         names = {}
         topic_ids: dict[int, dict[str, str]] = {}
@@ -46,5 +46,5 @@ class Metadata:
         return before[-1:] + after[:1]
 
     def name(self, topic: str) -> str:
-        """Return the name of a topic that a record names or gives by id; the id itself if no snapshot names it."""
+        """Return the name of a topic, given its name or id; return an unknown id unchanged."""
         return self.names.get(topic, topic)
