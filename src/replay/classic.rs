@@ -1,4 +1,4 @@
-//! A classic group as its last type 2 record has it: members with the bytes that they and their leader sent.
+//! Classic group, from its last record of type 2.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::wire::TopicPartitions;
 use super::member::{distinct, merged};
 use super::{OwnedPartitions, RecordedMember, int, optional_text, text};
 
-/// A classic group between two of its records.
+/// Classic group after a record of type 2.
 #[derive(Debug, Clone)]
 pub(super) struct ClassicGroup {
     pub(super) protocol_type: String,
@@ -20,22 +20,22 @@ pub(super) struct ClassicGroup {
     members: Vec<Value>,
 }
 
-/// Subscription of a member of a generation, parsed.
+/// Parsed subscription of a member of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedSubscription {
-    /// The version whose fields the subscription has.
+    /// The version of the body.
     pub version: i16,
-    /// Topics the member subscribes to.
+    /// The topics.
     pub topics: Vec<String>,
-    /// Its rack; None where the version has none or it is empty.
+    /// The rack; None if it is missing or empty.
     pub rack: Option<String>,
-    /// The owned partitions, in the order of the bytes.
+    /// The owned partitions, in wire order.
     pub owned: Vec<TopicPartitions>,
-    /// The generation in which the member got them; None if the version has no such field or it is negative.
+    /// The generation in which the member got them; None if it is missing or negative.
     pub generation: Option<i32>,
     /// The user data; empty and absent user data differ.
     pub user_data: Option<Vec<u8>>,
-    /// Why Kafka's own reader refuses the bytes, where only the tolerant one could read them.
+    /// The error of Kafka's reader, if only the tolerant reader can read the bytes.
     pub refused: Option<String>,
 }
 
@@ -44,11 +44,11 @@ pub struct ParsedSubscription {
 pub struct ParsedMember {
     /// The member id.
     pub id: String,
-    /// Set for static members.
+    /// The group instance id of a static member.
     pub instance_id: Option<String>,
-    /// Its subscription, or the reason why even the tolerant reader cannot read it.
+    /// The subscription, or the error of the tolerant reader.
     pub subscription: Result<ParsedSubscription, String>,
-    /// Its assignment, or the reason why it cannot be read.
+    /// The assignment, or the error.
     pub assignment: Result<OwnedPartitions, String>,
 }
 
@@ -67,12 +67,12 @@ impl ClassicGroup {
         self.members.is_empty()
     }
 
-    /// The distinct ids of the members.
+    /// Return the distinct ids of the members.
     pub(super) fn ids(&self) -> BTreeSet<String> {
         self.members.iter().map(|member| text(member, "memberId")).collect()
     }
 
-    /// Count the distinct partitions of the members; `parsed` holds the members if they are parsed already.
+    /// Count the distinct partitions of the members; `parsed` has the members if they are already parsed.
     pub(super) fn partitions(&self, parsed: Option<&[ParsedMember]>) -> usize {
         if self.protocol_type != CONSUMER {
             return 0;
@@ -96,7 +96,7 @@ impl ClassicGroup {
                 client_host: text(member, "clientHost"),
                 rack: rack.flatten(),
                 topics,
-                // Clients match patterns themselves, and send what they found.
+                // Clients of the classic protocol match patterns themselves and send the topics.
                 pattern: None,
                 partitions: if readable { read_assignment(blob(member, "assignment")).ok() } else { None },
             }
@@ -104,7 +104,7 @@ impl ClassicGroup {
         self.members.iter().map(member).collect()
     }
 
-    /// Parse the members; None if there are none or the engine does not have the assignor of the group.
+    /// Parse the members; return None if there are none or the engine does not have the group's assignor.
     pub(super) fn parsed_members(&self) -> Option<Vec<ParsedMember>> {
         Assignor::named(GroupProtocol::Classic, self.protocol.as_ref()?)?;
         if self.members.is_empty() {

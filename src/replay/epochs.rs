@@ -1,5 +1,4 @@
-//! Groups with an epoch (consumer, share, streams) as their records describe them: the epoch, the members and their current
-//! assignments.
+//! Groups with an epoch (consumer, share and streams groups), from their records: epochs, members and current assignments.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
@@ -10,28 +9,27 @@ use crate::offsets::{Record, Value};
 use super::member::{OwnerCounts, merged};
 use super::{GroupKind, OwnedPartitions, RecordedMember, int, optional_text, text, texts};
 
-/// What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`).
+/// Assignor that the broker uses if no member names one: the first of `group.consumer.assignors`.
 const DEFAULT_ASSIGNOR: &str = "uniform";
 
-/// The state code of a member that has nothing left to give up or to wait for: consumer groups count from 0, streams
-/// groups from 1.
+/// Return the state code of a member that has no partitions to give up or to wait for. Codes of streams groups start at 1.
 const fn settled_code(kind: GroupKind) -> i32 {
     if matches!(kind, GroupKind::Streams) { 1 } else { 0 }
 }
 
-/// Group with an epoch, between two of its records.
+/// Group with an epoch, during replay.
 #[derive(Debug, Clone, Default)]
 pub(super) struct EpochGroup {
-    /// The group epoch; None while no group record stands.
+    /// The group epoch; None if there is no current group record.
     pub(super) epoch: Option<i32>,
     target_epoch: i32,
     validated_topology: i32,
     topology: Option<Topology>,
     members: BTreeMap<String, MemberMetadata>,
     current: BTreeMap<String, CurrentMemberAssignment>,
-    /// The topics that a broker found for each pattern.
+    /// The topics that the broker found for each pattern.
     resolved: BTreeMap<String, Vec<String>>,
-    /// Owners of each partition.
+    /// Number of owners of each partition.
     owner_counts: OwnerCounts,
     /// Members that joined or left since the last group record.
     changed: BTreeSet<String>,
@@ -59,12 +57,12 @@ struct CurrentMemberAssignment {
 #[derive(Debug, Clone)]
 struct Topology {
     epoch: i32,
-    /// Per subtopology the topics its tasks read, without repetition.
+    /// Per subtopology, the distinct topics that its tasks read.
     sources: BTreeMap<String, Vec<String>>,
 }
 
 impl EpochGroup {
-    /// Applies a record of this group's kind; the numbers of the three kinds never overlap.
+    /// Apply a record of this group's kind; the three kinds have different record types.
     pub(super) fn apply(&mut self, record: &Record) {
         let value = record.value.as_ref();
         let member = || text(&record.key, "memberId");
@@ -124,12 +122,12 @@ impl EpochGroup {
         }
     }
 
-    /// How many members there are.
+    /// Return the number of members.
     pub(super) fn size(&self) -> usize {
         self.members.len()
     }
 
-    /// How many distinct partitions they have.
+    /// Return the number of distinct partitions of the members.
     pub(super) fn partitions(&self) -> usize {
         self.owner_counts.distinct()
     }
@@ -139,12 +137,12 @@ impl EpochGroup {
         self.changed.clear();
     }
 
-    /// Whether the members are those of the last group record.
+    /// Return true if membership is unchanged since the last group record.
     pub(super) fn same_members(&self) -> bool {
         self.changed.is_empty()
     }
 
-    /// The ids of the members.
+    /// Return the ids of the members.
     pub(super) fn ids(&self) -> BTreeSet<&str> {
         self.members.keys().map(String::as_str).collect()
     }
@@ -155,7 +153,7 @@ impl EpochGroup {
         &self.ids() ^ &changed
     }
 
-    /// Kafka's name for the group's state, as its own classes derive it from the same records.
+    /// Return Kafka's name for the group's state, derived as Kafka derives it from the same records.
     pub(super) fn state(&self, kind: GroupKind) -> &'static str {
         let validated = self.topology.as_ref().is_some_and(|topology| topology.epoch == self.validated_topology);
         let settled = |id| {
@@ -176,15 +174,15 @@ impl EpochGroup {
         }
     }
 
-    /// The assignor that most members ask for; the broker's default when none asks, and when votes tie: in a tie a broker
-    /// goes by the order of its hash table, which puts `uniform` before `range`.
+    /// Return the assignor that most members name; the broker's default if no member names one, or in a tie. In a tie a broker
+    /// chooses by the order of its hash table, in which `uniform` comes before `range`.
     pub(super) fn assignor(&self) -> String {
         let mut preferred = self.preferred_assignors();
         let default = preferred.iter().position(|assignor| assignor == DEFAULT_ASSIGNOR);
         preferred.swap_remove(default.unwrap_or(0))
     }
 
-    /// The assignors that most members ask for, in order of their names; the broker's default if no member asks for one.
+    /// Return the assignors with the most votes, by name; the broker's default if no member names an assignor.
     pub(super) fn preferred_assignors(&self) -> Vec<String> {
         let mut votes: BTreeMap<&str, usize> = BTreeMap::new();
         for assignor in self.members.values().filter_map(|member| member.assignor.as_deref()) {
@@ -194,8 +192,8 @@ impl EpochGroup {
         votes.into_iter().filter(|(_, count)| *count == most).map(|(assignor, _)| assignor.to_owned()).collect()
     }
 
-    /// True if a broker counts the subscriptions as equal: all members name the same topics, or all have the same pattern, name no
-    /// topics, and no other pattern is resolved to one of the topics.
+    /// Return true if a broker treats all subscriptions as equal. This is the case if all members name the same topics, or if all
+    /// have the same pattern, no member names topics, and no topic is resolved for two patterns.
     pub(super) fn is_homogeneous(&self) -> bool {
         let patterns = || self.members.values().map(|member| &member.pattern);
         let Some(pattern) = self.members.values().next().map(|member| &member.pattern) else { return true };
@@ -211,7 +209,7 @@ impl EpochGroup {
             && self.resolved.values().flatten().all(|topic| found.insert(topic))
     }
 
-    /// Return the instance id, the rack and the topics of a member: those it names, then those found for its pattern.
+    /// Return the instance id, rack and topics of a member; topics of its pattern follow those that it names.
     pub(super) fn assigned_member(&self, id: &str) -> (Option<String>, Option<String>, Vec<String>) {
         let Some(member) = self.members.get(id) else { return (None, None, Vec::new()) };
         let mut topics = member.topics.clone().unwrap_or_default();
@@ -241,8 +239,10 @@ impl EpochGroup {
         self.members.iter().map(member).collect()
     }
 
-    /// The topics a member names and its pattern: a broker subscribes it to the names and to what it has found for the
-    /// pattern, which thereby is no more than further names.
+    /// Return the topics of a member and its pattern.
+    ///
+    /// A broker subscribes the member to the topics that it names and to those that the broker found for its pattern. If the member
+    /// names topics and the pattern is resolved, the result has the topics of both and no pattern.
     fn subscription(&self, metadata: &MemberMetadata) -> (Option<Vec<String>>, Option<String>) {
         let Some(pattern) = &metadata.pattern else { return (metadata.topics.clone(), None) };
         let Some(names) = metadata.topics.as_ref().filter(|names| !names.is_empty()) else {
@@ -253,7 +253,7 @@ impl EpochGroup {
         (Some(names.iter().chain(new).cloned().collect()), None)
     }
 
-    /// Tasks as partitions of the topics they read; for other groups the partitions as they are.
+    /// Convert tasks to partitions of the topics that they read; return the partitions of other groups unchanged.
     fn by_source(&self, partitions: &OwnedPartitions) -> OwnedPartitions {
         let topology = self.topology.as_ref();
         let read = partitions.iter().flat_map(|(owner, ids)| {
@@ -263,7 +263,7 @@ impl EpochGroup {
     }
 }
 
-/// The topics that the tasks of a subtopology read; for other groups, and while no topology stands, what is named itself.
+/// Return the topics that the tasks of a subtopology read. Return `owner` itself for other groups, or if there is no topology.
 fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String] {
     match topology {
         Some(topology) => topology.sources.get(owner).map_or(&[], Vec::as_slice),
@@ -271,7 +271,7 @@ fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String]
     }
 }
 
-/// Add the partitions of a member that joins to the owner counts, or remove those of one that leaves.
+/// Add the partitions of a joining member to the owner counts, or remove those of a leaving member.
 fn count_owners(
     owner_counts: &mut OwnerCounts,
     topology: Option<&Topology>,
@@ -308,7 +308,7 @@ impl MemberMetadata {
 }
 
 impl CurrentMemberAssignment {
-    /// What a member has: what it is assigned and what it has yet to give up; of streams tasks the active ones.
+    /// Parse a current assignment: the partitions or active tasks that a member has, and those that it still has to give up.
     fn read(value: &Value) -> Self {
         const FIELDS: [&str; 4] =
             ["assignedPartitions", "partitionsPendingRevocation", "activeTasks", "activeTasksPendingRevocation"];
@@ -317,7 +317,7 @@ impl CurrentMemberAssignment {
     }
 }
 
-/// The partitions in some fields of a record by topic id, or by subtopology.
+/// Return the partitions in some fields of a record, by topic id or subtopology.
 pub(super) fn owned_by_topic(value: &Value, fields: &[&str]) -> OwnedPartitions {
     let entries = fields.iter().filter_map(|field| value.get(field)).flat_map(Value::items).map(|entry| {
         let owner = match entry.get("topicId").and_then(Value::as_uuid) {

@@ -1,31 +1,31 @@
-//! Members of a group as its records describe them, and the partitions they own.
+//! Members of a group and their partitions, from its records.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Partition ids by topic, ascending and without repetition; no topic is empty.
+/// Partition ids by topic; ids are ascending and distinct, and no list is empty.
 pub type OwnedPartitions = BTreeMap<String, Vec<i32>>;
 
-/// Member of a group as its records describe it.
+/// Member of a group, from its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordedMember {
     /// The member id.
     pub id: String,
-    /// Set for static members.
+    /// The group instance id of a static member.
     pub instance_id: Option<String>,
     /// The client id.
     pub client_id: String,
-    /// Where it connected from.
+    /// The client host.
     pub client_host: String,
-    /// Its rack; None where it names none or an empty one.
+    /// The rack; None if it is missing or empty.
     pub rack: Option<String>,
-    /// The topics it subscribes to by name; None when that cannot be read, or is said by a pattern alone. Where a broker
-    /// has resolved the pattern of a member that has names too, the topics found are among them.
+    /// The subscribed topics; None if the subscription cannot be decoded or has a pattern only. If a member names topics and the
+    /// broker has resolved its pattern, the topics of both.
     pub topics: Option<Vec<String>>,
-    /// The pattern it subscribes by, as far as it is not in `topics`.
+    /// The pattern, unless its topics are in `topics`.
     pub pattern: Option<String>,
-    /// Partitions it owns; None when its bytes cannot be read or are not `ConsumerProtocol`.
+    /// The owned partitions; None if the assignment cannot be decoded or is not `ConsumerProtocol`.
     pub partitions: Option<OwnedPartitions>,
 }
 
@@ -35,12 +35,12 @@ pub fn owned(members: &[RecordedMember]) -> FxHashSet<(&str, i32)> {
     distinct(members.iter().filter_map(|member| member.partitions.as_ref()))
 }
 
-/// The distinct partitions of several lists.
+/// Return the distinct partitions of several members.
 pub(super) fn distinct<'a>(lists: impl IntoIterator<Item = &'a OwnedPartitions>) -> FxHashSet<(&'a str, i32)> {
     lists.into_iter().flatten().flat_map(|(topic, ids)| ids.iter().map(|id| (topic.as_str(), *id))).collect()
 }
 
-/// Partitions from entries in any order: a topic may come more than once, and a partition too.
+/// Merge entries in any order, with possible duplicates, into `OwnedPartitions`.
 pub(super) fn merged<I: IntoIterator<Item = i32>>(
     entries: impl IntoIterator<Item = (impl Into<String>, I)>,
 ) -> OwnedPartitions {
@@ -51,7 +51,7 @@ pub(super) fn merged<I: IntoIterator<Item = i32>>(
             found.entry(topic.into()).or_default().extend(ids);
         }
     }
-    // Once per topic and not per entry: one entry for each partition is a message like any other.
+    // Sort once per topic instead of once per entry: a message may have one entry per partition.
     for ids in found.values_mut() {
         ids.sort_unstable();
         ids.dedup();
@@ -59,7 +59,7 @@ pub(super) fn merged<I: IntoIterator<Item = i32>>(
     found
 }
 
-/// Number of owners of each partition. An update is O(partitions that change).
+/// Number of owners of each partition. The cost of an update depends on the number of changed partitions only.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OwnerCounts {
     owners: FxHashMap<String, FxHashMap<i32, usize>>,

@@ -1,11 +1,11 @@
-//! The history of one group, rebuilt from its records in `__consumer_offsets`: who was in it, which generations it went
-//! through, and how it stands at the end of the log.
+//! Replay of a group: its history, rebuilt from its records in `__consumer_offsets`.
 //!
-//! Replay is deterministic and looks at nothing but the records: the state of a group is what a broker would have after
-//! loading them. What never reaches the log (a rebalance under way, for one) is not in it.
+//! A history has the generations of the group, and its members and state at the end of the log. Replay is deterministic and depends on
+//! the records only. The state is the one that a broker has after loading the records. Events that are not written to the log, such as
+//! a rebalance in progress, are not part of it.
 //!
-//! Four types of records say that a group stands or does not: type 2 (classic), 3 (consumer, KIP-848), 11 (share) and 17
-//! (streams). A group without one of them that stands is either gone or just a name under which offsets are committed.
+//! A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current group record is
+//! either gone, or only has committed offsets.
 
 use std::collections::BTreeSet;
 
@@ -41,12 +41,12 @@ pub enum GroupKind {
     Share,
     /// A streams group (KIP-1071).
     Streams,
-    /// No group: only committed offsets under that name.
+    /// No group: only committed offsets.
     Offsets,
 }
 
 impl GroupKind {
-    /// The name under which tables and Python show it.
+    /// Return the name in tables and in Python.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ impl GroupKind {
         }
     }
 
-    /// The kind of group that a record type is the group record of.
+    /// Return the kind of group whose group record has a type.
     const fn of_group_record(record_type: i16) -> Option<Self> {
         match record_type {
             2 => Some(Self::Classic),
@@ -70,10 +70,10 @@ impl GroupKind {
     }
 }
 
-/// A record as the log has it.
+/// Record of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct LogRecord<'a> {
-    /// Its offset in the partition.
+    /// Offset in the partition.
     pub offset: i64,
     /// Milliseconds since 1970.
     pub timestamp: i64,
@@ -83,41 +83,41 @@ pub struct LogRecord<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// One value of a group record: a generation of a classic group, an epoch of another.
+/// Generation of a classic group, or epoch of another group: one group record with a value.
 #[derive(Debug, Clone)]
 pub struct Generation {
     /// Offset of the record.
     pub offset: i64,
     /// Milliseconds since 1970.
     pub timestamp: i64,
-    /// What the group was.
+    /// Kind of the group.
     pub kind: GroupKind,
     /// Generation or group epoch.
     pub generation: i32,
-    /// What the members speak, such as `consumer` or `connect`; None but for classic groups.
+    /// Protocol type of a classic group, such as `consumer` or `connect`.
     pub protocol_type: Option<String>,
-    /// The assignor that the members agreed on; None for an empty group and for all but classic ones.
+    /// Assignor of a classic group; None for an empty group and for other kinds of group.
     pub protocol: Option<String>,
     /// Member id of the leader.
     pub leader: Option<String>,
-    /// How many members.
+    /// Number of members.
     pub members: usize,
-    /// How many distinct partitions they have.
+    /// Number of distinct partitions of the members.
     pub partitions: usize,
-    /// Whether it has the very members that the group record before it had, and some.
+    /// True if membership is unchanged since the previous group record and the group is not empty.
     pub same_members: bool,
-    /// Subscriptions and assignments of the members, where the engine has the assignor of the classic group.
+    /// Subscriptions and assignments of the members; None if the engine does not have the assignor of the classic group.
     pub parsed_members: Option<Vec<ParsedMember>>,
     /// The target assignment that the broker computed for the epoch of a consumer group.
     pub target: Option<TargetAssignment>,
 }
 
-/// A group's log, replayed.
+/// Result of a replay.
 #[derive(Debug, Clone)]
 pub struct History {
-    /// What the group is, or last was.
+    /// Kind of the group; the last kind known if the group is gone.
     pub kind: GroupKind,
-    /// Kafka's name for its state, or `gone`.
+    /// Kafka's name for the state, or `gone`.
     pub state: &'static str,
     /// The assignor in use.
     pub protocol: Option<String>,
@@ -125,15 +125,15 @@ pub struct History {
     pub generation: Option<i32>,
     /// Members at the end of the log.
     pub members: Vec<RecordedMember>,
-    /// Every generation, in the order of the log.
+    /// All generations, in log order.
     pub generations: Vec<Generation>,
-    /// How many partitions have a committed offset.
+    /// Number of partitions with a committed offset.
     pub committed_offsets: usize,
-    /// Records that could not be decoded; they changed nothing.
+    /// Number of records that could not be decoded; they are ignored.
     pub bad_records: usize,
 }
 
-/// Replays the records of one group, which come in the order of the log.
+/// Replay the records of one group, given in log order.
 pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
     let mut group = GroupReplay::default();
     for entry in records {
@@ -142,7 +142,7 @@ pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
     group.finish()
 }
 
-/// State of one group during the replay of its log.
+/// State of a group during replay.
 #[derive(Debug, Default)]
 pub struct GroupReplay {
     classic: Option<ClassicGroup>,
@@ -159,7 +159,7 @@ pub struct GroupReplay {
 }
 
 impl GroupReplay {
-    /// Apply the next record of the log; one that cannot be decoded is counted and changes nothing else.
+    /// Apply the next record of the log; a record that cannot be decoded is only counted.
     pub fn push(&mut self, entry: &LogRecord<'_>, decoded: &Result<Record, WireError>) {
         match decoded {
             Ok(record) => self.apply(entry, record),
@@ -196,8 +196,9 @@ impl GroupReplay {
         self.targets.apply(entry.timestamp, record);
     }
 
-    /// Return the index of an epoch whose target assignment a broker computes. The broker does not compute the first target of a
-    /// classic group that becomes a consumer group: it copies the assignment of its members.
+    /// Return the index of the generation of an epoch, if the broker computed its target assignment.
+    ///
+    /// The first target of a classic group that becomes a consumer group is not computed: the broker copies the current assignment.
     fn computed_epoch(&self, epoch: i32) -> Option<usize> {
         let from_end = self.generations.iter().rev();
         let mut recent = from_end.take_while(|found| found.kind == GroupKind::Consumer && found.generation >= epoch);
@@ -248,7 +249,7 @@ impl GroupReplay {
         }
     }
 
-    /// Whether the group has the members that it had at the group record before; `ids` are those of a classic group.
+    /// Return true if membership is unchanged since the previous group record; `ids` are the members of a classic group.
     fn same_members(&self, kind: GroupKind, ids: &BTreeSet<String>) -> bool {
         let before = self.generations.last().map(|generation| generation.kind);
         match (before, self.epoch_group(kind)) {
@@ -294,18 +295,18 @@ impl GroupReplay {
         }
     }
 
-    /// The kind of the group record that stands; the one written last where, against all custom, there are several.
-    fn standing(&self) -> Option<GroupKind> {
+    /// Return the kind of the current group record; the last one written if there are several, which is unusual.
+    fn current_kind(&self) -> Option<GroupKind> {
         self.generations.iter().rev().map(|generation| generation.kind).find(|kind| self.generation(*kind).is_some())
     }
 
-    /// Return the history of the group at the end of its log.
+    /// Return the history up to the last applied record.
     #[must_use]
     pub fn finish(self) -> History {
         let last = self.generations.last().map(|generation| (generation.kind, generation.generation));
         let gone = self.last_group_record_was_tombstone && self.offsets.is_empty();
-        let standing = self.standing();
-        let (kind, state, protocol) = match standing {
+        let current = self.current_kind();
+        let (kind, state, protocol) = match current {
             Some(GroupKind::Classic) => {
                 let classic = self.classic.as_ref();
                 let empty = classic.is_none_or(ClassicGroup::is_empty);
@@ -323,7 +324,7 @@ impl GroupReplay {
             None if gone => (last.map_or(GroupKind::Offsets, |(kind, _)| kind), "gone", None),
             None => (GroupKind::Offsets, "Empty", None),
         };
-        let generation = match standing {
+        let generation = match current {
             Some(kind) => self.generation(kind),
             None if gone => last.map(|(_, generation)| generation),
             None => None,
@@ -333,7 +334,7 @@ impl GroupReplay {
             state,
             protocol,
             generation,
-            members: standing.map(|kind| self.members(kind)).unwrap_or_default(),
+            members: current.map(|kind| self.members(kind)).unwrap_or_default(),
             generations: self.generations,
             committed_offsets: self.offsets.len(),
             bad_records: self.bad_records,
@@ -345,23 +346,23 @@ fn as_text(ids: &BTreeSet<String>) -> BTreeSet<&str> {
     ids.iter().map(String::as_str).collect()
 }
 
-/// A text field; empty where it is missing or null.
+/// Return a text field; empty if it is missing or null.
 fn text(value: &Value, field: &str) -> String {
     value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// A nullable text field.
+/// Return a nullable text field.
 fn optional_text(value: &Value, field: &str) -> Option<String> {
     value.get(field).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// The texts of a list; none where it is missing.
+/// Return the texts of a list; empty if it is missing.
 fn texts(value: &Value, field: &str) -> Vec<String> {
     let items = value.get(field).map(Value::items).unwrap_or_default();
     items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
-/// An int32 field; `default` where it is missing.
+/// Return an int32 field; `default` if it is missing.
 fn int(value: &Value, field: &str, default: i32) -> i32 {
     value.get(field).and_then(Value::as_i64).map_or(default, |found| found as i32)
 }

@@ -1,8 +1,8 @@
-//! Target assignments of a consumer group (KIP-848), and the input from which the broker computes them.
+//! Target assignments of a consumer group (KIP-848), and the input of the assignor that computed them.
 //!
-//! A broker writes the targets that change, one record of type 7 each, and then the record of type 6 with the epoch. The records of
-//! type 7 right before the record of type 6 are the result of its assignor. Other records of type 7 copy the target of a static member to
-//! the member that replaces it, or remove the target of a member that leaves. They are applied before the assignor starts.
+//! A broker writes a record of type 7 for each target that changes, and then a record of type 6 with the epoch. The records of type 7
+//! directly before the record of type 6 are the result of the assignor. Other records of type 7 copy the target of a static member to
+//! the member that replaces it, or remove the target of a member that leaves. They take effect before the assignor runs.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::epochs::{EpochGroup, owned_by_topic};
 use super::timeline_order::TimelineOrder;
 use super::{OwnedPartitions, int, text};
 
-/// The highest epoch at which a group starts: brokers create the group at 0 or 1, and the first member adds one.
+/// Highest epoch of a new group: brokers create it at 0 or 1, and the first member adds one.
 const HIGHEST_FIRST_EPOCH: i32 = 2;
 
 /// Target assignment that a broker computed.
@@ -20,9 +20,10 @@ const HIGHEST_FIRST_EPOCH: i32 = 2;
 pub struct TargetAssignment {
     /// Milliseconds since 1970.
     pub timestamp: i64,
-    /// Names of the assignors that most members ask for. If there are several, the member whose heartbeat caused the assignment decides.
+    /// Names of the assignors with the most votes. If there are several, the member whose heartbeat caused the assignment decides,
+    /// which is not recorded.
     pub assignors: Vec<String>,
-    /// True if the broker's rules count the subscriptions as equal.
+    /// True if the broker treats all subscriptions as equal.
     pub is_homogeneous: bool,
     /// False if the log lacks the target assignment before this one.
     pub has_predecessor: bool,
@@ -35,29 +36,29 @@ pub struct TargetAssignment {
 pub struct TargetMember {
     /// The member id.
     pub id: String,
-    /// Set for static members.
+    /// The group instance id of a static member.
     pub instance_id: Option<String>,
-    /// Its rack; None if it names no rack or an empty one.
+    /// The rack; None if it is missing or empty.
     pub rack: Option<String>,
-    /// The topics it subscribes to: those it names, then those that the broker found for its pattern.
+    /// The topics that it names, then those that the broker found for its pattern.
     pub topics: Vec<String>,
-    /// Its previous target, by topic id.
+    /// The previous target, by topic id.
     pub owned: OwnedPartitions,
-    /// Its target, by topic id.
+    /// The new target, by topic id.
     pub assigned: OwnedPartitions,
 }
 
-/// The targets of a group during the replay of its log.
+/// Targets of a group during replay.
 #[derive(Debug, Default)]
 pub(super) struct TargetLog {
     targets: BTreeMap<String, OwnedPartitions>,
-    /// Targets before the latest uninterrupted series of records of type 7.
+    /// Targets before the latest series of consecutive records of type 7.
     replaced: Vec<(String, Option<OwnedPartitions>)>,
     order: TimelineOrder,
-    /// The latest members that joined, all at one time.
+    /// Members that joined last, all at the same time.
     joined: Vec<String>,
     joined_at: i64,
-    /// True if the log contains the whole input of the next target assignment.
+    /// True if the log has the complete input of the next target assignment.
     is_known: bool,
 }
 
@@ -96,7 +97,7 @@ impl TargetLog {
         self.replaced.clear();
     }
 
-    /// Return the target assignment that ends with a record of type 6. Call it before that record is applied.
+    /// Return the target assignment that a record of type 6 completes. Call this before applying the record.
     pub(super) fn assignment(&self, group: &EpochGroup, timestamp: i64) -> TargetAssignment {
         let mut before: BTreeMap<&str, Option<&OwnedPartitions>> = BTreeMap::new();
         for (member, target) in self.replaced.iter().rev() {

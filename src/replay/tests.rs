@@ -1,4 +1,4 @@
-//! Replays logs written out by hand.
+//! Tests of replay with hand-written logs.
 
 use super::*;
 
@@ -21,13 +21,13 @@ fn int32(number: i32) -> Vec<u8> {
     number.to_be_bytes().to_vec()
 }
 
-/// A key: the type's number, then its strings.
+/// Return a key: the type number, then strings.
 fn key(number: u8, fields: &[&str]) -> Vec<u8> {
     let fields: Vec<Vec<u8>> = fields.iter().map(|field| text(field)).collect();
     [vec![0, number], fields.concat()].concat()
 }
 
-/// A generation of a classic group under `range`, whose members want topic t and get entries of partitions of it.
+/// Return a generation of a classic group with `range`, whose members subscribe to topic t and are assigned lists of its partitions.
 fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
     let subscription = [vec![0, 0], int32(1), text("t"), int32(-1)].concat();
     let member = |(id, entries): &(&str, &[&[i32]])| {
@@ -44,14 +44,14 @@ fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
     (key(2, &["g"]), Some([head, int32(members.len() as i32), listed].concat()))
 }
 
-/// A classic group that speaks `consumer` and has one member with these bytes for a subscription.
+/// Return a classic group of consumers, with one member that has the subscription bytes.
 fn subscribed(subscription: &[u8]) -> Pair {
     let member = [text("a"), text("c"), text("/h"), int32(1), bytes(subscription), bytes(&[])].concat();
     let head = [vec![0, 0], text("consumer"), int32(1), text("sticky"), text("a")].concat();
     (key(2, &["g"]), Some([head, int32(1), member].concat()))
 }
 
-/// A KIP-848 member with a rack, names of topics and a pattern; "" is null.
+/// Return a KIP-848 member with a rack, topic names and a pattern; "" means null.
 fn joins(rack: &str, names: &[&str], pattern: &str) -> Pair {
     let nullable = |text: &str| if text.is_empty() { vec![0] } else { compact(text) };
     let names: Vec<Vec<u8>> =
@@ -61,14 +61,14 @@ fn joins(rack: &str, names: &[&str], pattern: &str) -> Pair {
     (key(5, &["g", "m"]), Some([head, int32(1), nullable(""), vec![0]].concat()))
 }
 
-/// What a broker found for a pattern.
+/// Return the record of the topics that a broker found for a pattern.
 fn resolves(pattern: &str, topics: &[&str]) -> Pair {
     let found: Vec<u8> = topics.iter().flat_map(|topic| compact(topic)).collect();
     let head = [vec![0, 0, topics.len() as u8 + 1], found].concat();
     (key(16, &["g", pattern]), Some([head, vec![0; 16], vec![0]].concat()))
 }
 
-/// Rack, topics and pattern of a history's one member.
+/// Return the rack, topics and pattern of the only member.
 fn subscription(records: &[Pair]) -> (Option<String>, Option<Vec<String>>, Option<String>) {
     let found = history(records);
     assert_eq!((1, 0), (found.members.len(), found.bad_records));
@@ -89,7 +89,7 @@ fn commit(partition: i32) -> Pair {
     ([key(1, &["g", "t"]), int32(partition)].concat(), Some(value))
 }
 
-/// Replays records a second apart.
+/// Replay records, one per second.
 fn history(records: &[Pair]) -> History {
     replay(records.iter().enumerate().map(|(place, (key, value))| LogRecord {
         offset: place as i64,
@@ -100,7 +100,7 @@ fn history(records: &[Pair]) -> History {
 }
 
 #[test]
-fn a_classic_group_stands_as_its_last_record_has_it() {
+fn a_classic_group_has_the_state_and_members_of_its_last_record() {
     let found = history(&[classic(1, &[("a", &[&[0, 1]])]), classic(2, &[("a", &[&[0]]), ("b", &[&[1]])])]);
 
     assert_eq!((GroupKind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
@@ -110,14 +110,14 @@ fn a_classic_group_stands_as_its_last_record_has_it() {
 }
 
 #[test]
-fn a_topic_listed_twice_merges() {
+fn entries_of_a_topic_listed_twice_are_merged() {
     let found = history(&[classic(1, &[("a", &[&[3, 1], &[2, 3]])])]);
 
     assert_eq!(Some(vec![1, 2, 3]), found.members[0].partitions.as_ref().map(|partitions| partitions["t"].clone()));
 }
 
 #[test]
-fn a_classic_member_has_the_rack_and_the_topics_that_it_sent() {
+fn a_classic_member_has_the_rack_and_topics_of_its_subscription() {
     let topics = [int32(2), text("u"), text("t"), int32(-1)].concat();
     let racked = |rack: &str| [vec![0, 3], topics.clone(), int32(0), int32(-1), text(rack)].concat();
 
@@ -128,7 +128,7 @@ fn a_classic_member_has_the_rack_and_the_topics_that_it_sent() {
 }
 
 #[test]
-fn a_consumer_member_has_its_rack_and_its_names_or_its_pattern() {
+fn a_consumer_member_has_its_rack_and_its_topics_or_pattern() {
     let epoch = (key(3, &["g"]), Some([vec![0, 0], int32(1), vec![0; 9]].concat()));
 
     assert_eq!(
@@ -141,7 +141,7 @@ fn a_consumer_member_has_its_rack_and_its_names_or_its_pattern() {
 }
 
 #[test]
-fn what_a_broker_found_for_a_pattern_joins_the_names_beside_it() {
+fn topics_resolved_for_a_pattern_are_added_to_the_named_topics() {
     let epoch = (key(3, &["g"]), Some([vec![0, 0], int32(1), vec![0; 9]].concat()));
     let with = |more: &[Pair]| subscription(&[&[epoch.clone(), joins("", &["u", "t"], "[st]")], more].concat());
     let unresolved = (None, Some(strings(&["u", "t"])), Some("[st]".into()));
@@ -154,7 +154,7 @@ fn what_a_broker_found_for_a_pattern_joins_the_names_beside_it() {
 }
 
 #[test]
-fn gone_is_a_group_whose_tombstone_leaves_no_offset() {
+fn a_group_is_gone_after_its_tombstone_if_no_offset_is_left() {
     let deleted = history(&[classic(4, &[]), tombstone(2, &["g"])]);
     let never = history(&[tombstone(2, &["g"])]);
     let survived = history(&[classic(4, &[]), commit(0), tombstone(2, &["g"])]);
@@ -165,7 +165,7 @@ fn gone_is_a_group_whose_tombstone_leaves_no_offset() {
 }
 
 #[test]
-fn a_streams_member_is_settled_by_a_code_of_its_own() {
+fn streams_groups_have_their_own_code_for_a_settled_member() {
     let group = |state: u8| {
         let metadata =
             [vec![0, 0, 0, 0], compact("c"), compact("/h"), vec![0; 8], compact("p"), vec![0xff, 1, 0]].concat();
@@ -187,14 +187,14 @@ fn a_streams_member_is_settled_by_a_code_of_its_own() {
 }
 
 #[test]
-fn bad_records_are_counted_and_change_nothing() {
+fn bad_records_are_counted_and_ignored() {
     let found = history(&[classic(1, &[("a", &[&[0]])]), (vec![0], None), (key(2, &["g"]), Some(vec![0, 99]))]);
 
     assert_eq!((2, "Stable", Some(1)), (found.bad_records, found.state, found.generation));
 }
 
 #[test]
-fn entries_merge_whatever_their_order() {
+fn entries_are_merged_in_any_order() {
     let entries = [("u", vec![4]), ("t", vec![3, 1]), ("v", vec![]), ("t", vec![2, 3])];
 
     let found = member::merged(entries);

@@ -1,19 +1,19 @@
-//! The order in which the broker's table of a group's members lists them.
+//! Iteration order of the broker's table of members.
 //!
-//! A broker puts the members into a `java.util.HashMap` in this order, and the answer of some assignors depends on the order of that map.
-//! The table is a `TimelineHashMap`: keys by slot, and in a slot the latest one first. The slot is taken from the high bits of the key's
-//! hash code times a constant. This module computes the order of a table that is loaded from the log. The table of the broker that wrote
-//! the log has the same order if it wrote the whole log.
+//! A broker copies the members into a `java.util.HashMap` in this order, and the answer of some assignors depends on the order of that
+//! map. The table is a `TimelineHashMap`, which iterates by slot, latest key first. The slot of a key is in the high bits of its hash
+//! code times a constant. This module computes the order for a table that is loaded from the log. The broker that wrote the log has the
+//! same order if it wrote the whole log.
 //!
 //! Source: `org.apache.kafka.timeline.BaseHashTable` and `SnapshottableHashTable`.
 
 /// Multiplier of the hash code.
 const FIBONACCI: i64 = -7_046_029_254_386_353_131;
 
-/// The keys of a table, in its order.
+/// Keys of a table, in iteration order.
 #[derive(Debug, Clone)]
 pub(super) struct TimelineOrder {
-    /// Per slot, its keys from the first to the last one.
+    /// Per slot, its keys in insertion order.
     slots: Vec<Vec<String>>,
     size: usize,
 }
@@ -25,7 +25,7 @@ impl Default for TimelineOrder {
 }
 
 impl TimelineOrder {
-    /// Add a key and return true; return false if the table already has it.
+    /// Add a key; return false if the table already has it.
     pub(super) fn add(&mut self, key: &str) -> bool {
         if (self.size + 1) * 3 > self.slots.len() * 4 {
             let before = std::mem::take(&mut self.slots);
@@ -53,7 +53,7 @@ impl TimelineOrder {
         }
     }
 
-    /// The keys in order.
+    /// Iterate over the keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().flat_map(|slot| slot.iter().rev()).map(String::as_str)
     }
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_slot_lists_its_last_key_first() {
+    fn a_slot_iterates_from_its_latest_key() {
         let mut order = TimelineOrder::default();
         for key in ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7", "m8", "m5"] {
             order.add(key);

@@ -1,1 +1,1 @@
-"""Tests of replayed logs, group history, recordings and reports."""
+"""Tests of replay, group history, recordings and reports."""

@@ -1,6 +1,6 @@
-"""Logs of groups made by hand, in the words of the protocols, and both engines' answers to them.
+"""Hand-written logs of groups, and their replay by both engines.
 
-A log is a list of events; `at` gives one a time, and without it events are a second apart, from 0 on.
+A log is a list of events. `at` sets the time of an event; by default, events have the times 0 s, 1 s, 2 s and so on.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ TOPICS = pa.schema(
 )
 
 
-# ---- what happens in a group
+# ---- events of a group
 
 
 @dataclass(frozen=True)
 class Event:
-    """A record, and when it was written, if that matters."""
+    """Record, and its time if the test needs one."""
 
     key: bytes | None
     value: bytes | None
     time: int | None = None
 
     def at(self, time: int) -> Event:
-        """The same, written at that time."""
+        """Return the event with a time."""
         return replace(self, time=time)
 
 
@@ -54,7 +54,7 @@ def event(number: int, key: Mapping[str, Any], value: Mapping[str, Any] | None, 
 
 
 def commit(topic: str, partition: int, *, offset: int | None = 7) -> Event:
-    """A committed offset; without offset, its tombstone."""
+    """Return a committed offset, or its tombstone if `offset` is None."""
     value = None if offset is None else {"offset": offset}
     return event(1, {"group": "g", "topic": topic, "partition": partition}, value)
 
@@ -65,7 +65,7 @@ def classic(
     protocol: str | None = "range",
     protocol_type: str = "consumer",
 ) -> Event:
-    """A classic group's generation; one without members has no protocol."""
+    """Return a generation of a classic group; without members it has no protocol."""
     leader = members[0]["memberId"] if members else None
     value = {"protocolType": protocol_type, "generation": generation, "leader": leader, "members": members}
     return event(2, {"group": "g"}, {**value, "protocol": protocol if members else None}, version=3)
@@ -83,7 +83,7 @@ def member(
     instance: str | None = None,
     rack: str | None = None,
 ) -> Row:
-    """A member of a classic group: the topics it wants and the partitions it gets, or the bytes that say so."""
+    """Return a member of a classic group with its topics and partitions, or with encoded ones."""
     return {
         "memberId": member_id,
         "groupInstanceId": instance,
@@ -96,7 +96,7 @@ def member(
 
 @dataclass(frozen=True)
 class Protocol:
-    """The words of a new protocol, by the numbers of its record types."""
+    """Protocol with epochs, by its record types."""
 
     group: int
     member: int
@@ -105,30 +105,30 @@ class Protocol:
     topology: int = -1
 
     def epoch(self, epoch: int | None, **fields: Any) -> Event:
-        """The group record; without epoch, its tombstone."""
+        """Return the group record, or its tombstone if `epoch` is None."""
         return event(self.group, {"groupId": "g"}, None if epoch is None else {"epoch": epoch, **fields})
 
     def joins(self, member_id: str, **fields: Any) -> Event:
-        """A member with fields of its record, or a change of them."""
+        """Return the record of a member that joins or changes."""
         return event(self.member, self._key(member_id), {"clientId": "c", "clientHost": "/h", **fields})
 
     def leaves(self, member_id: str) -> tuple[Event, Event]:
-        """The tombstones of a member."""
+        """Return the tombstones of a member."""
         return event(self.current, self._key(member_id), None), event(self.member, self._key(member_id), None)
 
     def target_epoch(self, epoch: int | None) -> Event:
-        """The epoch that the target assignment is for; without it, the tombstone."""
+        """Return the record of the epoch of the target assignment, or its tombstone if `epoch` is None."""
         return event(self.target, {"groupId": "g"}, None if epoch is None else {"assignmentEpoch": epoch})
 
-    def is_to_have(self, member_id: str, has: Mapping[str, Sequence[int]] | None) -> Event:
-        """The target of a member of a consumer group; without it, the tombstone."""
+    def target_of(self, member_id: str, has: Mapping[str, Sequence[int]] | None) -> Event:
+        """Return the target of a member of a consumer group, or its tombstone if `has` is None."""
         value = None if has is None else {"topicPartitions": [self._owned(*pair) for pair in has.items()]}
         return event(self.target + 1, self._key(member_id), value)
 
     def has(
         self, member_id: str, epoch: int, state: int, has: Mapping[str, Sequence[int]], **revoking: Sequence[int]
     ) -> Event:
-        """What a member has at the moment, and what it still has to give up."""
+        """Return the current assignment of a member, and the partitions that it still has to give up."""
         names = ("activeTasks", "activeTasksPendingRevocation")
         if self is not STREAMS:
             names = ("assignedPartitions", "partitionsPendingRevocation")
@@ -137,8 +137,8 @@ class Protocol:
             value[names[1]] = [self._owned(*pair) for pair in revoking.items()]
         return event(self.current, self._key(member_id), value)
 
-    def reads(self, epoch: int, subtopologies: Mapping[str, Sequence[str]]) -> Event:
-        """A streams topology: per subtopology its source topics; one that begins with = is a repartition topic."""
+    def streams_topology(self, epoch: int, subtopologies: Mapping[str, Sequence[str]]) -> Event:
+        """Return a streams topology: source topics by subtopology; a name that begins with = is a repartition topic."""
         entries = []
         for name, topics in subtopologies.items():
             internal = [{"name": topic[1:]} for topic in topics if topic.startswith("=")]
@@ -161,12 +161,12 @@ STREAMS = Protocol(group=17, member=19, target=20, current=22, topology=23)
 
 
 def topic_id(topic: str) -> str:
-    """An id made of the name."""
+    """Return a topic id made from the name."""
     return base64.urlsafe_b64encode(topic.encode().ljust(16, b"\0")).decode().rstrip("=")
 
 
 def metadata(snapshots: Mapping[int, Mapping[str, int | Sequence[Sequence[str]]]]) -> list[Row]:
-    """Topic metadata: per time and topic how many partitions there are, or the racks of each."""
+    """Return topic metadata: per time and topic, the number of partitions or the racks of each."""
     return [
         {"t": time, "topic": topic, "topic_id": topic_id(topic), "partition": partition, "racks": list(racks)}
         for time, topics in snapshots.items()
@@ -176,7 +176,7 @@ def metadata(snapshots: Mapping[int, Mapping[str, int | Sequence[Sequence[str]]]
 
 
 def log(events: Iterable[Event]) -> list[LogRecord]:
-    """The records of a log, at offsets from 100 on."""
+    """Return the records of a log, with offsets from 100."""
     return [
         LogRecord(100 + place, 1_000 * place if event.time is None else event.time, event.key, event.value)
         for place, event in enumerate(events)
@@ -187,7 +187,7 @@ def log(events: Iterable[Event]) -> list[LogRecord]:
 
 
 def replay_all(engine: str, logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
-    """The history of each log, as the columns of `assignor.spark.schemas.HISTORY`."""
+    """Return the history of each log, with the columns of `assignor.spark.schemas.HISTORY`."""
     if engine == "reference":
         known = Metadata.read(topics)
         return [replay_group(records, known) for records in logs]
@@ -199,13 +199,13 @@ def replay_all(engine: str, logs: Sequence[Sequence[LogRecord]], topics: Sequenc
 
 
 def replayed(engine: str, *events: Event, topics: Sequence[Row] = ()) -> Row:
-    """The history of one log made by hand."""
+    """Return the history of one log."""
     (history,) = replay_all(engine, [log(events)], topics)
     return history
 
 
 def comparisons(history: Row) -> list[tuple[str | None, list[str]]]:
-    """Return outcome and remarks of the comparison of each generation."""
+    """Return the outcome and the remarks of the comparison of each generation with range."""
     return [(generation["range"], generation["remarks"]) for generation in history["generations"]]
 
 
@@ -215,7 +215,7 @@ def outcomes(history: Row) -> list[tuple[str | None, str | None]]:
 
 
 def assigned(history: Row) -> dict[str, dict[str, list[int]]]:
-    """Partitions by topic, by member; members whose bytes cannot be read are not in it."""
+    """Return the partitions of each member by topic, without members whose assignment cannot be parsed."""
     found: dict[str, dict[str, list[int]]] = {
         member["member_id"]: {} for member in history["members"] if member["partitions"] is not None
     }

@@ -1,4 +1,4 @@
-"""What is counted in a group's history: who has how much, what nobody has, and how restless the group is."""
+"""Counts of a group's history: loads, partitions without an owner, and rebalances."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ TWO = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
 TOPIC = metadata({0: {"t": 3}})
 
 
-def test_partitions_that_nobody_has(engine: str) -> None:
+def test_partitions_without_an_owner_are_counted(engine: str) -> None:
     topics = metadata({0: {"t": 9}, 5: {"t": 3, "u": 2, "other": 7}})
     some = (member("a", ["t", "missing"], {"t": [0]}), member("b", ["u"], {"u": [1]}))
     assert replayed(engine, classic(1, *some), topics=topics)["unowned"] == 3
@@ -16,26 +16,26 @@ def test_partitions_that_nobody_has(engine: str) -> None:
     assert replayed(engine, classic(1, *some), classic(2), topics=topics)["unowned"] is None
 
 
-def test_partitions_of_other_topics_do_not_make_up_for_those_that_nobody_has(engine: str) -> None:
+def test_owned_partitions_of_other_topics_do_not_reduce_the_count(engine: str) -> None:
     stale = member("a", ["t"], {"t": [0], "dropped": [0, 1], "t2": [7]})
     assert replayed(engine, classic(1, stale), topics=TOPIC)["unowned"] == 2
     shrunk = member("a", ["t"], {"t": [0, 7, 8]})
     assert replayed(engine, classic(1, shrunk), topics=TOPIC)["unowned"] == 2
 
 
-def test_partitions_that_nobody_has_cannot_be_told_where_a_member_cannot_be_read(engine: str) -> None:
+def test_partitions_without_an_owner_are_unknown_if_a_member_cannot_be_parsed(engine: str) -> None:
     for unreadable in (member("b", b"", {}), member("b", ["t"], b"\0")):
         assert replayed(engine, classic(1, TWO[0], unreadable), topics=TOPIC)["unowned"] is None
 
 
-def test_an_empty_assignment_blob_is_no_partitions(engine: str) -> None:
+def test_an_empty_assignment_blob_has_no_partitions(engine: str) -> None:
     left_out = member("b", ["t"], b"")
     history = replayed(engine, classic(1, TWO[0], left_out), topics=TOPIC)
     assert [member["partitions"] for member in history["members"]] == [2, 0]
     assert (history["idle_members"], history["least_loaded"], history["unowned"]) == (1, 0, 1)
 
 
-def test_partitions_that_nobody_has_in_a_consumer_group(engine: str) -> None:
+def test_partitions_without_an_owner_are_counted_in_a_consumer_group(engine: str) -> None:
     topics = metadata({0: {"t": 3, "u": 1}})
     by_name = CONSUMER.joins("a", subscribedTopicNames=["t", "u"])
     has = CONSUMER.has("a", 2, 0, {"t": [0, 1]})
@@ -53,7 +53,7 @@ def test_idle_members_and_the_spread_of_load(engine: str) -> None:
     assert [member["partitions"] for member in history["members"]] == [3, 0, None]
 
 
-def test_the_busiest_minute_counts_rebalances_that_changed_no_member(engine: str) -> None:
+def test_the_busiest_minute_counts_rebalances_with_unchanged_membership(engine: str) -> None:
     def busiest(*times: int) -> object:
         again = [classic(2 + place, *TWO).at(time) for place, time in enumerate(times)]
         return replayed(engine, classic(1, *TWO).at(0), *again)["busiest_minute"]
@@ -67,19 +67,19 @@ def test_the_busiest_minute_counts_rebalances_that_changed_no_member(engine: str
     assert busiest(-(2**63), 2**63 - 1) == 1
 
 
-def test_members_that_come_and_go_are_no_storm(engine: str) -> None:
+def test_rebalances_with_changed_membership_are_not_a_storm(engine: str) -> None:
     events = [classic(1, *TWO), classic(2, TWO[0]), classic(3, *TWO), classic(4), classic(5), classic(6, *TWO)]
     history = replayed(engine, *events, classic(7, *reversed(TWO)))
     assert [generation["same_members"] for generation in history["generations"]] == [False] * 6 + [True]
     assert history["busiest_minute"] == 1
 
 
-def test_epochs_of_the_new_protocols_are_no_storm(engine: str) -> None:
+def test_epochs_of_other_kinds_of_group_are_not_a_storm(engine: str) -> None:
     history = replayed(engine, CONSUMER.joins("a"), *[CONSUMER.epoch(epoch) for epoch in range(2, 9)])
     assert (history["rebalances"], history["busiest_minute"]) == (7, 0)
 
 
-def test_neither_the_making_of_a_group_nor_a_static_restart_is_a_rebalance(engine: str) -> None:
+def test_neither_a_new_group_nor_a_static_restart_is_a_rebalance(engine: str) -> None:
     def rebalances(*events: Event) -> object:
         return replayed(engine, *events)["rebalances"]
 

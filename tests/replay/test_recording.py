@@ -1,4 +1,4 @@
-"""What is said of folders that are no recordings."""
+"""Errors for folders that are not recordings."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with the files of a recording, all without a row."""
+    """Return a folder with the files of a recording, all without rows."""
     for name in COLUMNS:
         pq.write_table(pq.read_schema(FLEET / name).empty_table(), tmp_path / name)
     return tmp_path
 
 
 def refusal(folder: Path) -> str:
-    """What is said of the folder."""
+    """Return the error message for a folder."""
     with pytest.raises(IllegalArgumentError) as caught:
         Recording.open(folder).topics()
     return str(caught.value)
 
 
-def test_the_bundled_fleet_is_one() -> None:
+def test_the_bundled_fleet_is_a_recording() -> None:
     recording = Recording.open(FLEET)
 
     assert FLEET / "records.parquet" == recording.records
@@ -49,14 +49,14 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", COLUMNS)
 @pytest.mark.parametrize("damage", [b"", b"PAR1", b"no parquet at all"])
-def test_a_file_that_is_no_parquet_is_named(folder: Path, name: str, damage: bytes) -> None:
+def test_a_file_that_is_not_parquet_is_named(folder: Path, name: str, damage: bytes) -> None:
     (folder / name).write_bytes(damage)
 
     assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
-def test_a_file_cut_short_is_named(folder: Path, name: str) -> None:
+def test_a_truncated_file_is_named(folder: Path, name: str) -> None:
     whole = (FLEET / name).read_bytes()
     (folder / name).write_bytes(whole[: len(whole) // 2])
 
@@ -73,12 +73,12 @@ def test_a_missing_column_is_named(folder: Path, name: str, column: str) -> None
     assert f"{folder / name} has no column {column}; its columns are " in refusal(folder)
 
 
-def test_without_the_list_of_aborted_records_there_are_none(folder: Path) -> None:
+def test_without_a_list_of_aborted_records_no_record_is_aborted(folder: Path) -> None:
     assert () == Recording.open(folder).aborted
 
 
 @pytest.mark.parametrize("text", ["{", "[1, 2]", '[["a", 1]]', "[[0, 1, 2]]", "[[true, 1]]", "7"])
-def test_a_list_of_aborted_records_that_is_none_is_named(folder: Path, text: str) -> None:
+def test_an_invalid_list_of_aborted_records_is_named(folder: Path, text: str) -> None:
     (folder / "aborted.json").write_text(text)
 
     assert f"{folder / 'aborted.json'} must be a JSON list of [partition, offset] pairs" in refusal(folder)

@@ -1,4 +1,4 @@
-"""Decoding and replay in one pass give what both give one after the other, wherever the batches end."""
+"""Decoding and replay in one pass give the same result as one after the other, for any batch size."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tests.replay.logs import TOPICS, replay_all
 from tests.support.recorded_fleet import RECORDING, topics
 
 ABORTED = 7
-"""Every record whose offset this divides counts as one of an aborted transaction."""
+"""Divisor of offsets whose records count as part of an aborted transaction."""
 
 
 @functools.cache
 def sorted_records() -> pa.RecordBatch:
-    """The recorded fleet by group, in the order of the log, with the columns that the pass reads."""
+    """Return the records of the fleet by group, in log order, with the columns that the pass reads."""
     table = pq.read_table(RECORDING / "records.parquet")
     aborted = pa.array([offset % ABORTED == 0 for offset in table["offset"].to_pylist()])
     groups = pa.array(_core.record_groups(table["key"].combine_chunks()))
@@ -37,7 +37,7 @@ def metadata() -> pa.RecordBatch:
 
 
 def in_one_pass(records: pa.RecordBatch, size: int) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
-    """Decoded records, and the history of each group, of records in batches of a size."""
+    """Return the decoded records and the history of each group, from records in batches of a size."""
     replay = _core.RecordingReplay(metadata())
     decoded, histories = [], []
     for start in range(0, records.num_rows, size):
@@ -69,7 +69,7 @@ def test_one_pass_gives_decoded_records_and_histories(size: int) -> None:
     assert len(histories) > 20
 
 
-def test_nothing_gives_nothing() -> None:
+def test_no_records_give_no_histories() -> None:
     replay = _core.RecordingReplay(metadata())
 
     rows, ended = replay.push(sorted_records().slice(0, 0))
@@ -77,7 +77,7 @@ def test_nothing_gives_nothing() -> None:
     assert [0] * 5 == [len(pa.array(column)) for column in (*ended, *replay.finish(), rows)]
 
 
-def test_wrong_columns_and_wrong_metadata_are_refused() -> None:
+def test_invalid_columns_and_metadata_are_refused() -> None:
     replay = _core.RecordingReplay(metadata())
 
     with pytest.raises(WrongTypeError, match="column group_id is missing"):
@@ -88,7 +88,7 @@ def test_wrong_columns_and_wrong_metadata_are_refused() -> None:
         _core.RecordingReplay(pa.RecordBatch.from_pylist([{**topics()[0], "partition": -1}], schema=TOPICS))
 
 
-def test_keys_without_a_group_have_none() -> None:
+def test_keys_without_a_group_have_no_group() -> None:
     keys = pa.array([b"\0\2\0\1g", b"\0\2\0\1", b"\x7f\xff", None], pa.binary())
 
     assert ["g", None, None, None] == pa.array(_core.record_groups(keys)).to_pylist()

@@ -1,4 +1,4 @@
-"""What a group's log tells: its kind and state, its members, its generations; on hand-made logs and both engines."""
+"""Replay of hand-written logs in both engines: kind, state, members and generations of a group."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ TOPIC = metadata({0: {"t": 3}})
 
 
 def shown(history: Row) -> tuple[object, ...]:
-    """What a report says first about a group."""
+    """Return the values of a group that reports show first."""
     return tuple(history[name] for name in ("kind", "state", "protocol", "generation"))
 
 
@@ -46,7 +46,7 @@ def generations(history: Row) -> list[tuple[str, int]]:
 # ---- kinds and states
 
 
-def test_an_empty_log_is_a_name_without_group(engine: str) -> None:
+def test_an_empty_log_has_no_group(engine: str) -> None:
     history = replayed(engine)
     assert shown(history) == ("offsets", "Empty", None, None)
     assert (history["members"], history["generations"], history["assignment"]) == ([], [], [])
@@ -89,7 +89,7 @@ def test_a_classic_group_without_members_is_empty(engine: str) -> None:
             "Reconciling",
             [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 1, 0, {})],
         ),
-        (  # a static member that is away for a while
+        (  # a static member that is absent for a while
             "Reconciling",
             [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", -2, 0, {})],
         ),
@@ -101,7 +101,7 @@ def test_states_of_a_consumer_group(engine: str, state: str, events: list[Event]
     assert shown(history) == ("consumer", state, "uniform", history["generations"][-1]["generation"])
 
 
-def test_one_member_that_lags_behind_keeps_a_consumer_group_reconciling(engine: str) -> None:
+def test_a_consumer_group_is_reconciling_until_all_members_are_settled(engine: str) -> None:
     before = [CONSUMER.joins("a"), CONSUMER.joins("b"), CONSUMER.epoch(3), CONSUMER.target_epoch(3)]
     assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}))["state"] == "Reconciling"
     assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}), *CONSUMER.leaves("b"))["state"] == "Stable"
@@ -116,7 +116,7 @@ def test_states_of_a_share_group(engine: str) -> None:
     assert shown(replayed(engine, *joined, *SHARE.leaves("a"), SHARE.epoch(3))) == ("share", "Empty", None, 3)
 
 
-READY = [STREAMS.joins("a"), STREAMS.reads(1, {"0": ["t"]}), STREAMS.epoch(2, validatedTopologyEpoch=1)]
+READY = [STREAMS.joins("a"), STREAMS.streams_topology(1, {"0": ["t"]}), STREAMS.epoch(2, validatedTopologyEpoch=1)]
 
 
 @pytest.mark.parametrize(
@@ -124,9 +124,9 @@ READY = [STREAMS.joins("a"), STREAMS.reads(1, {"0": ["t"]}), STREAMS.epoch(2, va
     [
         ("Empty", [STREAMS.epoch(2)]),
         ("NotReady", [STREAMS.joins("a"), STREAMS.epoch(2)]),
-        ("NotReady", [STREAMS.joins("a"), STREAMS.reads(0, {"0": ["t"]}), STREAMS.epoch(2)]),
-        ("NotReady", [STREAMS.joins("a"), STREAMS.reads(1, {"0": ["t"]}), STREAMS.epoch(2)]),
-        ("NotReady", [*READY, STREAMS.reads(2, {"0": ["t"]})]),
+        ("NotReady", [STREAMS.joins("a"), STREAMS.streams_topology(0, {"0": ["t"]}), STREAMS.epoch(2)]),
+        ("NotReady", [STREAMS.joins("a"), STREAMS.streams_topology(1, {"0": ["t"]}), STREAMS.epoch(2)]),
+        ("NotReady", [*READY, STREAMS.streams_topology(2, {"0": ["t"]})]),
         ("Assigning", READY),
         ("Reconciling", [*READY, STREAMS.target_epoch(2)]),
         ("Reconciling", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 2, {})]),
@@ -139,20 +139,20 @@ def test_states_of_a_streams_group(engine: str, state: str, events: list[Event])
     assert shown(replayed(engine, *events)) == ("streams", state, None, 2)
 
 
-def test_offsets_alone_make_no_group(engine: str) -> None:
+def test_offsets_without_a_group_record(engine: str) -> None:
     history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 1), commit("u", 0))
     assert shown(history) == ("offsets", "Empty", None, None)
     assert history["committed_offsets"] == 3
 
 
-def test_an_offset_of_the_oldest_type_counts_too(engine: str) -> None:
+def test_legacy_offset_commits_count_too(engine: str) -> None:
     key = {"group": "g", "topic": "t", "partition": 0}
     assert replayed(engine, event(0, key, {}, version=0))["committed_offsets"] == 1
     for tombstone in (event(0, key, None), commit("t", 0, offset=None)):
         assert replayed(engine, event(0, key, {}, version=0), tombstone)["committed_offsets"] == 0
 
 
-# ---- coming and going
+# ---- deleted and converted groups
 
 
 def test_a_deleted_group_is_gone_and_keeps_its_last_kind(engine: str) -> None:
@@ -166,24 +166,24 @@ def test_a_deleted_group_is_gone_and_keeps_its_last_kind(engine: str) -> None:
         assert shown(history) == (kind, "gone", None, 3)
 
 
-def test_a_name_that_never_was_a_group_is_gone_by_its_tombstone(engine: str) -> None:
+def test_a_tombstone_without_a_group_record_means_gone(engine: str) -> None:
     history = replayed(engine, commit("t", 0), commit("t", 0, offset=None), classic_gone())
     assert shown(history) == ("offsets", "gone", None, None)
 
 
-def test_offsets_that_outlive_the_group_keep_the_name(engine: str) -> None:
+def test_a_deleted_group_with_offsets_is_of_kind_offsets(engine: str) -> None:
     history = replayed(engine, classic(1, *TWO), commit("t", 0), classic(2), classic_gone())
     assert shown(history) == ("offsets", "Empty", None, None)
     assert (history["committed_offsets"], history["rebalances"]) == (1, 2)
 
 
-def test_a_deleted_topic_can_leave_a_name_with_nothing(engine: str) -> None:
+def test_a_deleted_topic_can_leave_a_group_without_offsets(engine: str) -> None:
     history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 0, offset=None), commit("t", 1, offset=None))
     assert shown(history) == ("offsets", "Empty", None, None)
     assert history["committed_offsets"] == 0
 
 
-def test_an_upgrade_makes_a_classic_group_a_consumer_group(engine: str) -> None:
+def test_an_upgrade_turns_a_classic_group_into_a_consumer_group(engine: str) -> None:
     history = replayed(
         engine,
         classic(6, *TWO),
@@ -201,7 +201,7 @@ def test_an_upgrade_makes_a_classic_group_a_consumer_group(engine: str) -> None:
     assert (epoch["protocol_type"], epoch["protocol"], epoch["leader"], epoch["range"]) == (None, None, None, None)
 
 
-def test_a_downgrade_makes_a_consumer_group_a_classic_group(engine: str) -> None:
+def test_a_downgrade_turns_a_consumer_group_into_a_classic_group(engine: str) -> None:
     up = [CONSUMER.joins("a"), CONSUMER.epoch(8), CONSUMER.target_epoch(8), CONSUMER.has("a", 8, 0, {"t": [0]})]
     down = [*CONSUMER.leaves("a"), CONSUMER.target_epoch(None), CONSUMER.epoch(None), classic(9, *TWO)]
     history = replayed(engine, *up, *down)
@@ -211,13 +211,13 @@ def test_a_downgrade_makes_a_consumer_group_a_classic_group(engine: str) -> None
     assert shown(replayed(engine, *up, *down, classic_gone())) == ("classic", "gone", None, 9)
 
 
-def test_a_name_used_again_begins_anew(engine: str) -> None:
+def test_a_recreated_group_starts_without_history_of_members(engine: str) -> None:
     history = replayed(engine, classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(1, *TWO))
     assert shown(history) == ("classic", "Stable", "range", 1)
     assert generations(history) == [("classic", number) for number in (5, 6, 0, 1)]
 
 
-def test_of_two_group_records_that_stand_the_last_counts(engine: str) -> None:
+def test_the_last_of_two_current_group_records_counts(engine: str) -> None:
     assert shown(replayed(engine, CONSUMER.epoch(9), classic(1, *TWO))) == ("classic", "Stable", "range", 1)
     assert shown(replayed(engine, classic(1, *TWO), CONSUMER.epoch(9))) == ("consumer", "Empty", "uniform", 9)
 
@@ -225,7 +225,7 @@ def test_of_two_group_records_that_stand_the_last_counts(engine: str) -> None:
 # ---- members
 
 
-def test_a_static_restart_writes_the_generation_again(engine: str) -> None:
+def test_a_static_restart_repeats_the_generation(engine: str) -> None:
     restarted = (member("a2", ["t"], {"t": [0, 1]}, instance="one"), TWO[1])
     history = replayed(
         engine,
@@ -242,7 +242,7 @@ def test_a_static_restart_writes_the_generation_again(engine: str) -> None:
     assert [generation["same_members"] for generation in history["generations"]] == [False, False]
 
 
-def test_members_carry_their_clients_in_the_order_of_the_record(engine: str) -> None:
+def test_members_have_their_clients_and_the_order_of_the_record(engine: str) -> None:
     history = replayed(engine, classic(1, TWO[1], TWO[0]))
     assert [(member["client_id"], member["client_host"]) for member in history["members"]] == [
         ("client-b", "/10.0.0.1"),
@@ -250,7 +250,7 @@ def test_members_carry_their_clients_in_the_order_of_the_record(engine: str) -> 
     ]
 
 
-def test_a_topic_listed_twice_in_an_assignment_merges(engine: str) -> None:
+def test_entries_of_a_topic_listed_twice_are_merged(engine: str) -> None:
     gets = assignment(("u", [4]), ("t", [3, 1]), ("empty", []), ("t", [2, 3]))
     history = replayed(engine, classic(1, member("a", ["t", "u"], gets), protocol="cooperative-sticky"))
     assert assigned(history) == {"a": {"t": [1, 2, 3], "u": [4]}}
@@ -261,7 +261,7 @@ def test_a_topic_listed_twice_in_an_assignment_merges(engine: str) -> None:
     assert (history["topics"], history["partitions"], history["most_loaded"]) == (2, 4, 4)
 
 
-def test_what_connect_workers_tell_each_other_is_not_read(engine: str) -> None:
+def test_blobs_of_connect_workers_are_not_parsed(engine: str) -> None:
     worker = member("w", subscription("t"), assignment(("t", [0])))
     history = replayed(engine, classic(1, worker, protocol="sessioned", protocol_type="connect"), topics=TOPIC)
     assert shown(history) == ("classic", "Stable", "sessioned", 1)
@@ -269,7 +269,7 @@ def test_what_connect_workers_tell_each_other_is_not_read(engine: str) -> None:
     assert (history["topics"], history["partitions"], history["idle_members"], history["unowned"]) == (0, 0, 0, None)
 
 
-def test_members_of_a_consumer_group_keep_what_they_have_yet_to_give_up(engine: str) -> None:
+def test_partitions_pending_revocation_still_belong_to_a_member(engine: str) -> None:
     history = replayed(
         engine,
         CONSUMER.epoch(2),
@@ -282,9 +282,9 @@ def test_members_of_a_consumer_group_keep_what_they_have_yet_to_give_up(engine: 
     assert [member["group_instance_id"] for member in history["members"]] == [None, "i"]
 
 
-def test_streams_tasks_are_partitions_of_the_topics_they_read(engine: str) -> None:
+def test_streams_tasks_are_partitions_of_their_source_topics(engine: str) -> None:
     has = STREAMS.has("a", 2, 1, {"0": [0, 1], "1": [1]})
-    topology = STREAMS.reads(1, {"0": ["t", "u"], "1": ["=r", "t"]})
+    topology = STREAMS.streams_topology(1, {"0": ["t", "u"], "1": ["=r", "t"]})
     assert assigned(replayed(engine, STREAMS.joins("a"), STREAMS.epoch(2), has)) == {"a": {"0": [0, 1], "1": [1]}}
     history = replayed(engine, STREAMS.joins("a"), topology, STREAMS.epoch(2), has)
     assert assigned(history) == {"a": {"r": [1], "t": [0, 1], "u": [0, 1]}}
@@ -309,21 +309,21 @@ def test_members_of_a_consumer_group_vote_for_its_assignor(engine: str, votes: l
     assert replayed(engine, *joins, CONSUMER.epoch(2))["protocol"] == assignor
 
 
-# ---- what changes nothing
+# ---- records without effect
 
 STORY = [classic(0, protocol_type=""), classic(1, *TWO), commit("t", 0), classic(2, TWO[0])]
 
 
-def test_bad_records_are_counted_and_change_nothing(engine: str) -> None:
+def test_bad_records_are_counted_and_ignored(engine: str) -> None:
     bad = [Event(None, b""), Event(b"", None), Event(b"\0\2\0\5g", None), Event(b"\0\2\0\1g", b"\0\x63")]
-    told = replayed(engine, *STORY, *bad)
-    assert told.pop("bad_records") == 4
-    untold = replayed(engine, *STORY)
-    assert untold.pop("bad_records") == 0
-    assert told == untold
+    history = replayed(engine, *STORY, *bad)
+    assert history.pop("bad_records") == 4
+    expected = replayed(engine, *STORY)
+    assert expected.pop("bad_records") == 0
+    assert history == expected
 
 
-def test_records_that_say_nothing_about_the_group_change_nothing(engine: str) -> None:
+def test_unrelated_records_are_ignored(engine: str) -> None:
     key = {"groupId": "g"}
     others = [
         Event(b"\0\x19\0\1g", b"?"),
@@ -338,7 +338,7 @@ def test_records_that_say_nothing_about_the_group_change_nothing(engine: str) ->
     assert replayed(engine, *STORY, *others) == replayed(engine, *STORY)
 
 
-def test_a_slice_of_a_column_is_replayed_alone() -> None:
+def test_a_slice_of_a_column_is_replayed() -> None:
     logs = [log(STORY[:length]) for length in range(5)]
     histories = replay_all("rust", logs)
     rows = [[record._asdict() for record in records] for records in logs]
@@ -356,7 +356,7 @@ def test_columns_of_another_type_are_refused() -> None:
         _core.replay_groups(pa.array([], pa.list_(pa.struct([]))), nothing.drop_columns(["racks"]))
 
 
-def test_more_text_than_a_column_takes_is_refused_and_says_where() -> None:
+def test_text_that_exceeds_the_limit_of_a_column_is_refused() -> None:
     gets = {"t": range(0, 60, 2), "": range(0, 60, 2)}
     column = pa.array(
         [[record._asdict() for record in log([classic(1, TWO[0]), classic(2, member("member", ["t"], gets))])]]

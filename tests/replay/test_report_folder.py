@@ -1,4 +1,4 @@
-"""Where a report may be written, and what becomes of what is there."""
+"""Output folder of a report: accepted places, and the treatment of existing files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EMPTY = {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": []}
 
 @pytest.fixture
 def recording(tmp_path: Path) -> Path:
-    """A folder with a file in it."""
+    """Return a folder with a file."""
     folder = tmp_path / "recording"
     folder.mkdir()
     (folder / "records.parquet").touch()
@@ -25,7 +25,7 @@ def recording(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def earlier(tmp_path: Path) -> Path:
-    """What an earlier report wrote."""
+    """Return the folder of an earlier report."""
     folder = tmp_path / "earlier"
     for name in TABLES:
         (folder / name).mkdir(parents=True)
@@ -33,14 +33,16 @@ def earlier(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_new_place_an_empty_one_and_an_earlier_report_will_do(tmp_path: Path, recording: Path, earlier: Path) -> None:
+def test_a_new_folder_an_empty_one_and_an_earlier_report_are_accepted(
+    tmp_path: Path, recording: Path, earlier: Path
+) -> None:
     (tmp_path / "empty").mkdir()
 
     for place in (tmp_path / "new", tmp_path / "empty", earlier):
         assert place == check_report_folder(place, recording)
 
 
-def test_a_link_and_dots_are_followed(tmp_path: Path, recording: Path, earlier: Path) -> None:
+def test_symbolic_links_and_dots_are_resolved(tmp_path: Path, recording: Path, earlier: Path) -> None:
     (tmp_path / "link").symlink_to(earlier)
 
     assert earlier == check_report_folder(tmp_path / "link", recording)
@@ -50,21 +52,21 @@ def test_a_link_and_dots_are_followed(tmp_path: Path, recording: Path, earlier: 
 @pytest.mark.parametrize(
     "mark", ["{}", "[]", "no json", '{"lighthouse": 1}', json.dumps({**EMPTY, "more": 1}), json.dumps(list(EMPTY))]
 )
-def test_a_mark_that_no_report_wrote_is_no_mark(recording: Path, earlier: Path, mark: str) -> None:
+def test_a_marker_file_that_no_report_wrote_is_ignored(recording: Path, earlier: Path, mark: str) -> None:
     (earlier / REPORT_FILE).write_text(mark)
 
     with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
         check_report_folder(earlier, recording)
 
 
-def test_an_earlier_report_with_something_else_beside_it_is_left_alone(recording: Path, earlier: Path) -> None:
+def test_an_earlier_report_with_other_files_is_not_replaced(recording: Path, earlier: Path) -> None:
     (earlier / "notes.txt").write_text("mine")
 
     with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
         check_report_folder(earlier, recording)
 
 
-def test_a_file_and_a_folder_with_something_in_it_are_left_alone(tmp_path: Path, recording: Path) -> None:
+def test_a_file_and_a_folder_with_files_are_not_replaced(tmp_path: Path, recording: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder" / "records").mkdir()
@@ -80,7 +82,7 @@ def test_the_recording_is_never_replaced(tmp_path: Path, recording: Path) -> Non
             check_report_folder(place, recording)
 
 
-def test_what_was_there_is_replaced_as_a_whole(earlier: Path) -> None:
+def test_an_earlier_report_is_replaced_completely(earlier: Path) -> None:
     with replace_report_folder(earlier) as part:
         (part / "new").touch()
         assert (earlier / REPORT_FILE).exists(), "not before all is done"
@@ -89,7 +91,7 @@ def test_what_was_there_is_replaced_as_a_whole(earlier: Path) -> None:
     assert [earlier] == list(earlier.parent.glob("*earlier*"))
 
 
-def test_nothing_is_left_of_what_went_wrong(tmp_path: Path) -> None:
+def test_a_failed_report_leaves_no_files(tmp_path: Path) -> None:
     with contextlib.suppress(KeyboardInterrupt), replace_report_folder(tmp_path / "deep" / "er" / "out") as part:
         (part / "half").touch()
         raise KeyboardInterrupt

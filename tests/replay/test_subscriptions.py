@@ -1,4 +1,4 @@
-"""What a group's log tells of its members' subscriptions: racks, names and patterns; on both engines."""
+"""Replay of subscriptions: racks, topics and patterns of members, in both engines."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tests.replay.logs import (
 
 
 def found(pattern: str, topics: list[str] | None) -> Event:
-    """What a broker found for a pattern; without topics, the tombstone."""
+    """Return the record of the topics that a broker found for a pattern, or its tombstone without topics."""
     value = None if topics is None else {"topics": topics}
     return event(16, {"groupId": "g", "regularExpression": pattern}, value)
 
 
 def subscriptions(history: Row) -> list[tuple[object, ...]]:
-    """Rack, topics and pattern of each member."""
+    """Return the rack, topics and pattern of each member."""
     return [tuple(member[name] for name in ("rack", "topics", "pattern")) for member in history["members"]]
 
 
-def test_members_of_a_classic_group_carry_the_rack_and_the_topics_they_sent(engine: str) -> None:
+def test_classic_members_have_the_rack_and_topics_of_their_subscription(engine: str) -> None:
     members = [
         member("a", ["u", "t"], rack="r1"),
         member("b", ["t"], rack=""),
@@ -47,7 +47,7 @@ def test_members_of_a_classic_group_carry_the_rack_and_the_topics_they_sent(engi
     assert [(None, None, None)] == subscriptions(replayed(engine, worker))
 
 
-def test_members_of_a_consumer_group_carry_their_names_or_their_pattern(engine: str) -> None:
+def test_consumer_members_have_their_topics_or_their_pattern(engine: str) -> None:
     history = replayed(
         engine,
         CONSUMER.epoch(1),
@@ -59,7 +59,7 @@ def test_members_of_a_consumer_group_carry_their_names_or_their_pattern(engine: 
     assert [("r1", ["u", "t"], None), (None, None, "t.*"), (None, [], None)] == subscriptions(history)
 
 
-def test_what_a_broker_found_for_a_pattern_joins_the_names_beside_it(engine: str) -> None:
+def test_topics_resolved_for_a_pattern_are_added_to_the_named_topics(engine: str) -> None:
     def both(*events: Event) -> tuple[object, ...]:
         joins = CONSUMER.joins("a", subscribedTopicNames=["u", "t"], subscribedTopicRegex="[st]")
         (subscription,) = subscriptions(replayed(engine, CONSUMER.epoch(1), joins, *events))
@@ -71,7 +71,7 @@ def test_what_a_broker_found_for_a_pattern_joins_the_names_beside_it(engine: str
     assert (None, ["u", "t"], None) == both(found("[st]", ["s"]), found("[st]", []))
 
 
-def test_partitions_that_nobody_has_count_what_a_pattern_was_found_to_match(engine: str) -> None:
+def test_partitions_without_an_owner_include_topics_resolved_for_a_pattern(engine: str) -> None:
     joins = CONSUMER.joins("a", subscribedTopicNames=["t"], subscribedTopicRegex="u")
     log = [CONSUMER.epoch(1), joins, CONSUMER.has("a", 1, 0, {"t": [0]})]
     topics = metadata({0: {"t": 3, "u": 4}})
@@ -79,7 +79,7 @@ def test_partitions_that_nobody_has_count_what_a_pattern_was_found_to_match(engi
     assert replayed(engine, *log, topics=topics)["unowned"] is None
 
 
-def test_members_of_share_and_streams_groups_carry_their_rack(engine: str) -> None:
+def test_members_of_share_and_streams_groups_have_their_rack(engine: str) -> None:
     share = replayed(engine, SHARE.epoch(1), SHARE.joins("a", rackId="r1", subscribedTopicNames=["t"]))
     streams = replayed(engine, STREAMS.epoch(1), STREAMS.joins("a", rackId="r1"))
     assert [("r1", ["t"], None)] == subscriptions(share)

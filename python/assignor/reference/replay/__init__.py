@@ -1,11 +1,11 @@
-"""The history of one group, rebuilt from its records in `__consumer_offsets`.
+"""Replay of a group: its history, rebuilt from its records in `__consumer_offsets`.
 
-Who was in it, which generations it went through, and how it stands at the end of the log. Replay looks at nothing but
-the records: the state of a group is what a broker would have after loading them. What never reaches the log (a
-rebalance under way, for one) is not in it.
+A history has the generations of the group, and its members and state at the end of the log. The state is the one that a
+broker has after loading the records. Events that are not written to the log, such as a rebalance in progress, are not
+part of it.
 
-Four types of records say that a group stands or does not: type 2 (classic), 3 (consumer, KIP-848), 11 (share) and 17
-(streams). A group without one of them that stands is either gone or just a name under which offsets are committed.
+A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current
+group record is either gone, or only has committed offsets.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ __all__ = [
 ]
 
 KINDS = {2: "classic", 3: "consumer", 11: "share", 17: "streams"}
-"""What a group is, by the type of its group record."""
+"""Kind of a group, by the type of its group record."""
 
 EPOCH_GROUP_TYPES = {
     "consumer": (3, 5, 6, 7, 8, 16),
     "share": (10, 11, 12, 13, 14),
     "streams": (17, 19, 20, 21, 22, 23),
 }
-"""Types of the records about each kind of group that has epochs."""
+"""Record types of each kind of group that has epochs."""
 
 
 class LogRecord(NamedTuple):
-    """A record as the log has it: its offset, milliseconds since 1970, key and value; no value is a tombstone."""
+    """Record of the log: offset, timestamp in milliseconds since 1970, key and value; None is a tombstone's value."""
 
     offset: int
     timestamp: int
@@ -59,11 +59,11 @@ class LogRecord(NamedTuple):
 
 @dataclass(frozen=True)
 class Generation:
-    """One value of a group record: a generation of a classic group, an epoch of another.
+    """Generation of a classic group, or epoch of another group: one group record with a value.
 
-    `members` and `partitions` are counts. `same_members` says whether it has the very members that the group record
-    before it had, and some. `parsed_members` is None where the assignor of the classic group is not one of Kafka's.
-    `target` is what the broker computed for the epoch of a consumer group.
+    `members` and `partitions` are counts. `same_members` is True if membership is unchanged since the previous group
+    record and the group is not empty. `parsed_members` is None if the group's assignor is not one of Kafka's classic
+    assignors. `target` is the target assignment that the broker computed for the epoch of a consumer group.
     """
 
     offset: int
@@ -82,7 +82,7 @@ class Generation:
 
 @dataclass(frozen=True)
 class History:
-    """A group's log, replayed: how it stands at the end, every generation, and how many records could not be read."""
+    """Result of a replay: generations, the group at the end of the log, and the number of undecodable records."""
 
     kind: str
     state: str
@@ -95,7 +95,7 @@ class History:
 
 
 def replay(records: Iterable[LogRecord]) -> History:
-    """Replay the records of one group, which come in the order of the log."""
+    """Replay the records of one group, given in log order."""
     group = GroupReplay()
     for entry in records:
         try:
@@ -108,7 +108,7 @@ def replay(records: Iterable[LogRecord]) -> History:
 
 
 class GroupReplay:
-    """State of one group during the replay of its log."""
+    """State of a group during replay."""
 
     def __init__(self) -> None:
         self.classic: ClassicGroup | None = None
@@ -121,7 +121,7 @@ class GroupReplay:
         self.bad_records = 0
 
     def apply(self, entry: LogRecord, record: Record) -> None:
-        """Take in a record; types that say nothing about members, generations or offsets change nothing."""
+        """Apply a record; types unrelated to members, generations and offsets change nothing."""
         if record.type in (0, 1) and record.value is None:
             self.offsets.discard((record.key["topic"], record.key["partition"]))
         elif record.type in (0, 1):
@@ -141,7 +141,7 @@ class GroupReplay:
                 self.add_generation(entry, KINDS[record.type])
 
     def add_generation(self, entry: LogRecord, kind: str) -> None:
-        """Add the generation that a group record starts."""
+        """Add the generation of a group record."""
         members = self.members(kind)
         ids = {member.id for member in members}
         classic = self.classic if kind == "classic" else None
@@ -165,8 +165,8 @@ class GroupReplay:
     def add_target(self, entry: LogRecord, epoch: int) -> None:
         """Add the target assignment that a broker computes for an epoch.
 
-        The broker does not compute the first target of a classic group that becomes a consumer group: it copies the
-        assignment of its members.
+        The first target of a classic group that becomes a consumer group is not computed: the broker copies the current
+        assignment.
         """
         for index in reversed(range(len(self.generations))):
             generation = self.generations[index]
@@ -180,27 +180,27 @@ class GroupReplay:
                 return
 
     def members(self, kind: str) -> list[RecordedMember]:
-        """The members of the group as one of that kind."""
+        """Return the members that the records of a kind describe."""
         if kind == "classic":
             return self.classic.members() if self.classic else []
         return self.epoch_groups[kind].members()
 
     def generation(self, kind: str) -> int | None:
-        """The generation or epoch of the group as one of that kind; None where it does not stand."""
+        """Return the generation or epoch in the current group record of a kind; None if there is no such record."""
         if kind == "classic":
             return self.classic.generation if self.classic else None
         return self.epoch_groups[kind].epoch
 
-    def standing(self) -> str | None:
-        """The kind of the group record that stands; the last written where, against all custom, there are several."""
+    def current_kind(self) -> str | None:
+        """Return the kind of the current group record; the last one written if there are several, which is unusual."""
         for generation in reversed(self.generations):
             if self.generation(generation.kind) is not None:
                 return generation.kind
         return None
 
     def history(self) -> History:
-        """The group at the end of its log."""
-        kind = self.standing()
+        """Return the history up to the last applied record."""
+        kind = self.current_kind()
         state, protocol, generation, members = "Empty", None, None, []
         if kind is not None:
             generation, members = self.generation(kind), self.members(kind)
@@ -220,5 +220,5 @@ class GroupReplay:
 
 
 def owned(members: list[RecordedMember]) -> set[tuple[str, int]]:
-    """The distinct partitions that members have."""
+    """Return the distinct partitions that members own."""
     return {(topic, id) for member in members for topic, ids in (member.partitions or {}).items() for id in ids}

@@ -1,4 +1,4 @@
-"""A classic group as its last type 2 record has it: members with the bytes that they and their leader sent."""
+"""Classic group, from its last record of type 2."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ __all__ = ["ClassicGroup", "ParsedMember", "ParsedSubscription"]
 
 @dataclass(frozen=True)
 class ParsedSubscription:
-    """Subscription of a member of a generation, parsed.
+    """Parsed subscription of a member of a generation.
 
-    `version` is the version whose fields the subscription has. `rack` is None if the version has no such field or it is
-    empty. `owned` are the owned partitions, in the order of the bytes. `generation` is the generation in which the
-    member got them; None if the version has no such field or it is negative. Empty and absent `user_data` differ.
-    `refused` is the reason why Kafka's own reader refuses the bytes if only the tolerant one can read them.
+    `version` is the version of the body. `rack` is None if it is missing or empty. `owned` are the owned partitions in
+    wire order, and `generation` is the generation in which the member got them; None if it is missing or negative.
+    Empty `user_data` differs from None. `refused` is the error of Kafka's reader if only the tolerant reader can read
+    the bytes.
     """
 
     topics: list[str]
@@ -38,7 +38,7 @@ class ParsedSubscription:
 class ParsedMember:
     """Member of a generation: its subscription and the partitions that the leader assigned to it.
 
-    Either is an error if it cannot be read.
+    Each of them is a WireError if its bytes cannot be decoded.
     """
 
     id: str
@@ -48,7 +48,7 @@ class ParsedMember:
 
 
 class ClassicGroup:
-    """A classic group between two of its records."""
+    """Classic group after a record of type 2."""
 
     def __init__(self, value: dict[str, Any]) -> None:
         self.protocol_type: str = value["protocolType"]
@@ -59,11 +59,11 @@ class ClassicGroup:
 
     @property
     def state(self) -> str:
-        """Kafka's name for the state of a group that was loaded from this record."""
+        """Kafka's name for the state of a group that is loaded from this record."""
         return "Stable" if self.records else "Empty"
 
     def members(self) -> list[RecordedMember]:
-        """The members, in the record's order."""
+        """Return the members, in the order of the record."""
         members = []
         for record in self.records:
             topics = rack = partitions = None
@@ -79,7 +79,7 @@ class ClassicGroup:
         return members
 
     def parsed_members(self) -> list[ParsedMember] | None:
-        """Parse the members; None if there are none or the engine does not have the assignor of the group."""
+        """Parse the members; return None if there are none or the engine does not have the group's assignor."""
         if ("classic", self.protocol) not in ASSIGNORS or not self.records:
             return None
         return [
@@ -94,7 +94,7 @@ class ClassicGroup:
 
 
 def read_subscription(data: bytes) -> ParsedSubscription | WireError:
-    """A subscription as Kafka's own reader has it, or else as the tolerant one has it."""
+    """Parse a subscription with Kafka's strict reader, or else with the tolerant one."""
     try:
         read, refusal = protocol.read_subscription(data)
     except WireError as error:
@@ -111,7 +111,7 @@ def read_subscription(data: bytes) -> ParsedSubscription | WireError:
 
 
 def read_assignment(data: bytes) -> OwnedPartitions | WireError:
-    """The partitions of an assignment; an empty one has none."""
+    """Parse the partitions of an assignment; empty bytes assign no partitions."""
     try:
         read = protocol.read_assignment(data)
     except WireError as error:

@@ -1,7 +1,6 @@
-"""Groups with an epoch (consumer, share, streams) as their records describe them.
+"""Groups with an epoch (consumer, share and streams groups), from their records.
 
-The epoch, the members and their current assignments. The three protocols number their record types
-differently, and write the same things.
+The three kinds of group have different record types with the same content: epochs, members and current assignments.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from assignor.reference.replay.member import OwnedPartitions, RecordedMember, me
 __all__ = ["EpochGroup"]
 
 DEFAULT_ASSIGNOR = "uniform"
-"""What a broker uses when no member asks for an assignor (the first of `group.consumer.assignors`)."""
+"""Assignor that the broker uses if no member names one: the first of `group.consumer.assignors`."""
 
 GROUP = (3, 11, 17)
 MEMBER = (5, 10, 19)
@@ -25,11 +24,11 @@ PATTERN = 16
 TOPOLOGY = 23
 
 SETTLED = {"consumer": 0, "streams": 1}
-"""The state code of a member that has nothing left to give up or to wait for, by kind of group."""
+"""State code of a member that has no partitions to give up or to wait for, by kind of group."""
 
 
 class EpochGroup:
-    """Group with an epoch, between two of its records."""
+    """Group with an epoch, during replay."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -42,11 +41,11 @@ class EpochGroup:
 
     @property
     def epoch(self) -> int | None:
-        """The group epoch; None while no group record stands."""
+        """Group epoch; None if there is no current group record."""
         return None if self.value is None else int(self.value["epoch"])
 
     def apply(self, record: Record) -> None:
-        """Take in a record of this group's kind."""
+        """Apply a record of this group's kind."""
         if record.type in GROUP:
             self.value = record.value
         elif record.type in TARGET:
@@ -65,43 +64,46 @@ class EpochGroup:
 
     @property
     def state(self) -> str:
-        """Kafka's name for the group's state, as its own classes derive it from the same records."""
+        """Kafka's name for the group's state, derived as Kafka derives it from the same records."""
         if not self.metadata:
             return "Empty"
         if self.kind == "share":
             return "Stable"
-        if self.kind == "streams" and not self.validated():
+        if self.kind == "streams" and not self.is_validated():
             return "NotReady"
         if (self.epoch or 0) > self.target_epoch:
             return "Assigning"
-        return "Stable" if all(self.settled(member_id) for member_id in self.metadata) else "Reconciling"
+        return "Stable" if all(self.is_settled(member_id) for member_id in self.metadata) else "Reconciling"
 
-    def validated(self) -> bool:
-        """Whether the broker has found the topics of the topology that stands."""
+    def is_validated(self) -> bool:
+        """Return True if the broker has found the topics of the current topology."""
         validated = -1 if self.value is None else self.value.get("validatedTopologyEpoch", -1)
         return self.topology is not None and self.topology["epoch"] == validated
 
-    def settled(self, member_id: str) -> bool:
-        """Whether a member has all that the target assignment gives it, and nothing else."""
+    def is_settled(self, member_id: str) -> bool:
+        """Return True if a member's current assignment equals its target assignment."""
         now = self.current.get(member_id)
         return now is not None and now["state"] == SETTLED[self.kind] and now["memberEpoch"] == self.target_epoch
 
     def assignor(self) -> str:
-        """The assignor that most members ask for; the broker's default when none asks, and when votes tie."""
+        """Return the assignor that most members name; the broker's default if no member names one, or in a tie.
+
+        In a tie without the default, it is the first by name.
+        """
         preferred = self.preferred_assignors()
         return DEFAULT_ASSIGNOR if DEFAULT_ASSIGNOR in preferred else preferred[0]
 
     def preferred_assignors(self) -> list[str]:
-        """The assignors that most members ask for, in order of their names; the broker's default if no member asks."""
+        """Return the assignors with the most votes, by name; the broker's default if no member names an assignor."""
         asked = [value["serverAssignor"] for value in self.metadata.values() if value["serverAssignor"] is not None]
         votes = Counter(asked or [DEFAULT_ASSIGNOR])
         return sorted(assignor for assignor, count in votes.items() if count == max(votes.values()))
 
     def is_homogeneous(self) -> bool:
-        """True if a broker counts the subscriptions as equal.
+        """Return True if a broker treats all subscriptions as equal.
 
-        That is: all members name the same topics, or all have the same pattern, name no topics, and no other pattern
-        is resolved to one of the topics.
+        This is the case if all members name the same topics, or if all have the same pattern, no member names topics,
+        and no topic is resolved for two patterns.
         """
         names = [frozenset(value.get("subscribedTopicNames") or ()) for value in self.metadata.values()]
         patterns = {value.get("subscribedTopicRegex") or None for value in self.metadata.values()}
@@ -111,7 +113,7 @@ class EpochGroup:
         return len(patterns) == 1 and not any(names) and len(found) == len(set(found))
 
     def assigned_member(self, member_id: str) -> tuple[str | None, str | None, list[str]]:
-        """Return instance id, rack and topics of a member: topics that it names, then those found for its pattern."""
+        """Return the instance id, rack and topics of a member; topics of its pattern follow those that it names."""
         value = self.metadata[member_id]
         topics = list(value.get("subscribedTopicNames") or ())
         for topic in self.resolved.get(value.get("subscribedTopicRegex") or "", []):
@@ -120,7 +122,7 @@ class EpochGroup:
         return value.get("instanceId"), value.get("rackId") or None, topics
 
     def members(self) -> list[RecordedMember]:
-        """The members by id."""
+        """Return the members, sorted by id."""
         members = []
         for member_id in sorted(self.metadata):
             value = self.metadata[member_id]
@@ -133,10 +135,10 @@ class EpochGroup:
         return members
 
     def subscription(self, value: dict[str, Any]) -> tuple[list[str] | None, str | None]:
-        """The topics a member names and its pattern.
+        """Return the topics of a member and its pattern.
 
-        A broker subscribes it to the names and to what it has found for the pattern, which thereby is no more than
-        further names.
+        A broker subscribes the member to the topics that it names and to those that the broker found for its pattern.
+        If the member names topics and the pattern is resolved, the result has the topics of both and no pattern.
         """
         topics, pattern = value.get("subscribedTopicNames"), value.get("subscribedTopicRegex")
         if not pattern:
@@ -148,10 +150,10 @@ class EpochGroup:
         return topics + [topic for topic in self.resolved[pattern] if topic not in topics], None
 
     def partitions_of(self, value: dict[str, Any]) -> OwnedPartitions:
-        """What a member is assigned and what it has yet to give up, by topic id.
+        """Return the partitions that a member has and those that it still has to give up, by topic id.
 
-        Of streams tasks it is the active ones, as partitions of the topics they read; by subtopology while no topology
-        stands.
+        Active streams tasks count as partitions of their source topics, or of their subtopology if there is no
+        topology. Standby and warm-up tasks are ignored.
         """
         entries = [
             (entry["topicId"], entry["partitions"])
@@ -168,7 +170,7 @@ class EpochGroup:
         return merged((topic, ids) for subtopology, ids in tasks for topic in self.sources(subtopology))
 
     def sources(self, subtopology_id: str) -> list[str]:
-        """The topics that the tasks of a subtopology read."""
+        """Return the topics that the tasks of a subtopology read."""
         topics: list[str] = []
         for subtopology in self.topology["subtopologies"] if self.topology else []:
             if subtopology["subtopologyId"] == subtopology_id:

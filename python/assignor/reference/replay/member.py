@@ -1,4 +1,4 @@
-"""Members of a group as its records describe them, and the partitions they own."""
+"""Members of a group and their partitions, from its records."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ if TYPE_CHECKING:
 __all__ = ["OwnedPartitions", "RecordedMember", "merged"]
 
 OwnedPartitions = dict[str, list[int]]
-"""Partition ids by topic, topics and ids ascending and without repetition; no topic is empty."""
+"""Partition ids by topic; topics and ids are ascending and distinct, and no list is empty."""
 
 
 @dataclass(frozen=True)
 class RecordedMember:
-    """Member of a group as its records describe it.
+    """Member of a group, from its records.
 
-    `rack` is None where it names none or an empty one. `topics` is what it subscribes to by name; None when that cannot
-    be read, or is said by a pattern alone. Where a broker has resolved the pattern of a member that has names too, the
-    topics found are among them; `pattern` is what is not in `topics`. `partitions` is None when its bytes cannot be
-    read or are not ConsumerProtocol.
+    `rack` is None if it is missing or empty. `topics` is None if the subscription cannot be decoded or has a pattern
+    only. If a member names topics and the broker has resolved its pattern, `topics` has the topics of both, and
+    `pattern` is None. `partitions` is None if the assignment cannot be decoded or is not ConsumerProtocol.
     """
 
     id: str
@@ -35,7 +34,7 @@ class RecordedMember:
 
 
 def merged(entries: Iterable[tuple[str, list[int]]]) -> OwnedPartitions:
-    """OwnedPartitions from entries in any order: a topic may come more than once, and a partition too."""
+    """Merge entries in any order, with possible duplicates, into OwnedPartitions."""
     found: dict[str, set[int]] = {}
     for topic, ids in entries:
         if ids:

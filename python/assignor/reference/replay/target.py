@@ -1,9 +1,9 @@
-"""Target assignments of a consumer group (KIP-848), and the input from which the broker computes them.
+"""Target assignments of a consumer group (KIP-848), and the input of the assignor that computed them.
 
-A broker writes the targets that change, one record of type 7 each, and then the record of type 6 with the epoch. The
-records of type 7 right before the record of type 6 are the result of its assignor. Other records of type 7 copy the
-target of a static member to the member that replaces it, or remove the target of a member that leaves. They are applied
-before the assignor starts.
+A broker writes a record of type 7 for each target that changes, and then a record of type 6 with the epoch. The records
+of type 7 directly before the record of type 6 are the result of the assignor. Other records of type 7 copy the target
+of a static member to the member that replaces it, or remove the target of a member that leaves. They take effect before
+the assignor runs.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 __all__ = ["TargetAssignment", "TargetLog", "TargetMember"]
 
 HIGHEST_FIRST_EPOCH = 2
-"""The highest epoch at which a group starts: brokers create the group at 0 or 1, and the first member adds one."""
+"""Highest epoch of a new group: brokers create it at 0 or 1, and the first member adds one."""
 
 
 @dataclass(frozen=True)
 class TargetMember:
     """Member of a target assignment.
 
-    `topics` are those it names, then those that the broker found for its pattern. `owned` is its previous target and
-    `assigned` its new target, by topic id.
+    `topics` are the topics that it names, then those that the broker found for its pattern. `owned` is its previous
+    target and `assigned` its new target, by topic id.
     """
 
     id: str
@@ -44,8 +44,8 @@ class TargetMember:
 class TargetAssignment:
     """Target assignment that a broker computed.
 
-    `assignors` are the names that most members ask for. If there are several, the member whose heartbeat caused the
-    assignment decides. `is_homogeneous` is True if the broker's rules count the subscriptions as equal.
+    `assignors` are the names with the most votes. If there are several, the member whose heartbeat caused the
+    assignment decides, which is not recorded. `is_homogeneous` is True if the broker treats all subscriptions as equal.
     `has_predecessor` is False if the log lacks the target assignment before this one. `members` are in the order in
     which the broker passes them to its assignor.
     """
@@ -58,17 +58,17 @@ class TargetAssignment:
 
 
 class TargetLog:
-    """The targets of a group during the replay of its log."""
+    """Targets of a group during replay."""
 
     def __init__(self) -> None:
         self.targets: dict[str, OwnedPartitions] = {}
-        # Targets before the latest uninterrupted series of records of type 7.
+        # Targets before the latest series of consecutive records of type 7.
         self.replaced: list[tuple[str, OwnedPartitions]] = []
         self.order = TimelineOrder()
-        # The latest members that joined, all at one time.
+        # The members that joined last, all at the same time.
         self.joined: list[str] = []
         self.joined_at = 0
-        # True if the log contains the whole input of the next target assignment.
+        # True if the log has the complete input of the next target assignment.
         self.is_known = False
 
     def apply(self, timestamp: int, record: Record) -> None:
@@ -96,7 +96,7 @@ class TargetLog:
             self.is_known = True
 
     def assignment(self, group: EpochGroup, timestamp: int) -> TargetAssignment:
-        """Return the target assignment that ends with a record of type 6; call it before that record is applied."""
+        """Return the target assignment that a record of type 6 completes; call this before applying the record."""
         before = {**self.targets, **dict(reversed(self.replaced))}
         new = self.joined if self.joined_at == timestamp else []
         members = [member for member in self.order if member not in new] + new

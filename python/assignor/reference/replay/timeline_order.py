@@ -1,9 +1,9 @@
-"""The order in which the broker's table of a group's members lists them.
+"""Iteration order of the broker's table of members.
 
-A broker puts the members into a `java.util.HashMap` in this order, and the answer of some assignors depends on the
-order of that map. The table is a `TimelineHashMap`: keys by slot, and in a slot the latest one first. The slot is taken
-from the high bits of the key's hash code times a constant. This module computes the order of a table that is loaded
-from the log. The table of the broker that wrote the log has the same order if it wrote the whole log.
+A broker copies the members into a `java.util.HashMap` in this order, and the answer of some assignors depends on the
+order of that map. The table is a `TimelineHashMap`, which iterates by slot, latest key first. The slot of a key is in
+the high bits of its hash code times a constant. This module computes the order for a table that is loaded from the log.
+The broker that wrote the log has the same order if it wrote the whole log.
 
 Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable.
 """
@@ -24,13 +24,13 @@ FIBONACCI = -7_046_029_254_386_353_131
 
 
 class TimelineOrder:
-    """The keys of a table, in its order."""
+    """Keys of a table, in iteration order."""
 
     def __init__(self) -> None:
         self._slots: list[list[str]] = [[], []]
 
     def add(self, key: str) -> bool:
-        """Add a key and return True; return False if the table already has it."""
+        """Add a key; return False if the table already has it."""
         keys = [key for slot in self._slots for key in slot]
         if (len(keys) + 1) * 3 > len(self._slots) * 4:
             self._slots = [[] for _ in range(2 * len(self._slots))]
