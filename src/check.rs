@@ -1,11 +1,11 @@
-//! What is wrong with an assignment, whichever assignor made it.
+//! Check of an assignment from any source.
 //!
-//! An assignment is read member by member. Assignments and findings are spans of ids, so the cost depends on the number of spans,
-//! not of partitions. An unknown topic name gets a number after the group's topics and its subscribed unknown names.
+//! Assignments are read member by member. Assignments and findings are spans of ids, so the cost depends on the number of spans
+//! instead of partitions. Unknown topic names get numbers after the group's topics and its subscribed unknown names.
 
 use crate::group::{Group, Ids, NameTable, Names, java_order};
 
-/// A run of consecutive partition ids of one topic; unlike those of a plan, ids need not fit into int32.
+/// Run of consecutive partition ids of one topic; ids may exceed int32, unlike those of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IdSpan {
     /// Number of the topic.
@@ -16,9 +16,9 @@ pub struct IdSpan {
     pub end: i64,
 }
 
-/// What is wrong with an assignment; members are numbered in the order in which the assignment has them.
+/// Defects of an assignment. Members are numbered in the order of the assignment.
 ///
-/// Order: by member, then by topic in Java's order, then by id.
+/// Findings are ordered by member, then by topic in Java's order, then by id.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Findings {
     /// Partitions of subscribed topics without an owner.
@@ -31,23 +31,23 @@ pub struct Findings {
     pub unknown: Vec<(u32, IdSpan)>,
 }
 
-/// An assignment to check.
+/// Assignment to check.
 #[derive(Debug)]
 pub struct CheckedAssignment<'g> {
     group: &'g Group,
     members_by_id: NameTable,
-    /// Per member of the assignment its number in the group.
+    /// Per member of the assignment, its number in the group.
     members: Vec<Option<u32>>,
-    /// Names that are neither topics nor subscribed to.
+    /// Names that are neither topics of the group nor subscribed to.
     other: Names,
     other_numbers: NameTable,
     spans: Vec<IdSpan>,
-    /// Per member but the last where its spans end.
+    /// Per member except the last, the end of its spans.
     ends: Vec<usize>,
 }
 
 impl<'g> CheckedAssignment<'g> {
-    /// An assignment without members.
+    /// Create an assignment without members.
     #[must_use]
     pub fn new(group: &'g Group) -> Self {
         Self {
@@ -61,7 +61,7 @@ impl<'g> CheckedAssignment<'g> {
         }
     }
 
-    /// Add a member; what is pushed next is its own.
+    /// Add a member; the partitions pushed next belong to it.
     pub fn push_member(&mut self, id: &str) {
         if !self.members.is_empty() {
             self.ends.push(self.spans.len());
@@ -74,7 +74,8 @@ impl<'g> CheckedAssignment<'g> {
         self.spans.truncate(self.ends.last().copied().unwrap_or_default());
     }
 
-    /// Return the number of a topic name; an unknown name gets a new number. `near` is a hint: it and its successor are tried first.
+    /// Return the number of a topic name; an unknown name gets a new number. `near` is a hint: it and its successor are tried
+    /// first.
     pub fn topic_number(&mut self, name: &str, near: u32) -> u32 {
         let topics = self.group.topics().names();
         for guess in [near as usize, near as usize + 1] {
@@ -93,7 +94,7 @@ impl<'g> CheckedAssignment<'g> {
         (topics.len() + self.group.absent().len()) as u32 + number
     }
 
-    /// The name of a number of `topic_number`.
+    /// Return the name of a number that `topic_number` returned.
     #[must_use]
     pub fn topic_name(&self, number: u32) -> &str {
         let (topics, absent) = (self.group.topics().names(), self.group.absent());
@@ -107,13 +108,13 @@ impl<'g> CheckedAssignment<'g> {
         }
     }
 
-    /// Add a partition of the member added last.
+    /// Add a partition to the member added last.
     #[inline]
     pub fn push(&mut self, topic: u32, id: i64) {
         self.push_span(IdSpan { topic, start: id, end: id + 1 });
     }
 
-    /// Add a run of partitions of the member added last.
+    /// Add a run of partitions to the member added last.
     #[inline]
     pub fn push_span(&mut self, span: IdSpan) {
         let first = self.ends.last().copied().unwrap_or_default();
@@ -123,7 +124,7 @@ impl<'g> CheckedAssignment<'g> {
         }
     }
 
-    /// Replace single ids from `first` on, which stand for others.
+    /// Replace placeholder ids, which are `first` or higher, by real ids.
     pub fn replace_ids(&mut self, first: i64, id: impl Fn(i64) -> i64) {
         for span in self.spans.iter_mut().filter(|span| span.start >= first) {
             span.start = id(span.start);
@@ -131,7 +132,7 @@ impl<'g> CheckedAssignment<'g> {
         }
     }
 
-    /// Find what is wrong.
+    /// Check the assignment.
     #[must_use]
     pub fn check(&mut self) -> Findings {
         let mut findings = Findings::default();
@@ -151,7 +152,8 @@ impl<'g> CheckedAssignment<'g> {
         findings
     }
 
-    /// Per topic number its place in Java's order; None if there are topics only, whose numbers are in that order.
+    /// Return the place of each topic number in Java's order; None if all names are topics of the group, which are in that
+    /// order.
     fn ranks(&self) -> Option<Vec<u32>> {
         let topics = self.group.topics().len();
         if self.spans.iter().all(|span| (span.topic as usize) < topics) {
@@ -167,12 +169,12 @@ impl<'g> CheckedAssignment<'g> {
         Some(ranks)
     }
 
-    /// Find partitions without an owner and with several.
+    /// Find partitions without an owner and partitions with several owners.
     fn check_topics(&self, rank: impl Fn(u32) -> u32, findings: &mut Findings) {
         let topics = self.group.topics();
         let is_subscribed = self.subscribed_topics();
         let numbers = topics.len() + self.group.absent().len() + self.other.len();
-        // What is now where the spans of a topic begin moves on to where they end.
+        // Each entry is the start of a topic's spans now, and moves to their end.
         let mut ends = vec![0; numbers + 1];
         for span in &self.spans {
             ends[span.topic as usize + 1] += 1;
@@ -199,7 +201,7 @@ impl<'g> CheckedAssignment<'g> {
         sort(&mut findings.doubly_owned, |span| (rank(span.topic), span.start));
     }
 
-    /// Per topic whether a member subscribes to it.
+    /// Return for each topic true if a member subscribes to it.
     fn subscribed_topics(&self) -> Vec<bool> {
         let mut is_subscribed = vec![false; self.group.topics().len()];
         for (subscription, members) in (0..).zip(self.group.members_per_subscription()) {
@@ -211,21 +213,21 @@ impl<'g> CheckedAssignment<'g> {
     }
 }
 
-/// Sort what mostly is in order already.
+/// Sort values that are usually sorted already.
 fn sort<T, K: Ord>(values: &mut [T], key: impl Fn(&T) -> K) {
     if !values.is_sorted_by_key(&key) {
         values.sort_by_key(key);
     }
 }
 
-/// Find what one member should not have; `spans` are in order and may overlap.
+/// Find the partitions that a member must not have; `spans` are in order and may overlap.
 fn check_member(group: &Group, number: u32, member: Option<u32>, spans: &[IdSpan], findings: &mut Findings) {
     let wanted = member.map_or(&[][..], |member| group.subscriptions().get(group.subscription_of(member as usize)));
     let partitions = group.topics().partitions();
     let mut next = 0;
     for of_topic in spans.chunk_by(|left, right| left.topic == right.topic) {
         let topic = of_topic[0].topic;
-        // Topics mostly come in the order in which they are subscribed to.
+        // Topics usually come in the order of the subscription.
         next = match wanted.get(next) {
             Some(found) if *found == topic => next,
             _ => wanted.partition_point(|found| *found < topic),
@@ -250,7 +252,7 @@ fn check_member(group: &Group, number: u32, member: Option<u32>, spans: &[IdSpan
     }
 }
 
-/// Call `read` with the parts of a span that are not among the ids.
+/// Call `read` with the parts of a span whose ids do not exist.
 fn each_unknown(span: IdSpan, ids: &Ids, mut read: impl FnMut(IdSpan)) {
     match ids {
         Ids::Count(count) => {
@@ -275,7 +277,7 @@ fn each_unknown(span: IdSpan, ids: &Ids, mut read: impl FnMut(IdSpan)) {
     }
 }
 
-/// Add the ids that are in more than one of these spans, which are in order.
+/// Add the ids that are in more than one span; the spans are in order.
 fn push_doubly_owned(topic: u32, bounds: &[(i64, i64)], found: &mut Vec<IdSpan>) {
     let (mut reached, mut reported) = (0, 0);
     for (start, end) in bounds {
@@ -288,7 +290,7 @@ fn push_doubly_owned(topic: u32, bounds: &[(i64, i64)], found: &mut Vec<IdSpan>)
     }
 }
 
-/// Add the ids that are in none of these spans, which are in order.
+/// Add the existing ids that are in no span; the spans are in order.
 fn push_unowned(topic: u32, bounds: &[(i64, i64)], ids: &Ids, found: &mut Vec<IdSpan>) {
     let mut reached = 0;
     for (start, end) in bounds.iter().copied().chain([(i64::MAX, i64::MAX)]) {
@@ -299,7 +301,7 @@ fn push_unowned(topic: u32, bounds: &[(i64, i64)], ids: &Ids, found: &mut Vec<Id
     }
 }
 
-/// Add the parts of a span that are among the ids.
+/// Add the parts of a span whose ids exist.
 fn push_existing(span: IdSpan, ids: &Ids, found: &mut Vec<IdSpan>) {
     match ids {
         Ids::Count(count) => {
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_mistake_is_found_in_order() {
+    fn all_kinds_of_findings_are_reported_in_order() {
         let group = group();
         let mut assignment = CheckedAssignment::new(&group);
         for (id, partitions) in [
@@ -374,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_read_anew_has_only_what_came_last() {
+    fn a_cleared_member_has_only_the_partitions_added_afterwards() {
         let group = group();
         let mut assignment = CheckedAssignment::new(&group);
         assignment.push_member("a");

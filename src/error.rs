@@ -1,27 +1,27 @@
-//! The one error of the engine: what was wrong, where, in words a user can act on.
+//! Errors of the engine.
 
 use thiserror::Error;
 
-/// Bytes that are not what their format says, or a value that their format cannot say.
+/// Bytes that violate their format, or a value that the format cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason} {}", place(*.offset, .field))]
 pub struct WireError {
-    /// Index of the byte at which reading stopped, from the start of the buffer; None where a value was to be written.
+    /// Offset of the invalid item from the start of the buffer; None for an error while writing.
     pub offset: Option<usize>,
-    /// Dotted path of the field that was being read or written, such as `members[2].subscription`.
+    /// Dotted path of the field, such as `members[2].subscription`.
     pub field: String,
-    /// What was wrong.
+    /// The reason.
     pub reason: String,
 }
 
 impl WireError {
-    /// The same error, seen from the structure whose field of that name it happened in.
+    /// Prefix the path with the name of the field that contains it.
     pub(crate) fn within(mut self, name: &str) -> Self {
         let separator = if self.field.is_empty() || self.field.starts_with('[') { "" } else { "." };
         self.field = format!("{name}{separator}{}", self.field);
         self
     }
-    /// The same error, seen from the array whose element of that index holds its field.
+    /// Prefix the path with the index of the array element that contains it.
     pub(crate) fn within_element(mut self, index: usize) -> Self {
         let separator = if self.field.is_empty() || self.field.starts_with('[') { "" } else { "." };
         self.field = format!("[{index}]{separator}{}", self.field);
@@ -34,10 +34,10 @@ fn place(offset: Option<usize>, field: &str) -> String {
         .map_or_else(|| format!("while writing {field}"), |offset| format!("at offset {offset} while reading {field}"))
 }
 
-/// A group that cannot be meant.
+/// Invalid group input.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum GroupError {
-    /// A partition id that a topic lists more than once.
+    /// A topic lists a partition id more than once.
     #[error("topic '{topic}': partition {partition} is given twice")]
     DuplicatePartition {
         /// The topic.
@@ -45,7 +45,7 @@ pub enum GroupError {
         /// The id.
         partition: i32,
     },
-    /// The group has more partitions than the assignor can assign.
+    /// The group has more partitions than the assignor supports.
     #[error(
         "the topics have {partitions} partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' is {limit}"
     )]
@@ -54,51 +54,51 @@ pub enum GroupError {
         partitions: u64,
         /// The name of the assignor.
         assignor: &'static str,
-        /// The name of its protocol.
+        /// The name of the assignor's protocol.
         protocol: &'static str,
-        /// The largest number of partitions.
+        /// The largest supported number of partitions.
         limit: u64,
     },
 }
 
-/// Spans that are no plan.
+/// Spans that do not form a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("span {row}: {reason}")]
 pub struct PlanError {
-    /// Which of the spans.
+    /// Index of the span.
     pub row: usize,
-    /// What was wrong.
+    /// The reason.
     pub reason: String,
 }
 
-/// A topic pattern that cannot be used.
+/// Invalid or unsupported topic pattern.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("position {position}: {reason}")]
 pub struct PatternError {
-    /// Whether the dialect itself refuses the pattern; else it is the engine that cannot match it exactly.
+    /// True if the pattern is invalid in its dialect; false if the engine does not support it.
     pub invalid: bool,
-    /// Index of the character at which the reason lies.
+    /// Index of the character that causes the error.
     pub position: usize,
-    /// What was wrong, or the construct that is not supported.
+    /// The reason, or the construct that is not supported.
     pub reason: String,
 }
 
-/// A pattern that was not tried on all names.
+/// Matching that stopped before all names were tried.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MatchError {
-    /// One name takes too long: with back-references it may, and with loops many deep.
+    /// A name takes too many steps. This can happen with back-references and deeply nested loops.
     #[error("{dialect} pattern '{pattern}': a search of over {steps} steps on the topic '{topic}'")]
     TooManySteps {
         /// The pattern.
         pattern: String,
         /// Its dialect.
         dialect: &'static str,
-        /// The name.
+        /// The topic name.
         topic: String,
-        /// How many steps a name may take.
+        /// The largest number of steps per name.
         steps: usize,
     },
-    /// Whoever asked does not want to know any more.
+    /// The caller interrupted the matching.
     #[error("interrupted")]
     Interrupted,
 }

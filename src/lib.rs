@@ -1,10 +1,9 @@
-//! Who gets which partition, exactly as Apache Kafka decides it.
+//! Consumer-group assignments, exactly as Apache Kafka computes them.
 //!
-//! The vocabulary is the field's: a *group* has *members*; a member has a *subscription* (the topics it wants, and perhaps
-//! an instance id and a rack); an *assignment* gives every member its partitions; a *span* is a run of consecutive
-//! partition ids of one topic that one member gets.
+//! A *group* has *members*. A member has a *subscription*: its topics, and perhaps an instance id and a rack. An *assignment*
+//! gives each member its partitions. A *span* is a run of consecutive partition ids of one topic that one member gets.
 //!
-//! Nothing here knows Python: the folder `python` is compiled only behind the feature of that name.
+//! Only the module `python`, which the feature `python` enables, depends on Python.
 
 pub mod assign;
 pub mod bytes;

@@ -1,4 +1,4 @@
-"""What is wrong with an assignment, whichever assignor made it."""
+"""Check of an assignment from any source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assignor.reference.group import read_members, read_topics
 from assignor.validation import check_name, read_partition, wrong_type
 
 Owned = tuple[str, TopicPartition]
-"""A member and a partition that the assignment gives it."""
+"""A member and a partition that is assigned to it."""
 
 
 def check(
@@ -19,7 +19,7 @@ def check(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
 ) -> tuple[tuple[TopicPartition, ...], tuple[TopicPartition, ...], tuple[Owned, ...], tuple[Owned, ...]]:
-    """Return the fields of `assignor.Findings`: unowned, doubly_owned, not_subscribed, unknown.
+    """Check an assignment; return the fields of `assignor.Findings`: unowned, doubly_owned, not_subscribed, unknown.
 
     Example:
         >>> check({"a": [("t", 0)]}, {"t": 2}, {"a": ["t"]})

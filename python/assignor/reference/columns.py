@@ -1,4 +1,4 @@
-"""Groups that come as columns, turned into the mappings that the reference reads."""
+"""Conversion of groups given as columns to the mappings that the reference reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OPTIONAL = ("group_instance_id", "rack", "generation", "owned_partitions", "user
 
 
 def topics_as_mapping(given: object) -> object:
-    """Topic to partitions, if the topics came as columns; else what came."""
+    """Convert topic columns to a mapping of topic to partitions; return other values unchanged."""
     if isinstance(given, TopicColumns):
         names, counts = _column(given.topic), _column(given.partitions)
         _same_length("partitions", counts, "topic", names)
@@ -45,7 +45,7 @@ def _partitions(row: Mapping[str, Any]) -> int | list[PartitionInfo]:
 
 
 def members_as_mapping(given: object) -> object:
-    """Member id to subscription, if the members came as columns; else what came."""
+    """Convert member columns to a mapping of member id to subscription; return other values unchanged."""
     if isinstance(given, MemberColumns):
         ids, subscription = _column(given.member_id), _column(given.subscription)
         _same_length("subscription", subscription, "member_id", ids)
@@ -96,7 +96,7 @@ def _fields(row: dict[str, Any], place: int) -> dict[str, Any]:
 
 
 def _subscription(row: dict[str, Any], place: int) -> Subscription:
-    """The subscription of a row of an Arrow table, which has topics or a pattern."""
+    """Return the subscription in a row of an Arrow table, which has topics or a pattern."""
     pattern, owner = row.get("pattern"), f"member '{row['member_id']}'"
     topics = row.get("topics", ())
     dialect = "java"
@@ -109,13 +109,13 @@ def _subscription(row: dict[str, Any], place: int) -> Subscription:
     return Subscription(topics, pattern=pattern, dialect=dialect, **_fields(row, place))
 
 
-def _speaks_arrow(given: object) -> bool:
+def _is_arrow(given: object) -> bool:
     return hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__")
 
 
 def _rows(given: object) -> list[dict[str, Any]] | None:
-    """The rows of an Arrow table; None for what is none."""
-    if isinstance(given, Mapping) or not _speaks_arrow(given):
+    """Return the rows of an Arrow table; None if the value is not one."""
+    if isinstance(given, Mapping) or not _is_arrow(given):
         return None
     import pyarrow
 
@@ -124,8 +124,8 @@ def _rows(given: object) -> list[dict[str, Any]] | None:
 
 
 def _column(given: Any) -> list[Any]:
-    """A column as Python objects."""
-    if _speaks_arrow(given):
+    """Convert a column to Python objects."""
+    if _is_arrow(given):
         import pyarrow
 
         found: list[Any] = pyarrow.chunked_array(given).to_pylist()

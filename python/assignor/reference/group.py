@@ -1,4 +1,4 @@
-"""Reads a group: topics with their partitions, members with their subscriptions, and Kafka's order of both."""
+"""Parser of groups: topics with their partitions, and members with their subscriptions, in Kafka's order."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from assignor.reference.wire import decode_subscription
 from assignor.validation import check_name, is_int, read_names, shown, wrong_type
 
 LARGEST = 2**31 - 1
-"""Kafka's partition ids and counts are int32."""
+"""Largest partition id and partition count: both are int32 in Kafka."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition: its real id and the racks of its replicas."""
+    """Partition of a topic: its id and the racks of its replicas."""
 
     id: int
     racks: frozenset[str]
@@ -29,10 +29,10 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member: who it is, the distinct topics it subscribes to, and what else its subscription holds.
+    """Member of a group: its id, the topics it subscribes to, and the other fields of its subscription.
 
-    `is_from_wire` is True if the subscription was read from its encoded form. `given` has the topics in the order in
-    which the member gives them.
+    `is_from_wire` is True if the subscription was decoded from bytes. `given` lists the topics in the order of the
+    subscription.
     """
 
     info: MemberInfo
@@ -45,18 +45,18 @@ class Member:
 
     @property
     def rack(self) -> str | None:
-        """The member's rack; an empty one counts as none."""
+        """The member's rack; None if it is missing or empty."""
         return self.info.rack or None
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedSubscription(Subscription):
-    """A subscription that was read from its encoded form."""
+    """Subscription that was decoded from bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class TopicConsumers:
-    """A topic that somebody consumes: partitions by ascending id, consumers in Kafka's order; neither is empty."""
+    """Topic with at least one partition and one consumer: partitions by ascending id, consumers in Kafka's order."""
 
     topic: str
     partitions: list[Partition]
@@ -64,7 +64,7 @@ class TopicConsumers:
 
 
 def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Partition]]:
-    """The topics in Java's order, each with its partitions by ascending id."""
+    """Parse topics; return them in Java's order, each with its partitions by ascending id."""
     topics: dict[str, list[Partition]] = {}
     given = topics_as_mapping(partitions_per_topic)
     for name, partitions in _items(given, "partitions_per_topic", "topics to partitions"):
@@ -74,7 +74,7 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
 
 
 def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
-    """The members, in the order of the mapping; a pattern means those of the existing topics that it matches."""
+    """Parse members, in the order of the mapping; a pattern stands for the existing topics that it matches."""
     members = []
     given = members_as_mapping(subscriptions)
     for name, subscription in _items(given, "subscriptions", "member ids to subscriptions"):
@@ -102,7 +102,7 @@ def read_members(subscriptions: Mapping[str, object], existing: Collection[str])
 def read_joined_members(
     members: Iterable[tuple[str, str | None, bytes]], *, tolerant: bool = False
 ) -> dict[str, Subscription]:
-    """Parse the members of a JoinGroup response: (member id, group instance id, `ConsumerProtocol` bytes).
+    """Parse the members of a JoinGroup response, given as (member id, group instance id, `ConsumerProtocol` bytes).
 
     Example:
         >>> read_joined_members([("a", None, bytes.fromhex("0000 00000001 0001 74 ffffffff"))])["a"].topics
@@ -123,7 +123,7 @@ def read_joined_members(
 
 
 def topic_id_of_name(name: str) -> int:
-    """Return the id of a topic whose id is not known: the 128-bit FNV-1a hash of its name in UTF-8.
+    """Return the id for a topic without a known id: the 128-bit FNV-1a hash of its UTF-8 name.
 
     Example:
         >>> hex(topic_id_of_name("a"))
@@ -149,7 +149,7 @@ def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -
 
 
 def kafka_order(members: list[Member]) -> list[Member]:
-    """Static members by instance id, then dynamic ones by member id; equal instance ids keep the order given."""
+    """Sort members: static ones by instance id, then dynamic ones by member id; equal ones keep the given order."""
     return sorted(members, key=lambda member: member.info)
 
 
@@ -194,7 +194,7 @@ def _read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
     if isinstance(values, (str, bytes, bytearray)):
         raise wrong_type(what, wanted, values)
     try:
-        return iter(values)  # type: ignore[call-overload,no-any-return]  # what is no iterable is reported just below
+        return iter(values)  # type: ignore[call-overload,no-any-return]  # a TypeError is handled below
     except TypeError:
         if hasattr(values, "__iter__"):
             raise
@@ -204,7 +204,7 @@ def _read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
 def _read_int(value: object, what: str) -> int:
     if not is_int(value):
         raise wrong_type(what, "an int", value)
-    number = operator.index(value)  # type: ignore[arg-type]  # just looked
+    number = operator.index(value)  # type: ignore[arg-type]  # checked above
     if number < 0:
         raise IllegalArgumentError(f"{what} cannot be negative: {shown(value)}")
     if number > LARGEST:
