@@ -1,4 +1,4 @@
-//! Properties of every assignor on drawn groups whose members claim any partitions.
+//! Properties of all assignors on drawn groups whose members claim arbitrary partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -18,7 +18,7 @@ struct Member {
     topics: BTreeSet<&'static str>,
     instance_id: Option<String>,
     rack: Option<&'static str>,
-    /// Topics that may not exist, with ids that may not exist.
+    /// Owned partitions by topic; topics and ids need not exist.
     owned: Vec<(&'static str, Vec<i32>)>,
     generation: Option<i32>,
     user_data: Option<Vec<u8>>,
@@ -26,7 +26,7 @@ struct Member {
 
 #[derive(Debug, Clone)]
 struct Drawn {
-    /// Id to racks, by topic.
+    /// Racks by partition id, by topic.
     topics: BTreeMap<&'static str, BTreeMap<i32, BTreeSet<&'static str>>>,
     members: BTreeMap<String, Member>,
     is_from_wire: bool,
@@ -39,7 +39,7 @@ fn owned() -> impl Strategy<Value = Vec<(&'static str, Vec<i32>)>> {
     vec((topic, vec(id, 0..6)), 0..4)
 }
 
-/// User data as `StickyAssignor` writes it, sometimes with a wrong end, or any bytes.
+/// Draw user data of `StickyAssignor`, sometimes with an invalid end, or arbitrary bytes.
 fn user_data() -> impl Strategy<Value = Vec<u8>> {
     let sticky = (owned(), any::<i8>(), 0..6_usize).prop_map(|(owned, generation, missing)| {
         let mut bytes = (owned.len() as i32).to_be_bytes().to_vec();
@@ -119,7 +119,7 @@ fn group(drawn: &Drawn) -> Group {
     group
 }
 
-/// Member to partitions, after checking that each partition is given once.
+/// Return the partitions of each member; check that each partition is given once.
 fn answer(drawn: &Drawn, assignor: Assignor) -> BTreeMap<String, BTreeSet<(String, i32)>> {
     let plan = assign(&Arc::new(group(drawn)), Options { assignor, prefer_rack_aware: drawn.prefer_rack_aware });
     let mut given = BTreeSet::new();
@@ -135,7 +135,7 @@ fn answer(drawn: &Drawn, assignor: Assignor) -> BTreeMap<String, BTreeSet<(Strin
     found
 }
 
-/// The partitions of topics that a member subscribes to.
+/// Return the partitions of subscribed topics.
 fn wanted(drawn: &Drawn) -> BTreeSet<(String, i32)> {
     let wants = |topic: &str| drawn.members.values().any(|member| member.topics.contains(topic));
     let topics = drawn.topics.iter().filter(|(topic, _)| wants(topic));
@@ -144,7 +144,7 @@ fn wanted(drawn: &Drawn) -> BTreeSet<(String, i32)> {
 
 proptest! {
     #[test]
-    fn partitions_go_to_subscribers_whatever_members_claim(drawn in groups()) {
+    fn partitions_go_to_subscribers_for_any_claims(drawn in groups()) {
         for assignor in Assignor::ALL {
             let found = answer(&drawn, assignor);
 
@@ -161,8 +161,8 @@ proptest! {
     }
 
     #[test]
-    fn cooperative_members_get_what_sticky_gives_them_or_less(drawn in groups()) {
-        // Claims are read from the same fields where there is no user data.
+    fn cooperative_members_get_a_subset_of_the_sticky_answer(drawn in groups()) {
+        // Without user data, both assignors read claims from the same fields.
         let mut drawn = Drawn { is_from_wire: false, ..drawn };
         drawn.members.values_mut().for_each(|member| member.user_data = None);
         let claimed = |partition: &(String, i32)| {
@@ -178,7 +178,7 @@ proptest! {
     }
 
     #[test]
-    fn members_of_equal_subscriptions_get_equally_many(drawn in groups()) {
+    fn members_with_equal_subscriptions_get_equal_shares(drawn in groups()) {
         let mut drawn = drawn;
         for member in drawn.members.values_mut() {
             member.topics = TOPICS.into_iter().collect();
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn sticky_members_keep_as_many_as_balance_allows(drawn in groups()) {
+    fn sticky_members_keep_the_partitions_that_balance_allows(drawn in groups()) {
         let mut drawn = Drawn { is_from_wire: false, prefer_rack_aware: false, ..drawn };
         for partitions in drawn.topics.values_mut() {
             partitions.values_mut().for_each(BTreeSet::clear);
@@ -200,7 +200,7 @@ proptest! {
         for member in drawn.members.values_mut() {
             member.topics = TOPICS.into_iter().collect();
         }
-        // What members own after one assignment, they own before the next one.
+        // Members own the partitions of the previous assignment.
         let (first, mut drawn_again) = (answer(&drawn, Assignor::Sticky), drawn.clone());
         let kept: BTreeMap<String, BTreeSet<(String, i32)>> = first.into_iter().skip(1).collect();
         drawn_again.members.retain(|member, _| kept.contains_key(member));
@@ -213,7 +213,7 @@ proptest! {
 
         let second = answer(&drawn_again, Assignor::Sticky);
 
-        // One member has left, so those that stay lose nothing.
+        // One member has left, so the others lose no partitions.
         for (member, partitions) in &kept {
             prop_assert!(partitions.is_subset(&second[member]), "{}", member);
         }

@@ -1,7 +1,7 @@
-//! Conformance of the assignors with Kafka's classes: every case of `tests/vectors/assignor_*` has the answer of Kafka's class.
+//! Conformance of the assignors with Kafka's classes: the cases of `tests/vectors/assignor_*` have the answers of Kafka's classes.
 //!
-//! Kafka's own defects are not reproduced. The cases that show them are tagged; they are counted, and their answers are checked to be
-//! valid assignments. `ASSIGNOR_VECTORS` names another folder with files of these kinds.
+//! Kafka's defects are not reproduced. Cases with a defect are tagged; they are counted, and the engine's answers only have to be
+//! valid assignments. The environment variable `ASSIGNOR_VECTORS` names another folder with files of these kinds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
@@ -16,10 +16,10 @@ use assignor::plan::Plan;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-/// Member to partitions.
+/// Partitions by member.
 type Answer = BTreeMap<String, BTreeSet<(String, i32)>>;
 
-/// Tags of cases in which Kafka's answer shows one of its defects.
+/// Tags of cases in which Kafka's answer shows a defect.
 const DEFECTS: [&str; 4] = ["error", "not_a_partition", "gives_unsubscribed", "out_of_range"];
 
 fn text(value: &Value) -> String {
@@ -34,7 +34,7 @@ fn pair(value: &Value) -> (String, i32) {
     (text(&value[0]), i32::try_from(value[1].as_i64().unwrap()).unwrap())
 }
 
-/// The cases of a kind, and true if they come from `tests/vectors`.
+/// Return the cases of a kind, and true if they are from `tests/vectors`.
 fn cases(kind: &str) -> (Vec<Value>, bool) {
     let other = env::var_os("ASSIGNOR_VECTORS").filter(|folder| !folder.is_empty());
     let is_own = other.is_none();
@@ -51,7 +51,7 @@ fn cases(kind: &str) -> (Vec<Value>, bool) {
     (found, is_own)
 }
 
-/// Name, number of partitions, racks of their replicas and id of each topic that exists.
+/// Return the name, number of partitions, racks and id of each existing topic.
 fn described_topics(case: &Value) -> Vec<(String, u32, Option<&Value>, Option<u128>)> {
     let count = |partitions: &Value| u32::try_from(partitions.as_u64().unwrap()).unwrap();
     if let Some(topics) = case["topics"].as_object() {
@@ -143,7 +143,7 @@ fn expected(case: &Value) -> Answer {
         .collect()
 }
 
-/// Check that every partition is given at most once, to a subscriber; if `is_whole`, every partition with a subscriber is given.
+/// Check that each partition is given at most once, to a subscriber. If `is_whole`, all partitions with a subscriber must be given.
 fn check_valid(case: &Value, answer: &Answer, is_whole: bool) {
     let name = &case["name"];
     let mut given = BTreeSet::new();
@@ -164,7 +164,7 @@ fn check_valid(case: &Value, answer: &Answer, is_whole: bool) {
     assert!(!is_whole || given == all, "{name}");
 }
 
-/// Check the cases of a kind; `defective` is the number of those in which Kafka's answer shows a defect.
+/// Check the cases of a kind; `defective` is the number of cases with a defect of Kafka.
 fn check(kind: &str, assignor: Assignor, defective: usize) {
     let (cases, is_own) = cases(kind);
     let is_defective = |case: &&Value| list(&case["tags"]).iter().any(|tag| DEFECTS.contains(&tag.as_str().unwrap()));
@@ -180,26 +180,26 @@ fn check(kind: &str, assignor: Assignor, defective: usize) {
 }
 
 #[test]
-fn roundrobin_answers_as_kafka() {
+fn roundrobin_gives_kafkas_answers() {
     check("roundrobin", Assignor::RoundRobin, 0);
 }
 
 #[test]
-fn sticky_answers_as_kafka() {
+fn sticky_gives_kafkas_answers() {
     check("sticky", Assignor::Sticky, 25);
 }
 
 #[test]
-fn cooperative_sticky_answers_as_kafka() {
+fn cooperative_sticky_gives_kafkas_answers() {
     check("cooperative_sticky", Assignor::CooperativeSticky, 31);
 }
 
 #[test]
-fn server_uniform_answers_as_kafka() {
+fn server_uniform_gives_kafkas_answers() {
     check("server_uniform", Assignor::ServerUniform, 85);
 }
 
 #[test]
-fn server_range_answers_as_kafka() {
+fn server_range_gives_kafkas_answers() {
     check("server_range", Assignor::ServerRange, 26);
 }

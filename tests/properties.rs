@@ -1,7 +1,7 @@
-//! What every answer has to satisfy, on drawn groups; and a third opinion on racks, written from Kafka's rules alone.
+//! Properties of range assignment on drawn groups, and comparison with a simple model of Kafka's rules.
 //!
-//! The model below follows the rules step by step with sets and searches, and shares nothing with the crate: partitions
-//! are (topic, id), consumers are looked through from the first each time, and capacity is read anew each time.
+//! The model follows the rules step by step and shares no code with the crate: partitions are (topic, id), and each step searches
+//! all consumers and computes their capacity again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-/// Id to racks of the replicas.
+/// Racks of the replicas by partition id.
 type Replicas = BTreeMap<i32, BTreeSet<String>>;
 type Answer = BTreeMap<String, Vec<(String, i32)>>;
 
@@ -37,7 +37,7 @@ fn names() -> impl Strategy<Value = String> {
     "[aB0é～😀]{0,3}"
 }
 
-/// Partitions, few sizes, so that topics are often co-partitioned; where `racks` is false no replica has one.
+/// Draw partitions. The few sizes make topics often co-partitioned. If `racks` is false, replicas have no racks.
 fn partitions(racks: bool) -> impl Strategy<Value = Replicas> {
     let on = btree_set(select(RACKS.map(str::to_owned).to_vec()), if racks { 0..3 } else { 0..1 });
     select(vec![0_usize, 3, 3, 4, 4, 7]).prop_flat_map(move |size| {
@@ -56,7 +56,7 @@ fn groups(racks: bool) -> impl Strategy<Value = Drawn> {
         let members = members.into_iter().map(|(id, (instance_id, rack, picks, all))| {
             let picked = picks.iter().map(|pick| pick.get(&known).clone());
             let topics = if all { known.iter().cloned().collect() } else { picked.collect() };
-            // Two members with one instance id would tie, and a tie is settled by the order given.
+            // Instance ids are distinct: between equal ones, the given order would decide.
             let instance_id = instance_id.filter(|instance_id| instance_ids.insert(instance_id.clone()));
             (id, Subscriber { instance_id, rack: rack.filter(|_| racks), topics })
         });
@@ -102,7 +102,7 @@ fn utf16(text: &str) -> Vec<u16> {
     text.encode_utf16().collect()
 }
 
-/// The consumers of a topic in Kafka's order.
+/// Return the consumers of a topic in Kafka's order.
 fn consumers<'a>(drawn: &'a Drawn, topic: &str) -> Vec<&'a (String, Subscriber)> {
     let mut found: Vec<_> = drawn.members.iter().filter(|(_, member)| member.topics.contains(topic)).collect();
     found.sort_by_key(|(id, member)| match &member.instance_id {
@@ -112,11 +112,11 @@ fn consumers<'a>(drawn: &'a Drawn, topic: &str) -> Vec<&'a (String, Subscriber)>
     found
 }
 
-/// One topic on the way to being given away, as the rules tell it.
+/// State of a topic during the assignment.
 struct State<'a> {
     topic: &'a str,
     partitions: &'a Replicas,
-    /// In order: member id and rack.
+    /// Member id and rack of the consumers, in Kafka's order.
     consumers: Vec<(&'a str, Option<&'a str>)>,
     unassigned: BTreeSet<i32>,
     given: BTreeMap<&'a str, Vec<i32>>,
@@ -172,7 +172,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// Gives step p, the p-th smallest id of each topic, to the first consumer that may take it in all of them.
+/// Give step p, the p-th smallest id of each topic, to the first consumer that may take it in all topics.
 fn give_together(states: &mut [&mut State<'_>]) {
     let ids: Vec<Vec<i32>> = states.iter().map(|state| state.partitions.keys().copied().collect()).collect();
     for step in 0..ids[0].len() {
@@ -188,7 +188,7 @@ fn give_together(states: &mut [&mut State<'_>]) {
     }
 }
 
-/// The third opinion.
+/// Return the answer of the model.
 fn model(drawn: &Drawn) -> Answer {
     let states = drawn.topics.iter().map(|(topic, partitions)| State::new(drawn, topic, partitions));
     let mut states: Vec<State> = states.filter(|state| !state.consumers.is_empty()).collect();
@@ -219,7 +219,7 @@ fn model(drawn: &Drawn) -> Answer {
     answer
 }
 
-fn each_partition_goes_once_and_to_a_subscriber(drawn: &Drawn, answer: &Answer) {
+fn check_each_partition_has_one_subscriber_as_owner(drawn: &Drawn, answer: &Answer) {
     let mut given: Vec<(&str, i32)> = answer.values().flatten().map(|(topic, id)| (topic.as_str(), *id)).collect();
     given.sort_unstable();
     let wanted = |topic: &&String| drawn.members.iter().any(|(_, member)| member.topics.contains(*topic));
@@ -237,7 +237,7 @@ fn each_partition_goes_once_and_to_a_subscriber(drawn: &Drawn, answer: &Answer) 
     assert_eq!(drawn.members.len(), answer.len());
 }
 
-fn shares_are_fair(drawn: &Drawn, answer: &Answer) {
+fn check_fair_shares(drawn: &Drawn, answer: &Answer) {
     for (topic, partitions) in &drawn.topics {
         let members = consumers(drawn, topic);
         if members.is_empty() {
@@ -255,7 +255,7 @@ fn shares_are_fair(drawn: &Drawn, answer: &Answer) {
 
 proptest! {
     #[test]
-    fn every_partition_goes_to_one_subscriber_in_fair_shares(drawn in groups(true)) {
+    fn every_partition_has_one_owner_and_shares_are_fair(drawn in groups(true)) {
         let answer = assign(&drawn);
 
         each_partition_goes_once_and_to_a_subscriber(&drawn, &answer);
@@ -304,13 +304,13 @@ proptest! {
     }
 
     #[test]
-    fn the_engine_and_the_model_are_of_one_opinion(drawn in groups(true)) {
+    fn the_engine_and_the_model_agree(drawn in groups(true)) {
         prop_assert_eq!(model(&drawn), assign(&drawn));
     }
 }
 
 #[test]
-fn the_model_tells_a_group_that_racks_decide() {
+fn the_model_uses_racks() {
     let on = |racks: &[&str]| racks.iter().map(|rack| (*rack).to_owned()).collect::<BTreeSet<_>>();
     let member = |rack: &str| Subscriber {
         instance_id: None,

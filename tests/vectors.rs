@@ -1,6 +1,6 @@
-//! Kafka's own answers, asked of the crate alone: every case of `tests/vectors/range_*` that applies has to be equal.
+//! Conformance of range with Kafka: the answers of the crate to the applicable cases of `tests/vectors/range_*` equal Kafka's.
 //!
-//! `tests/conformance/test_range.py` asks the same through Python and says which cases do not apply and why.
+//! `tests/conformance/test_range.py` tests the same through Python, and documents which cases do not apply.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
@@ -14,7 +14,7 @@ use assignor::plan::{Plan, Span};
 use flate2::read::GzDecoder;
 use serde_json::Value;
 
-/// Member to partitions, in the order of the list.
+/// Partitions by member, in the order of the list.
 type Answer = BTreeMap<String, Vec<(String, i32)>>;
 
 fn place(file: &str) -> PathBuf {
@@ -39,7 +39,7 @@ fn id(value: &Value) -> i32 {
     i32::try_from(value.as_i64().unwrap()).unwrap()
 }
 
-/// Whether Kafka was given its partitions sorted (or sorted them itself), each id once.
+/// Return true if Kafka's input was sorted (or Kafka sorts it) and has no duplicate ids.
 fn applies(case: &Value) -> bool {
     let sorts = match case.get("via") {
         Some(via) => via != "partitions",
@@ -89,7 +89,7 @@ fn group(case: &Value) -> Group {
     group
 }
 
-/// Member to partitions, from the spans of each member alone and from the columns of all, which have to agree.
+/// Return the partitions by member; check that the spans of each member equal those in the columns.
 fn spelled(plan: &Plan) -> Answer {
     let list = |spans: Vec<Span>| {
         let named = |span: Span| span.ids().map(move |id| (plan.topics().get(span.topic as usize).to_owned(), id));
@@ -110,7 +110,7 @@ fn answer(case: &Value) -> Answer {
     spelled(&assign(&Arc::new(group(case)), Options { prefer_rack_aware, ..Options::default() }))
 }
 
-/// Kafka's answer; partitions are pairs, or names like `topic-0`.
+/// Parse Kafka's answer; partitions are pairs, or names like `topic-0`.
 fn expected(answer: &Value) -> Answer {
     let partition = |partition: &Value| match partition.as_str() {
         Some(name) => {
@@ -123,7 +123,7 @@ fn expected(answer: &Value) -> Answer {
     members.map(|(member, found)| (member.clone(), found.as_array().unwrap().iter().map(partition).collect())).collect()
 }
 
-/// The answer without the order across topics, which is a Java `HashMap`'s where racks have no say.
+/// Return the answer without the order of topics, which in Kafka is that of a `HashMap` if racks do not matter.
 fn per_topic(answer: Answer) -> BTreeMap<String, HashMap<String, Vec<i32>>> {
     let lists = answer.into_iter().map(|(member, list)| {
         let mut topics: HashMap<String, Vec<i32>> = HashMap::new();
@@ -142,7 +142,7 @@ fn sets(mut answer: Answer) -> Answer {
     answer
 }
 
-/// Checks the cases of a file that apply; gives how many did, and how many did not.
+/// Check the applicable cases of a file; return the numbers of applicable and other cases.
 fn check(file: &str) -> (usize, usize) {
     let (applying, apart): (Vec<Value>, Vec<Value>) = cases(file).into_iter().partition(applies);
     for case in &applying {
@@ -156,17 +156,17 @@ fn check(file: &str) -> (usize, usize) {
 }
 
 #[test]
-fn visible_cases_are_answered_as_kafka_answered_them() {
+fn visible_cases_have_kafkas_answers() {
     assert_eq!((2905, 95), check("range_visible.jsonl.gz"));
 }
 
 #[test]
-fn cases_of_one_hash_code_are_answered_as_kafka_answered_them() {
+fn cases_with_equal_hash_codes_have_kafkas_answers() {
     assert_eq!((27, 1), check("range_hash_tree_order.jsonl.gz"));
 }
 
 #[test]
-fn cases_of_kafkas_own_unit_test_are_answered_as_it_expects() {
+fn cases_of_kafkas_unit_test_have_the_expected_answers() {
     let cases = upstream("upstream_tests");
     for case in &cases {
         let ours = sets(answer(case));
@@ -177,8 +177,8 @@ fn cases_of_kafkas_own_unit_test_are_answered_as_it_expects() {
 }
 
 #[test]
-fn corner_cases_are_answered_as_kafka_answered_them_but_for_four() {
-    // Equal instance ids in the order of a HashMap, and the bug that is not reproduced; two more do not apply.
+fn corner_cases_have_kafkas_answers_with_known_exceptions() {
+    // Exceptions: equal instance ids in the order of a HashMap, and the defect that is not reproduced. Two more do not apply.
     let otherwise = ["dupInstance hash m2,m1", "copartNoncontigRackless"];
     let (applying, apart): (Vec<Value>, Vec<Value>) = upstream("extra").into_iter().partition(applies);
     for case in &applying {
@@ -191,7 +191,7 @@ fn corner_cases_are_answered_as_kafka_answered_them_but_for_four() {
 }
 
 #[test]
-fn a_wrong_expectation_is_noticed() {
+fn a_wrong_expectation_is_detected() {
     let case = &cases("range_visible.jsonl.gz")[0];
     let mut wrong = expected(&case["expected"]);
     let lost = wrong.values_mut().find_map(Vec::pop);

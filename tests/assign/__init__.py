@@ -1,1 +1,1 @@
-"""Tests of range assignment: groups, topics, subscriptions, racks, and the checks of an assignment."""
+"""Tests of assignors, their input (groups, topics, subscriptions, columns), and the check of assignments."""

@@ -50,7 +50,7 @@ def claims(draw: st.DrawFn, topics: dict[str, Any]) -> dict[str, Any]:
 
 @st.composite
 def groups_with_claims(draw: st.DrawFn, *, equal_instance_ids: bool = True) -> Group:
-    """Draw a valid group whose members claim any partitions."""
+    """Draw a valid group whose members claim arbitrary partitions."""
     group = draw(strategies.groups(equal_instance_ids=equal_instance_ids))
     members = {
         member: dataclasses.replace(as_subscription(given), **draw(claims(group.topics)))
@@ -63,7 +63,7 @@ def groups_with_claims(draw: st.DrawFn, *, equal_instance_ids: bool = True) -> G
 def fresh_groups(
     draw: st.DrawFn, *, equal: bool, racks: bool = False, least: int = 1, most_partitions: int = 12
 ) -> Group:
-    """Draw a group whose members own nothing; if `equal`, all of them subscribe to all topics."""
+    """Draw a group whose members own no partitions; if `equal`, all members subscribe to all topics."""
     names = draw(st.lists(st.sampled_from("tuvwxy"), min_size=1, max_size=5, unique=True))
     topics: dict[str, Any] = {
         topic: draw(strategies.partitions(draw(st.integers(0, most_partitions)), racks=racks)) for topic in names
@@ -80,7 +80,7 @@ def fresh_groups(
 
 
 def owning(members: dict[str, Subscription], answer: Any, generation: int = 1) -> dict[str, Subscription]:
-    """Return members that own what they were assigned; new members own nothing."""
+    """Return members that own the partitions that they were assigned; new members own no partitions."""
     return {
         member: dataclasses.replace(
             given,

@@ -1,6 +1,6 @@
-"""Cases in which Kafka's assignors show a defect: the input, Kafka's answer, and ours.
+"""Cases that show defects of Kafka's assignors: the input, Kafka's answer, and the engine's.
 
-Each case is as small as the defect allows. `docs/decisions.md` says why ours differs.
+Each case is minimal. `docs/decisions.md` explains why the engine's answer differs.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Shares = dict[str, str]
 
 
 class Given(NamedTuple):
-    """A member: its topics by their letters, its owned partitions, and their generation."""
+    """Member: its topics as letters, its owned partitions, and their generation."""
 
     topics: str
     owned: str = ""
@@ -23,15 +23,15 @@ class Given(NamedTuple):
 
 
 class Defect(NamedTuple):
-    """One defect of Kafka.
+    """Defect of Kafka.
 
     Attributes:
-        kinds: Assignors that have it, by their names in the vectors.
+        kinds: The assignors with the defect, by their names in the vectors.
         topics: Number of partitions of each topic.
         members: The members in the order of the subscriptions.
         kafka: Kafka's answer, or the class of its exception, or `endless`.
-        ours: Our answer; of cooperative-sticky, what is given in this rebalance.
-        cooperative: Kafka's answer and ours for cooperative-sticky, if they differ from those for sticky.
+        ours: The engine's answer; for cooperative-sticky, the partitions given in this rebalance.
+        cooperative: Kafka's answer and the engine's for cooperative-sticky, if they differ from those for sticky.
     """
 
     kinds: tuple[str, ...]
@@ -42,12 +42,12 @@ class Defect(NamedTuple):
     cooperative: tuple[Shares | str, Shares] | None = None
 
     def answers(self, kind: str) -> tuple[Shares | str, Shares]:
-        """Return Kafka's answer and ours."""
+        """Return Kafka's answer and the engine's."""
         return self.cooperative if self.cooperative and kind == "cooperative_sticky" else (self.kafka, self.ours)
 
 
 def entries(shares: str) -> list[list[Any]]:
-    """Return partitions as the vectors have them."""
+    """Return partitions in the format of the vectors."""
     return [[each[0], int(each[1:])] for each in shares.split()]
 
 
@@ -84,14 +84,14 @@ NULL_POINTER = "java.lang.NullPointerException"
 UNASSIGNED = "org.apache.kafka.coordinator.group.api.assignor.PartitionAssignorException"
 
 DEFECTS = {
-    "a member without topics that comes first is given partitions": Defect(
+    "a member without topics gets partitions if it comes first": Defect(
         STICKY,
         {"t": 4},
         {"a": Given(""), "b": Given("t")},
         {"a": "t0 t2", "b": "t1 t3"},
         {"a": "", "b": "t0 t1 t2 t3"},
     ),
-    "a list that names a topic twice passes for another set of topics": Defect(
+    "a list that names a topic twice counts as another set of topics": Defect(
         STICKY,
         {"t": 2, "u": 2},
         {"a": Given("tu"), "b": Given("tt")},
@@ -135,7 +135,7 @@ DEFECTS = {
         {"a": "t0 t9 u0 u1", "b": "t1 t2 t3"},
         {"a": "t0 u0 u1", "b": "t1 t2 t3"},
     ),
-    "balancing comes back to an earlier state and does not end": Defect(
+    "balancing returns to an earlier state and does not end": Defect(
         STICKY,
         {"t": 10, "u": 7, "v": 4},
         {

@@ -1,8 +1,8 @@
-"""Groups whose members, subscriptions and topics change from round to round, drawn from a seed.
+"""Random groups whose members, subscriptions and topics change from round to round.
 
-Each round is a case in the format of the vectors, for Kafka's assignors to answer. In each round a member owns the
-partitions of Kafka's previous answer. Some rounds are spoiled: two members claim a partition, a member claims a deleted
-partition, or its user data is old or cannot be read.
+Each round is a case in the format of the vectors, which Kafka's assignors answer. In each round a member owns the
+partitions of Kafka's previous answer. Some rounds have invalid claims: two members claim a partition, a member claims a
+deleted partition, or its user data is old or cannot be decoded.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ _PREFIXES = (("t", "member"), ("orders-", "consumer-grp-"), ("Aa", "BB"), ("～"
 
 
 class Member:
-    """One member between rounds.
+    """Member between rounds.
 
     Attributes:
-        member_id: Its id, which is new after a restart.
-        topics: Its subscription.
-        instance_id: Its instance id; None for a dynamic member.
-        rack: Its rack.
-        owned: What Kafka gave it last, in order.
-        generation: When that was; -1 before its first assignment.
+        member_id: The member id, which changes with a restart.
+        topics: The subscription.
+        instance_id: The instance id; None for a dynamic member.
+        rack: The rack.
+        owned: The partitions of Kafka's last answer, in order.
+        generation: The round of that answer; -1 before the first assignment.
     """
 
     def __init__(self, member_id: str, topics: list[str], instance_id: str | None, rack: str | None) -> None:
@@ -43,11 +43,11 @@ class Member:
 
 
 class Life:
-    """One group.
+    """Group over several rounds.
 
     Args:
-        kind: Name of the assignor in the vectors.
-        seed: The seed of all random choices.
+        kind: The name of the assignor in the vectors.
+        seed: The random seed.
     """
 
     def __init__(self, kind: str, seed: int) -> None:
@@ -72,7 +72,7 @@ class Life:
             self._join()
 
     def play(self, rounds: int, answer: Answer) -> Iterator[Json]:
-        """Yield the case of each round, answered and with the tags of Kafka's defects."""
+        """Yield the case of each round, with Kafka's answer and the tags of its defects."""
         for _ in range(rounds):
             case = with_tags(answer(self._case()))
             yield case
@@ -138,7 +138,7 @@ class Life:
                 member.generation = self.round
 
     def _happen(self) -> None:
-        """Change one thing before the next round."""
+        """Change the group once before the next round."""
         events = [self._join, self._join, self._leave, self._leave, self._restart, self._resubscribe]
         self._random.choice([*events, self._half_leave, self._create_topic, self._grow_topic, self._delete_topic])()
 
@@ -160,7 +160,7 @@ class Life:
         member = self._random.choice(self.members)
         again = Member(self._new_id(), member.topics, member.instance_id, member.rack)
         if self.is_server and member.instance_id is not None:
-            again.owned = member.owned  # the broker hands the target over to the static member's new id
+            again.owned = member.owned  # the broker moves the target to the new id of a static member
         self.members[self.members.index(member)] = again
 
     def _resubscribe(self) -> None:
@@ -215,7 +215,7 @@ class Life:
 
 
 class Spoiler:
-    """Claims that do not follow from the previous rounds."""
+    """Generator of claims that do not follow from the previous rounds."""
 
     def __init__(self, life: Life, source: random.Random) -> None:
         self._life = life
@@ -282,7 +282,7 @@ class Spoiler:
         )
 
     def _legacy(self, member: Json) -> None:
-        """Give a sticky member old or broken user data, or a cooperative one data that differs from its field."""
+        """Give a sticky member old or invalid user data, or a cooperative member data that differs from its field."""
         if self._life.kind == "cooperative_sticky":
             member["user_data"] = self._random.choice(["", "00", "00000007", "ffffffff", "00000063ff"])
             if self._random.random() < 0.5:

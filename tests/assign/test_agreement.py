@@ -1,6 +1,6 @@
-"""Rust and the reference agree: on drawn groups, on every small group there is, and with what other clients answer.
+"""Comparison of both engines for range, on drawn groups, on all small groups, and with other clients.
 
-What is compared is an outcome: the answer with the order of everything in it, or class and message of the error.
+Outcomes are compared: the answer including all orders, or the class and message of the error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RUST, REFERENCE = (partial(assign, engine=engine) for engine in ENGINES)
 
 
 def agree(group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> Outcome:
-    """Fails unless both come to the same; gives what they come to."""
+    """Fail unless both outcomes are equal; return the outcome."""
     options = {"prefer_rack_aware": group.prefer_rack_aware}
     found = outcome(left, group.topics, group.members, **options)
     assert found == outcome(right, group.topics, group.members, **options), group
@@ -40,19 +40,19 @@ def test_the_engines_agree_on_plain_dynamic_groups(group: Group) -> None:
 
 
 @given(group=wrong_groups())
-def test_the_engines_agree_on_what_is_wrong_and_on_the_words_for_it(group: Group) -> None:
+def test_the_engines_raise_the_same_errors(group: Group) -> None:
     assert agree(group).answer is None
 
 
 def subscriptions_of(topics: int, members: int) -> Iterator[tuple[tuple[str, ...], ...]]:
-    """Every way in which members can each subscribe to a subset of the topics."""
+    """Yield all combinations of subscriptions to subsets of the topics."""
     names = [f"t{number}" for number in range(topics)]
     subsets = [subset for size in range(topics + 1) for subset in itertools.combinations(names, size)]
     return itertools.product(subsets, repeat=members)
 
 
 def small_groups() -> Iterator[Group]:
-    """Every group of up to three members and three topics of up to four partitions."""
+    """Yield all groups of up to three members and three topics with up to four partitions."""
     for topics, members in itertools.product(range(4), range(4)):
         for counts in itertools.product(range(5), repeat=topics):
             partitions = {f"t{number}": count for number, count in enumerate(counts)}
@@ -61,7 +61,7 @@ def small_groups() -> Iterator[Group]:
 
 
 def small_static_groups() -> Iterator[Group]:
-    """Every mixture of static and dynamic members, equal instance ids among them, on two topics."""
+    """Yield all groups of three static or dynamic members, some with equal instance ids, on two topics."""
     for counts in itertools.product(range(5), repeat=2):
         partitions = {f"t{number}": count for number, count in enumerate(counts)}
         for subscribed in subscriptions_of(2, 3):
@@ -74,7 +74,7 @@ def small_static_groups() -> Iterator[Group]:
 
 
 def small_rack_groups() -> Iterator[Group]:
-    """Every group of two members with or without rack and two topics of up to three partitions on two racks."""
+    """Yield all groups of two members with or without rack and two topics of up to three partitions on two racks."""
     on: list[tuple[str, ...]] = [("r0",), ("r1",), ("r0", "r1")]
     layouts = [
         [PartitionInfo(id, racks) for id, racks in enumerate(replicas)]
@@ -92,7 +92,10 @@ def small_rack_groups() -> Iterator[Group]:
 
 
 def crowded_rack_groups() -> Iterator[Group]:
-    """Every topic of up to four partitions on two racks, its ids with holes, and three members with or without rack."""
+    """Yield all groups of three members with or without rack, and a topic of up to four partitions on two racks.
+
+    The partition ids have gaps.
+    """
     on: list[tuple[str, ...]] = [(), ("r0",), ("r1",), ("r0", "r1")]
     for size in range(5):
         for replicas in itertools.product(on, repeat=size):
@@ -104,7 +107,7 @@ def crowded_rack_groups() -> Iterator[Group]:
 
 
 def agree_on_all(found: Iterator[Group]) -> int:
-    """Compares every one of them; gives how many there were."""
+    """Compare the engines on each group; return the number of groups."""
     number = 0
     for group in found:
         assert agree(group).error is None
@@ -119,7 +122,7 @@ def test_the_engines_agree_on_all_small_groups() -> None:
     assert expected == agree_on_all(small_groups())
 
 
-# Of the larger sets one group in a prime number of them, so that the slice cuts across every way of counting.
+# The step through larger sets is a prime number, so that the sample does not follow the order of enumeration.
 def test_the_engines_agree_on_a_slice_of_all_small_groups_with_static_members() -> None:
     assert 1_054 == agree_on_all(itertools.islice(small_static_groups(), 0, None, 41))
 
@@ -141,7 +144,7 @@ def test_the_engines_agree_on_all_small_groups_with_racks() -> None:
 
 
 def swapped(answer: Mapping[str, list[TopicPartition]]) -> dict[str, list[TopicPartition]]:
-    """The answer with the first two members' partitions exchanged."""
+    """Return the answer with the partitions of the first two members exchanged."""
     members = list(answer)
     if len(members) < 2:
         return dict(answer)
@@ -150,7 +153,7 @@ def swapped(answer: Mapping[str, list[TopicPartition]]) -> dict[str, list[TopicP
 
 
 @pytest.mark.parametrize("engine_that_errs", ENGINES)
-def test_an_engine_that_swaps_two_members_is_noticed(engine_that_errs: Engine) -> None:
+def test_an_engine_that_swaps_two_members_is_detected(engine_that_errs: Engine) -> None:
     def swapping(*arguments: Any, **options: Any) -> dict[str, list[TopicPartition]]:
         return swapped(assign(*arguments, engine=engine_that_errs, **options))
 
@@ -163,7 +166,7 @@ def test_an_engine_that_swaps_two_members_is_noticed(engine_that_errs: Engine) -
         agree(group, RUST, swapping)
 
 
-def test_an_engine_that_swaps_two_members_is_noticed_on_drawn_groups() -> None:
+def test_an_engine_that_swaps_two_members_is_detected_on_drawn_groups() -> None:
     @given(group=groups())
     def compare(group: Group) -> None:
         agree(group, lambda *arguments, **options: swapped(assign(*arguments, **options)), REFERENCE)
@@ -172,7 +175,7 @@ def test_an_engine_that_swaps_two_members_is_noticed_on_drawn_groups() -> None:
         compare()
 
 
-def test_an_engine_with_other_words_for_an_error_is_noticed() -> None:
+def test_an_engine_with_another_error_message_is_detected() -> None:
     def wordy(*arguments: Any, **options: Any) -> Mapping[str, list[TopicPartition]]:
         try:
             return assign(*arguments, **options)
@@ -187,7 +190,7 @@ def test_an_engine_with_other_words_for_an_error_is_noticed() -> None:
 
 
 class Cluster:
-    """The one thing that kafka-python's and aiokafka's assignors ask of their cluster metadata."""
+    """Stand-in for the cluster metadata of kafka-python and aiokafka, with the method that their assignors call."""
 
     def __init__(self, group: Group) -> None:
         self.topics = {
@@ -195,30 +198,30 @@ class Cluster:
         }
 
     def partitions_for_topic(self, topic: str) -> set[int] | None:
-        """The ids of a topic, or None if there is no such topic."""
+        """Return the partition ids of a topic, or None if it does not exist."""
         return self.topics.get(topic)
 
 
 def as_sets(answer: Mapping[str, Any]) -> dict[str, set[tuple[str, int]]]:
-    """The answer of a client in our words."""
+    """Return the answer of a client as sets."""
     return {member: {(topic, id) for topic, ids in found.assignment for id in ids} for member, found in answer.items()}
 
 
 def members_of(group: Group) -> dict[str, list[str]]:
-    """Member to topics, each once: both clients lose partitions of a topic that is named twice."""
+    """Return the distinct topics of each member; both clients lose partitions of a topic that is named twice."""
     return {member: sorted(set(getattr(found, "topics", found))) for member, found in group.members.items()}
 
 
 def ours(group: Group, engine: Engine) -> dict[str, set[tuple[str, int]]]:
-    """What we answer, as sets."""
+    """Return the answer of an engine as sets."""
     return {
-        member: {tuple(entry) for entry in found}  # type: ignore[misc]  # beyond the types, on purpose
+        member: {tuple(entry) for entry in found}  # type: ignore[misc]  # deliberately wrong type
         for member, found in assign(group.topics, group.members, engine=engine).items()
     }
 
 
-# Neither client knows racks. kafka-python loses members when static and dynamic ones come mixed, aiokafka knows no
-# static ones, and both compare code points; on all the rest they have to agree with us.
+# Neither client supports racks. kafka-python loses members of groups with static and dynamic members, aiokafka does not
+# support static members, and both compare code points. All other answers must be equal.
 @given(group=groups(racks=False, static=False, ascii_only=True))
 def test_the_engines_agree_with_kafka_python(engine: Engine, group: Group) -> None:
     reason = "kafka-python is an independent peer to compare with"

@@ -1,4 +1,4 @@
-"""Rust and the reference agree for every assignor: in all small groups with claims, and in drawn ones."""
+"""Comparison of both engines for all assignors, on small groups with claims and on drawn groups."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 
 KINDS = pytest.mark.parametrize("kind", ASSIGNORS.values(), ids=ASSIGNORS)
 STEP = 1 if LONG else 97
-"""Step through the larger sets of groups in the short profile, which takes all tiny groups. It is a prime number, so
-that the sample does not follow the order in which groups are counted."""
+"""Step through the larger sets of groups in the short profile. It is a prime number, so that the sample does not follow
+the order of enumeration. All tiny groups are compared."""
 
 
 def agree(kind: Named, group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> None:
@@ -40,11 +40,11 @@ def test_the_engines_agree_on_drawn_claims(kind: Named, group: Group) -> None:
 
 
 Maker = Callable[[], Group]
-"""Function that makes a group: most small groups are counted and not made."""
+"""Function that builds a group; most small groups are only counted."""
 
 
 def claims_of(partitions: list[TopicPartition], members: int) -> list[tuple[tuple[TopicPartition, ...], ...]]:
-    """Return every way in which each partition can be claimed by some of the members, by all or by none."""
+    """Return all combinations of claims: each partition is claimed by any subset of the members."""
     return [
         tuple(
             tuple(partition for partition, mask in zip(partitions, claimants, strict=True) if mask >> member & 1)
@@ -63,7 +63,7 @@ def make(topics: dict[str, Any], members: str, *columns: tuple[Any, ...]) -> Gro
 
 
 def small_groups(counts: tuple[int, ...], members: str, generations: tuple[int, ...]) -> Iterator[Maker]:
-    """Yield every group of these members and topics, with all subscriptions, claims and generations."""
+    """Yield all groups of these members and topics, with all subscriptions, claims and generations."""
     topics = {f"t{number}": count for number, count in enumerate(counts)}
     partitions = [TopicPartition(topic, id) for topic, count in topics.items() for id in range(count)]
     subsets = [subset for size in range(len(topics) + 1) for subset in itertools.combinations(topics, size)]
@@ -113,7 +113,7 @@ SMALL: Mapping[Callable[[], Iterator[Maker]], int] = {
     groups_of_two_generations: 49_152,
     groups_on_racks: 16_965,
 }
-"""All small groups, and how many there are."""
+"""Functions that yield small groups, and the number of groups."""
 
 
 @KINDS
@@ -129,7 +129,7 @@ def test_the_engines_agree_on_small_groups_with_claims(kind: Named, small: Calla
 
 
 @KINDS
-def test_an_engine_that_swaps_two_members_is_noticed(kind: Named) -> None:
+def test_an_engine_that_swaps_two_members_is_detected(kind: Named) -> None:
     def swapping(*arguments: Any, **options: Any) -> dict[str, list[TopicPartition]]:
         answer = assign(*arguments, **options)
         return {**answer, "a": answer["b"], "b": answer["a"]}

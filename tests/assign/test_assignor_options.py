@@ -94,7 +94,7 @@ def test_invalid_topic_ids_are_refused(ids: Any, error: type[Exception], message
 
 
 @pytest.mark.parametrize("id", [ID, ID.bytes, TEXT, str(ID), str(ID).upper()], ids=repr)
-def test_every_form_of_an_id_is_the_same_id(id: Any) -> None:
+def test_all_forms_of_an_id_are_the_same_id(id: Any) -> None:
     assert (ARGUMENT, f"topic_ids gives 't' and 'u' the same id: {TEXT}") == refused(
         lambda: Group(TOPICS, MEMBERS, topic_ids={"t": id, "u": ID})
     )
@@ -123,7 +123,7 @@ def test_without_an_assignor_the_default_of_the_protocol_computes_the_plan() -> 
         *(("uniform", "consumer"), ("range", "consumer")),
     ],
 )
-def test_a_plan_keeps_its_assignor_in_its_text(assignor: str, protocol: str) -> None:
+def test_the_json_of_a_plan_has_its_assignor(assignor: str, protocol: str) -> None:
     found = plan(TOPICS, MEMBERS, assignor=assignor, group_protocol=protocol)
 
     back = Plan.from_json(found.to_json())
@@ -133,7 +133,7 @@ def test_a_plan_keeps_its_assignor_in_its_text(assignor: str, protocol: str) -> 
     assert found == back
 
 
-def test_a_text_with_an_unknown_assignor_is_refused() -> None:
+def test_json_with_an_unknown_assignor_is_refused() -> None:
     text = plan(TOPICS, MEMBERS, assignor="sticky").to_json()
 
     assert (ARGUMENT, f"assignor must be one of {CLASSIC}, not 'stream'") == refused(
@@ -171,7 +171,7 @@ def test_a_plan_of_the_consumer_protocol_has_no_group_record() -> None:
         *(("uniform", "consumer"), ("range", "consumer")),
     ],
 )
-def test_groups_of_too_many_partitions_are_refused(assignor: str, protocol: str) -> None:
+def test_groups_with_too_many_partitions_are_refused(assignor: str, protocol: str) -> None:
     topics, members = {"t": 2**31 - 1, "u": 2**31 - 1}, {"a": ["t"]}
     message = (
         f"the topics have 4294967294 partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' "

@@ -1,7 +1,6 @@
-"""Properties of Kafka's assignors on drawn groups, on both engines, and checks that a wrong answer breaks them.
+"""Properties of Kafka's assignors on drawn groups, on both engines, and checks that wrong answers violate them.
 
-Balance and stickiness are those that the KIPs promise: KIP-54 for sticky, KIP-429 for cooperative-sticky, KIP-848 for
-uniform.
+Balance and stickiness are as specified in KIP-54 for sticky, KIP-429 for cooperative-sticky, and KIP-848 for uniform.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def test_every_answer_is_a_valid_assignment(kind: Named, engine: Engine, group: 
 @KINDS
 @SHARE
 @given(group=groups_with_claims())
-def test_a_plan_and_a_group_say_what_assign_says(kind: Named, group: Group) -> None:
+def test_plan_and_group_give_the_same_answer_as_assign(kind: Named, group: Group) -> None:
     options = {"assignor": kind.assignor, "group_protocol": kind.group_protocol, **group.options}
     packed = PackedGroup(group.topics, group.members)
     answer = assign(group.topics, group.members, **options)
@@ -101,7 +100,7 @@ def test_a_plan_and_a_group_say_what_assign_says(kind: Named, group: Group) -> N
 
 
 @given(group=fresh_groups(equal=True))
-def test_members_with_equal_subscriptions_get_equal_shares_of_each_assignor(engine: Engine, group: Group) -> None:
+def test_members_with_equal_subscriptions_get_equal_shares(engine: Engine, group: Group) -> None:
     for name, kind in ASSIGNORS.items():
         if name != "server_range":
             sizes_differ_by_at_most_one(answer_of(kind, group, engine))
@@ -110,12 +109,12 @@ def test_members_with_equal_subscriptions_get_equal_shares_of_each_assignor(engi
 @STICKY
 @SHARE
 @given(group=fresh_groups(equal=True, racks=True))
-def test_racks_do_not_cost_balance(kind: Named, engine: Engine, group: Group) -> None:
+def test_racks_do_not_affect_balance(kind: Named, engine: Engine, group: Group) -> None:
     sizes_differ_by_at_most_one(answer_of(kind, group, engine))
 
 
 @given(group=fresh_groups(equal=False))
-def test_the_brokers_range_shares_each_topic_equally(engine: Engine, group: Group) -> None:
+def test_the_brokers_range_assignor_divides_each_topic_equally(engine: Engine, group: Group) -> None:
     answer = answer_of(ASSIGNORS["server_range"], group, engine)
     for topic, partitions in group.topics.items():
         consumers = subscribers(group, topic)
@@ -172,7 +171,7 @@ def test_when_a_member_leaves_only_its_partitions_move(
 @KEEPING
 @SHARE
 @given(group=fresh_groups(equal=True, least=2), data=st.data())
-def test_when_a_member_joins_partitions_move_to_it_alone(
+def test_when_a_member_joins_partitions_move_only_to_it(
     kind: Named, engine: Engine, group: Group, data: st.DataObject
 ) -> None:
     new = data.draw(st.sampled_from(list(group.members)))
@@ -195,7 +194,7 @@ def test_a_partition_is_not_given_while_another_member_holds_it(engine: Engine, 
 
 
 @given(equal=st.booleans(), data=st.data())
-def test_two_cooperative_rebalances_give_every_partition(engine: Engine, equal: bool, data: st.DataObject) -> None:
+def test_two_cooperative_rebalances_assign_all_partitions(engine: Engine, equal: bool, data: st.DataObject) -> None:
     group = data.draw(fresh_groups(equal=equal, least=2))
     first = answer_of(COOPERATIVE, group, engine)
     new = data.draw(st.sampled_from(list(group.members)))
@@ -212,7 +211,7 @@ def test_two_cooperative_rebalances_give_every_partition(engine: Engine, equal: 
 @KINDS
 @SHARE
 @given(group=groups_with_claims(equal_instance_ids=False), data=st.data())
-def test_the_order_of_members_matters_within_one_bucket_only(
+def test_the_order_of_members_matters_only_within_a_bucket(
     kind: Named, engine: Engine, group: Group, data: st.DataObject
 ) -> None:
     topics = dict(data.draw(st.permutations(list(group.topics.items()))))
@@ -224,7 +223,7 @@ def test_the_order_of_members_matters_within_one_bucket_only(
 
 
 def in_table_order(members: Mapping[str, Any]) -> list[str]:
-    """Return member ids in the order of Kafka's table, which differs from input to input only within a bucket."""
+    """Return member ids in the order of Kafka's table; only the order within a bucket depends on the input."""
     return table_order(list(members), [string_hash(member) for member in members])
 
 
@@ -257,7 +256,9 @@ WRONG: dict[str, Callable[[dict[str, list[TopicPartition]]], object]] = {
 
 
 @pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG)
-def test_an_invalid_assignment_breaks_the_rules(damage: Callable[[dict[str, list[TopicPartition]]], object]) -> None:
+def test_an_invalid_assignment_violates_the_properties(
+    damage: Callable[[dict[str, list[TopicPartition]]], object],
+) -> None:
     topics = {"t": 5, "u": 4}
     members = {"b": ("t", "u"), "a": ("u", "t"), "c": ("t",)}
     answer = assign(topics, members, assignor="sticky")
@@ -269,7 +270,7 @@ def test_an_invalid_assignment_breaks_the_rules(damage: Callable[[dict[str, list
         assignment_rules.is_valid(topics, members, answer)
 
 
-def test_an_unbalanced_answer_breaks_the_rules_of_balance() -> None:
+def test_an_unbalanced_answer_violates_the_balance_properties() -> None:
     group = Group({"t": 4}, {member: Subscription(("t",)) for member in "ab"}, {})
     partitions = [TopicPartition("t", id) for id in range(4)]
     for split in range(5):
@@ -282,7 +283,7 @@ def test_an_unbalanced_answer_breaks_the_rules_of_balance() -> None:
                     rule(answer)
 
 
-def test_a_partition_that_its_owner_still_holds_breaks_the_rule_of_cooperation() -> None:
+def test_giving_a_partition_that_its_owner_still_holds_violates_the_cooperative_property() -> None:
     held = TopicPartition("t", 0)
     members = {"a": Subscription(("t",), owned_partitions=(held,)), "b": Subscription(("t",))}
 

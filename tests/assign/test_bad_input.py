@@ -1,4 +1,4 @@
-"""Input that cannot be meant: both engines refuse it with one class and one message, which names what is wrong."""
+"""Invalid input: both engines raise the same error class and message, which names the offending value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assignor.validation import shown
 from tests.support.engines import Engine
 from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Changing, Interfering, Unreadable, refused, refused_once
 
-Info: Any = PartitionInfo  # also of what it is not meant for
+Info: Any = PartitionInfo  # called on every object here
 
 PARTITIONS = [
     ("3", TYPE, "topic 't': partitions must be a count or an iterable of ids, not str: '3'"),
@@ -68,9 +68,7 @@ PARTITIONS = [
 
 
 @pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: shown(value)[:30])
-def test_partitions_that_cannot_be_meant_are_refused(
-    partitions: Any, error: type[Exception], message: str, engine: Engine
-) -> None:
+def test_invalid_partitions_are_refused(partitions: Any, error: type[Exception], message: str, engine: Engine) -> None:
     assert (error, message) == refused({"ok": 1, "t": partitions}, {"a": ("t",)}, engine)
 
 
@@ -95,7 +93,7 @@ SUBSCRIBED = [
 @pytest.mark.parametrize(
     ("topics", "error", "message"), SUBSCRIBED, ids=lambda value: repr(value).partition(" at 0x")[0][:30]
 )
-def test_topics_of_a_member_that_cannot_be_meant_are_refused(
+def test_invalid_topics_of_a_member_are_refused(
     topics: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
     assert (error, message) == refused({"t": 1}, {"ok": ["t"], "a": topics}, engine)
@@ -111,7 +109,7 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("name", "error", "reason"), NAMES)
-def test_names_of_topics_and_members_that_are_no_names_are_refused(
+def test_invalid_names_of_topics_and_members_are_refused(
     name: Any, error: type[Exception], reason: str, engine: Engine
 ) -> None:
     assert (error, f"a topic name {reason}") == refused({name: 1}, {}, engine)
@@ -123,7 +121,7 @@ def test_names_of_topics_and_members_that_are_no_names_are_refused(
     ("value", "error", "reason"),
     [(None, NULL, "not None"), (["t"], TYPE, "not list: ['t']"), ("t", TYPE, "not str: 't'"), (3, TYPE, "not int: 3")],
 )
-def test_arguments_that_are_no_mappings_are_refused(
+def test_arguments_that_are_not_mappings_are_refused(
     value: Any, error: type[Exception], reason: str, engine: Engine
 ) -> None:
     topics = f"partitions_per_topic must be a mapping of topics to partitions, {reason}"
@@ -133,7 +131,7 @@ def test_arguments_that_are_no_mappings_are_refused(
     assert (error, members) == refused({}, value, engine)
 
 
-def test_topics_are_read_before_members_so_that_their_error_comes_first(engine: Engine) -> None:
+def test_topics_are_read_before_members(engine: Engine) -> None:
     assert "topic 't': a partition count cannot be negative: -1" == refused({"t": -1}, {"a": None}, engine)[1]
 
 
@@ -177,16 +175,16 @@ def test_an_unknown_engine_is_refused(name: Any) -> None:
 
 
 class Repeating(Changing):
-    """A mapping that says some of its names twice."""
+    """Mapping that yields its first entry twice."""
 
     def items(self) -> Any:
-        """Each entry, and the first once more."""
+        """Return all entries, and the first one again."""
         entries = list(self.entries.items())
         return [*entries, entries[0]]
 
 
 class Name(str):
-    """A str that a dict does not know again."""
+    """A `str` that is not equal to itself, so that a dict cannot find it."""
 
     __slots__ = ()
 
@@ -206,12 +204,12 @@ def test_a_name_given_twice_is_refused(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("flag", [1, 0, None, "yes"])
-def test_the_test_flag_is_a_bool(engine: Engine, flag: Any) -> None:
+def test_prefer_rack_aware_must_be_a_bool(engine: Engine, flag: Any) -> None:
     with pytest.raises(TYPE, match="prefer_rack_aware must be a bool, not "):
         assign({}, {}, prefer_rack_aware=flag, engine=engine)
 
 
-def test_an_iterable_that_lies_about_its_length_takes_no_memory(engine: Engine) -> None:
+def test_a_wrong_length_of_an_iterable_allocates_no_memory(engine: Engine) -> None:
     class Endless(list[str]):
         def __len__(self) -> int:
             return 2**62
@@ -220,14 +218,14 @@ def test_an_iterable_that_lies_about_its_length_takes_no_memory(engine: Engine) 
     assert (TYPE, "member 'a': a topic must be a str, not int: 0") == refused({"t": 1}, {"a": range(2**62)}, engine)
 
 
-def test_a_list_that_changes_while_others_are_read_is_read_again(engine: Engine) -> None:
+def test_a_shared_list_is_read_again_after_it_has_changed(engine: Engine) -> None:
     shared = ["t"]
     members: dict[str, Any] = {"a": shared, "b": Interfering(["t"], lambda: shared.append("u")), "c": shared}
 
     assert {"a": [("t", 0)], "b": [], "c": [("u", 0)]} == assign({"t": 1, "u": 1}, members, engine=engine)
 
 
-def test_an_int_is_its_value_whatever_it_says_as_an_index(engine: Engine) -> None:
+def test_the_value_of_an_int_subclass_counts_instead_of_its_index(engine: Engine) -> None:
     class Odd(int):
         def __index__(self) -> int:
             return 5
@@ -238,7 +236,7 @@ def test_an_int_is_its_value_whatever_it_says_as_an_index(engine: Engine) -> Non
     assert {"a": [("t", 0), ("t", 1)]} == assign({"t": Odd(2)}, {"a": ["t"]}, engine=engine)
 
 
-def test_every_refusal_is_an_error_of_the_package_and_of_python() -> None:
+def test_errors_are_subclasses_of_an_error_of_the_package_and_a_builtin_error() -> None:
     assert issubclass(ARGUMENT, errors.AssignorError)
     assert issubclass(ARGUMENT, ValueError)
     assert issubclass(TYPE, errors.AssignorError)
@@ -248,7 +246,7 @@ def test_every_refusal_is_an_error_of_the_package_and_of_python() -> None:
 
 
 @pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine"), StopAsyncIteration("mine")])
-def test_errors_of_a_users_own_iterator_come_through_unchanged(error: Exception, engine: Engine) -> None:
+def test_errors_raised_by_an_iterator_propagate_unchanged(error: Exception, engine: Engine) -> None:
     def fail() -> None:
         raise error
 
@@ -271,7 +269,7 @@ def test_errors_of_a_users_own_iterator_come_through_unchanged(error: Exception,
         assert error is raised.value
 
 
-def test_entries_are_read_one_by_one_so_that_the_first_wrong_one_is_reported(engine: Engine) -> None:
+def test_the_first_invalid_entry_is_reported(engine: Engine) -> None:
     def then_broken(wrong: Any) -> Iterator[Any]:
         yield wrong
         raise KeyError("never reached")
@@ -286,7 +284,7 @@ def test_entries_are_read_one_by_one_so_that_the_first_wrong_one_is_reported(eng
 
 
 class Sequence:
-    """What can be iterated only because it can be indexed."""
+    """Sequence that is iterable by index only."""
 
     def __init__(self, *entries: Any) -> None:
         self.entries = entries
@@ -298,16 +296,16 @@ class Sequence:
         return found
 
 
-def test_what_can_be_indexed_can_be_iterated(engine: Engine) -> None:
+def test_sequences_that_only_support_indexing_are_accepted(engine: Engine) -> None:
     topics: Any = {"t": Sequence(3, Info(1, Sequence("r", None)))}
 
-    assert {"a": [("t", 1), ("t", 3)]} == assign(topics, {"a": Sequence("t")}, engine=engine)  # type: ignore[dict-item]  # beyond the types, on purpose
+    assert {"a": [("t", 1), ("t", 3)]} == assign(topics, {"a": Sequence("t")}, engine=engine)  # type: ignore[dict-item]  # deliberately wrong type
     for broken in ({"t": Sequence(TypeError("mine"))}, {"t": [Info(0, Sequence(TypeError("mine")))]}):
         with pytest.raises(TypeError, match=r"^mine$"):
-            assign(broken, {}, engine=engine)  # type: ignore[arg-type]  # beyond the types, on purpose
+            assign(broken, {}, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_after_an_error_the_inputs_are_as_they_were(engine: Engine) -> None:
+def test_an_error_leaves_the_input_unchanged(engine: Engine) -> None:
     topics = {"u": [2, PartitionInfo(0, ("r", None))], "t": [1, 1]}
     members = {"b": ["t", "u"], "a": Subscription(("t",), rack="r"), "c": {"t": 1}}
     before = copy.deepcopy((topics, members))
@@ -319,11 +317,11 @@ def test_after_an_error_the_inputs_are_as_they_were(engine: Engine) -> None:
     assert [list(mapping) for mapping in before] == [list(topics), list(members)]
 
 
-def test_none_among_racks_is_a_broker_without_rack_and_no_error(engine: Engine) -> None:
+def test_none_in_racks_means_a_broker_without_a_rack(engine: Engine) -> None:
     assert {"a": [("t", 0)]} == assign({"t": [PartitionInfo(0, (None, "r"))]}, {"a": ("t",)}, engine=engine)
 
 
-def test_what_runs_while_user_data_is_read_cannot_make_another_name_of_a_freed_one(engine: Engine) -> None:
+def test_code_that_runs_while_user_data_is_read_cannot_replace_a_freed_name(engine: Engine) -> None:
     first, later = ["".join(["t", "0"])], list[str]()
 
     class Meddling(Subscription):

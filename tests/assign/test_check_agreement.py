@@ -1,4 +1,4 @@
-"""Rust and the reference agree in `check`: on drawn assignments with every kind of mistake, and on wrong input."""
+"""Comparison of both engines for `check`, on drawn assignments with all kinds of findings, and on invalid input."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def outcome(engine: Engine, *arguments: Any, call: Check = check) -> tuple[Findi
 
 
 def agree(assignment: Callable[[], Any], topics: Any, members: Any, call: Check = check) -> Findings | None:
-    """Fail unless both engines find the same in an assignment, which each reads anew; return what they find."""
+    """Fail unless both engines report the same findings; return them. `assignment` is called once per engine."""
     rust, reference = (outcome(engine, assignment(), topics, members, call=call) for engine in ENGINES)
     assert rust == reference
     return rust[0]
@@ -39,7 +39,7 @@ def agree(assignment: Callable[[], Any], topics: Any, members: Any, call: Check 
 
 @st.composite
 def mistakes(draw: st.DrawFn) -> tuple[Group, dict[str, Any]]:
-    """A group, and an assignment that was right until partitions were taken, doubled, moved and added."""
+    """Draw a group, and a valid assignment in which partitions are then removed, duplicated, moved or added."""
     group = draw(groups())
     found = {member: list(partitions) for member, partitions in assign(group.topics, group.members).items()}
     names = [*found, "ghost"]
@@ -70,14 +70,14 @@ def built(assignment: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @given(drawn=mistakes())
-def test_the_engines_find_the_same_mistakes(drawn: tuple[Group, dict[str, Any]]) -> None:
+def test_the_engines_report_the_same_findings(drawn: tuple[Group, dict[str, Any]]) -> None:
     group, assignment = drawn
 
     assert agree(lambda: built(assignment), group.topics, group.members) is not None
 
 
 @given(drawn=mistakes())
-def test_topics_read_before_make_no_difference(drawn: tuple[Group, dict[str, Any]]) -> None:
+def test_a_topics_object_gives_the_same_findings(drawn: tuple[Group, dict[str, Any]]) -> None:
     group, assignment = drawn
 
     found = agree(lambda: built(assignment), Topics(group.topics), group.members)
@@ -85,7 +85,7 @@ def test_topics_read_before_make_no_difference(drawn: tuple[Group, dict[str, Any
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_nothing_is_found_in_a_plan_or_in_its_lists(group: Group) -> None:
+def test_a_plan_and_its_lists_have_no_findings(group: Group) -> None:
     found = plan(group.topics, group.members)
 
     assert Findings() == agree(lambda: found, group.topics, group.members)
@@ -93,13 +93,13 @@ def test_nothing_is_found_in_a_plan_or_in_its_lists(group: Group) -> None:
 
 
 @given(planned=groups(), group=groups())
-def test_a_plan_of_another_group_is_checked_as_its_lists_are(planned: Group, group: Group) -> None:
+def test_a_plan_of_another_group_has_the_findings_of_its_lists(planned: Group, group: Group) -> None:
     found = plan(planned.topics, planned.members)
 
     assert agree(lambda: found, group.topics, group.members) == check(dict(found), group.topics, group.members)
 
 
-def test_drawn_assignments_have_every_kind_of_mistake() -> None:
+def test_drawn_assignments_have_all_kinds_of_findings() -> None:
     seen: Counter[str] = Counter()
 
     @given(drawn=mistakes())
@@ -114,7 +114,7 @@ def test_drawn_assignments_have_every_kind_of_mistake() -> None:
     assert {*FindingsClass.__slots__, "none"} == {kind for kind, times in seen.items() if times}
 
 
-def test_a_check_that_overlooks_one_finding_would_be_noticed() -> None:
+def test_a_missing_finding_is_detected() -> None:
     def overlooking(*arguments: Any, engine: Engine) -> Findings:
         findings = check(*arguments, engine=engine)
         return Findings(findings.unowned[1:]) if engine == "rust" else findings
@@ -124,19 +124,19 @@ def test_a_check_that_overlooks_one_finding_would_be_noticed() -> None:
 
 
 class Name(str):
-    """A name of a user's own class."""
+    """Subclass of `str`."""
 
     __slots__ = ()
 
 
 class Pair(tuple[Any, ...]):
-    """A tuple of a user's own class."""
+    """Subclass of `tuple`."""
 
     __slots__ = ()
 
 
 class OnlyIndexed:
-    """A sequence by index only, which is no iterable to `collections.abc`."""
+    """Sequence that only supports indexing, which is not an `Iterable` of `collections.abc`."""
 
     def __getitem__(self, place: int) -> tuple[str, int]:
         return [("t", 0)][place]
@@ -157,7 +157,7 @@ READABLE: list[Callable[[], Any]] = [
 
 
 @pytest.mark.parametrize("assignment", READABLE)
-def test_the_engines_read_the_same_kinds_of_values(assignment: Callable[[], Any]) -> None:
+def test_the_engines_accept_the_same_types(assignment: Callable[[], Any]) -> None:
     assert agree(assignment, {"t": 2, "u": [3, 7]}, {"a": ["t", "gone"], "b": ["u"]}) is not None
 
 
@@ -191,18 +191,18 @@ REFUSED: list[Callable[[], Any]] = [
 
 
 @pytest.mark.parametrize("assignment", REFUSED)
-def test_the_engines_refuse_the_same_with_the_same_words(assignment: Callable[[], Any]) -> None:
+def test_the_engines_raise_the_same_errors(assignment: Callable[[], Any]) -> None:
     assert agree(assignment, {"t": 2}, {"a": ["t"]}) is None
 
 
 @pytest.mark.parametrize(
     ("topics", "members"), [({"t": -1}, {}), ({}, {"a": "t"}), ({"t": [1, 1]}, {"a": 3}), (None, None), ({}, {7: []})]
 )
-def test_topics_and_members_are_refused_before_the_assignment_is_read(topics: Any, members: Any) -> None:
+def test_topics_and_members_are_read_before_the_assignment(topics: Any, members: Any) -> None:
     assert agree(lambda: None, topics, members) is None
 
 
-def test_errors_of_user_code_come_through(engine: Engine) -> None:
+def test_errors_of_user_code_propagate(engine: Engine) -> None:
     def failing() -> Any:
         yield ("t", 0)
         raise ZeroDivisionError
@@ -213,4 +213,4 @@ def test_errors_of_user_code_come_through(engine: Engine) -> None:
 
 def test_an_unknown_engine_is_refused() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
-        check({}, {}, {}, engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+        check({}, {}, {}, engine="java")  # type: ignore[arg-type]  # deliberately wrong type

@@ -1,4 +1,4 @@
-"""Invalid claims of members: Kafka's rule applies if it has one, and no claim makes an assignment fail."""
+"""Invalid claims of members: they follow Kafka's rules where these exist, and never make an assignment fail."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ V0 = struct.pack(">ih1sii", 1, 1, b"t", 1, 3)
         struct.pack(">ih1sii", 1, 1, b"\xff", -1, 3),
     ],
 )
-def test_user_data_that_cannot_be_decoded_claims_nothing(data: bytes, engine: Engine) -> None:
+def test_user_data_that_cannot_be_decoded_claims_no_partitions(data: bytes, engine: Engine) -> None:
     members = {"a": Subscription(("t",)), "b": Subscription(("t",), user_data=data)}
     expected = assign(TOPICS, {"a": ["t"], "b": ["t"]}, assignor="sticky")
 
@@ -64,7 +64,7 @@ def test_user_data_of_version_0_claims_partitions_without_a_generation(engine: E
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\7", b"\0\0\0\7and more"])
-def test_the_generation_of_a_cooperative_member_may_be_broken(data: bytes, engine: Engine) -> None:
+def test_the_generation_of_a_cooperative_member_may_be_invalid(data: bytes, engine: Engine) -> None:
     owned = tuple(ids("t", 0, 1))
     members = {"a": Subscription(("t",), owned_partitions=owned, user_data=data), "b": owning(*ids("t", 2, 3))}
 
@@ -138,7 +138,7 @@ def test_from_the_wire_sticky_reads_user_data_only() -> None:
 
 @st.composite
 def claims(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, Subscription]]:
-    """Draw topics and members that claim anything."""
+    """Draw topics and members with arbitrary claims."""
     names = ["t", "u", "v", "gone"]
     partition = st.builds(TopicPartition, st.sampled_from(names), st.integers(0, 6) | st.just(2**31))
     generation = st.none() | st.integers(-1, 3) | st.just(2**31 - 1)
@@ -162,7 +162,7 @@ def claims(draw: st.DrawFn) -> tuple[dict[str, int], dict[str, Subscription]]:
 
 @pytest.mark.parametrize(("assignor", "protocol"), ASSIGNORS)
 @given(group=claims())
-def test_whatever_members_claim_every_partition_has_one_owner_that_subscribes_to_it(
+def test_with_any_claims_every_partition_has_one_subscriber_as_owner(
     assignor: str, protocol: str, group: tuple[dict[str, int], dict[str, Subscription]]
 ) -> None:
     topics, members = group
@@ -173,6 +173,6 @@ def test_whatever_members_claim_every_partition_has_one_owner_that_subscribes_to
 
     assert answers[0] == answers[1]
     assert ((), (), ()) == (findings.doubly_owned, findings.not_subscribed, findings.unknown)
-    if assignor != "cooperative-sticky":  # which withholds partitions that it moves
+    if assignor != "cooperative-sticky":  # withholds partitions that move
         wanted = {topic for member in members.values() for topic in member.topics}
         assert [] == [partition for partition in findings.unowned if partition.topic in wanted]

@@ -1,4 +1,4 @@
-"""Groups that come as columns, of Arrow, numpy or Python: they mean what mappings would mean."""
+"""Groups as columns of Arrow, numpy or Python: they give the same result as mappings."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ SETS = [("r0", "r1"), ("r1", None), ("r0",)]
 
 
 def topic_columns(topic: Any = None, partitions: Any = None, rack_set: Any = (0, 1, 2)) -> TopicColumns:
-    """`TOPICS`, in the form of the columns that are given."""
+    """Return `TOPICS` as columns; arguments replace columns."""
     return TopicColumns(
         list(TOPICS) if topic is None else topic, [2, 1, 0] if partitions is None else partitions, rack_set, SETS
     )
 
 
 def member_columns(**other: Any) -> MemberColumns:
-    """`MEMBERS`, with other columns where some are given."""
+    """Return `MEMBERS` as columns; arguments replace columns."""
     columns = MemberColumns(
         member_id=list(MEMBERS),
         subscription=[0, 1, 2, 0],
@@ -54,7 +54,7 @@ def member_columns(**other: Any) -> MemberColumns:
 
 @pytest.fixture
 def expected() -> Plan:
-    """What the mappings say."""
+    """Return the answer for the mappings."""
     return plan(TOPICS, MEMBERS)
 
 
@@ -87,7 +87,7 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_names_come_in_any_form(form: str, engine: Engine, expected: Plan) -> None:
+def test_names_may_have_any_column_type(form: str, engine: Engine, expected: Plan) -> None:
     text = TEXTS[form]
 
     found = plan(topic_columns(topic=text(list(TOPICS))), member_columns(member_id=text(list(MEMBERS))), engine=engine)
@@ -97,7 +97,7 @@ def test_names_come_in_any_form(form: str, engine: Engine, expected: Plan) -> No
 
 
 @pytest.mark.parametrize("form", NUMBERS)
-def test_numbers_come_in_any_form(form: str, engine: Engine, expected: Plan) -> None:
+def test_numbers_may_have_any_column_type(form: str, engine: Engine, expected: Plan) -> None:
     number = NUMBERS[form]
     topics = topic_columns(partitions=number([2, 1, 0]), rack_set=number([0, 1, 2]))
 
@@ -105,7 +105,7 @@ def test_numbers_come_in_any_form(form: str, engine: Engine, expected: Plan) -> 
 
 
 @pytest.mark.parametrize("form", ["a list", "numpy of objects", "Arrow", "an Arrow dictionary", "polars"])
-def test_what_a_member_may_lack_comes_in_any_form(form: str, engine: Engine, expected: Plan) -> None:
+def test_optional_values_of_members_may_have_any_column_type(form: str, engine: Engine, expected: Plan) -> None:
     text = TEXTS[form]
     members = member_columns(
         group_instance_id=text([None, "i", None, None]), rack=text(["r1", "r0", "elsewhere", None])
@@ -125,7 +125,7 @@ def test_what_a_member_may_lack_comes_in_any_form(form: str, engine: Engine, exp
     ],
     ids=["Arrow", "large Arrow", "polars", "containers", "iterators"],
 )
-def test_subscriptions_come_in_any_form(subscriptions: Any, expected: Plan) -> None:
+def test_subscriptions_may_have_any_column_type(subscriptions: Any, expected: Plan) -> None:
     assert expected == plan(topic_columns(), member_columns(subscriptions=subscriptions))
 
 
@@ -155,11 +155,11 @@ TABLES: dict[str, Callable[[pa.Table], Any]] = {
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_arrow_tables_are_read_as_mappings_are(table: Any, engine: Engine, expected: Plan) -> None:
+def test_arrow_tables_give_the_same_group_as_mappings(table: Any, engine: Engine, expected: Plan) -> None:
     assert expected == plan(table(TOPIC_TABLE), table(MEMBER_TABLE), engine=engine)
 
 
-def test_a_table_in_pieces_and_with_subscriptions_by_dictionary_is_read_whole(expected: Plan) -> None:
+def test_a_chunked_table_with_dictionary_encoded_subscriptions_is_read_completely(expected: Plan) -> None:
     distinct = pa.array([["u", "é"], ["u", "absent"], []])
     topics = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 0]), distinct)
     members = MEMBER_TABLE.set_column(1, "topics", topics)
@@ -169,7 +169,7 @@ def test_a_table_in_pieces_and_with_subscriptions_by_dictionary_is_read_whole(ex
     assert expected == plan(in_pieces, pa.concat_tables([MEMBER_TABLE[:2], MEMBER_TABLE[2:]]))
 
 
-def test_columns_go_wherever_mappings_go(engine: Engine) -> None:
+def test_columns_are_accepted_wherever_mappings_are(engine: Engine) -> None:
     expected = assign(TOPICS, MEMBERS)
 
     assert expected == assign(topic_columns(), member_columns(), engine=engine)
@@ -190,7 +190,7 @@ def test_without_racks_columns_are_names_and_counts(engine: Engine) -> None:
     assert found == plan(pa.table({"topic": ["t", "u"], "partitions": [3, 1]}), members, engine=engine)
 
 
-def test_columns_without_rows_are_a_group_without_anybody(engine: Engine) -> None:
+def test_columns_without_rows_are_an_empty_group(engine: Engine) -> None:
     nobody = MemberColumns([], [], [])
 
     assert {} == assign(TopicColumns([], []), nobody, engine=engine)
@@ -198,7 +198,7 @@ def test_columns_without_rows_are_a_group_without_anybody(engine: Engine) -> Non
 
 
 @given(st.data())
-def test_drawn_groups_mean_the_same_as_columns_and_as_mappings(data: st.DataObject) -> None:
+def test_drawn_groups_give_the_same_answer_as_columns_and_as_mappings(data: st.DataObject) -> None:
     counts = data.draw(st.dictionaries(names(), st.integers(0, 5), max_size=4))
     racks = {name: data.draw(st.lists(replicas(), min_size=count, max_size=count)) for name, count in counts.items()}
     wanted = data.draw(st.lists(st.lists(st.sampled_from([*counts, "absent"]), max_size=4), min_size=1, max_size=3))
@@ -239,7 +239,7 @@ def test_drawn_groups_mean_the_same_as_columns_and_as_mappings(data: st.DataObje
 WRONG_TOPICS = {
     "partitions has 1 entries, and topic has 2": TopicColumns(["t", "u"], [1]),
     "column topic has 't' twice": TopicColumns(["t", "t"], [1, 1]),
-    r"topic\[1\] is null": TopicColumns(["t", None], [1, 1]),  # type: ignore[list-item]  # beyond the types, on purpose
+    r"topic\[1\] is null": TopicColumns(["t", None], [1, 1]),  # type: ignore[list-item]  # deliberately wrong type
     r"partitions\[1\] must be from 0 to 2147483647, not -1": TopicColumns(["t", "u"], np.array([1, -1])),
     r"partitions\[0\] cannot be negative: -1": TopicColumns(["t"], [-1]),
     r"partitions\[0\] must be from 0 to 2147483647, not 2147483648": TopicColumns(["t"], pa.array([2**31])),
@@ -265,7 +265,7 @@ WRONG_TOPICS = {
 
 
 @pytest.mark.parametrize("message", WRONG_TOPICS)
-def test_topics_that_cannot_be_meant_are_refused_by_name(message: str) -> None:
+def test_errors_name_the_invalid_topic(message: str) -> None:
     with pytest.raises(errors.AssignorError, match=f"^{message}"):
         plan(WRONG_TOPICS[message], {})
 
@@ -275,8 +275,8 @@ WRONG_MEMBERS = {
     r"subscription\[1\] is 1, and there are 1": MemberColumns(["a", "b"], [0, 1], [["t"]]),
     "column member_id has 'a' twice": MemberColumns(["a", "a"], [0, 0], [["t"]]),
     "rack has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0, 0], [["t"]], rack=["r"]),
-    r"member_id\[0\] must be a str, not int: 7": MemberColumns([7], [0], [["t"]]),  # type: ignore[list-item]  # beyond the types, on purpose
-    "subscription 1: a topic must be a str, not int: 7": MemberColumns(["a"], [0], [["t"], [7]]),  # type: ignore[list-item]  # beyond the types, on purpose
+    r"member_id\[0\] must be a str, not int: 7": MemberColumns([7], [0], [["t"]]),  # type: ignore[list-item]  # deliberately wrong type
+    "subscription 1: a topic must be a str, not int: 7": MemberColumns(["a"], [0], [["t"], [7]]),  # type: ignore[list-item]  # deliberately wrong type
     "subscription 0: topics must be an iterable of topic names, not str: 't'": MemberColumns(["a"], [0], ["t"]),
     "column member_id must be a column of text, not str: 'abc'": MemberColumns("abc", [0], [["t"]]),
     r"topics\[1\] is null": pa.table({"member_id": ["a", "b"], "topics": [["t"], None]}),
@@ -291,12 +291,12 @@ WRONG_MEMBERS = {
 
 
 @pytest.mark.parametrize("message", WRONG_MEMBERS)
-def test_members_that_cannot_be_meant_are_refused_by_name(message: str) -> None:
+def test_errors_name_the_invalid_member(message: str) -> None:
     with pytest.raises(errors.AssignorError, match=f"^{message}"):
         plan({"t": 1}, WRONG_MEMBERS[message])
 
 
-def test_numbers_that_are_not_aligned_or_far_apart_are_copied_first() -> None:
+def test_unaligned_and_strided_numbers_are_copied_first() -> None:
     for packed in ([("b", "<i4"), ("a", "i1")], [("b", "<i4"), ("a", "i2")], [("a", "i1"), ("b", "<i4")]):
         rows = np.zeros(3, packed)
         rows["b"] = [5, 6, 7]
@@ -305,7 +305,7 @@ def test_numbers_that_are_not_aligned_or_far_apart_are_copied_first() -> None:
         assert 18 == len(found["a"])
 
 
-def test_what_ran_while_a_name_was_refused_cannot_make_racks_be_read_from_freed_memory() -> None:
+def test_code_that_runs_while_a_name_is_refused_cannot_free_the_racks() -> None:
     script = """
 import gc
 from assignor import PartitionInfo, assign

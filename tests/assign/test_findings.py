@@ -1,4 +1,4 @@
-"""`check`: what it finds in anybody's assignment, and what it refuses to read."""
+"""`check`: its findings, and errors for invalid input."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ TOPICS: dict[str, Any] = {"t": 2, "u": [1, 4]}
 MEMBERS = {"a": ("t", "u"), "b": ("t",)}
 
 
-def test_nothing_is_found_in_what_the_assignor_answers(engine: Engine) -> None:
+def test_the_answer_of_an_assignor_has_no_findings(engine: Engine) -> None:
     assert Findings() == check(assign(TOPICS, MEMBERS, engine=engine), TOPICS, MEMBERS)
     assert not check(plan(TOPICS, MEMBERS, engine=engine), TOPICS, MEMBERS)
 
 
-def test_a_partition_that_nobody_has_is_unowned() -> None:
+def test_a_partition_without_an_owner_is_unowned() -> None:
     findings = check({"a": [("u", 4)], "b": [("t", 1)]}, TOPICS, MEMBERS)
 
     assert Findings(unowned=(TopicPartition("t", 0), TopicPartition("u", 1))) == findings
 
 
-def test_a_topic_that_nobody_wants_need_not_be_owned() -> None:
+def test_partitions_without_subscribers_are_not_unowned() -> None:
     assert not check({"a": [("t", 0)]}, {"t": 1, "other": 9}, {"a": ("t", "gone")})
 
 
@@ -39,13 +39,13 @@ def test_a_partition_given_twice_to_one_member_is_doubly_owned() -> None:
     assert Findings(doubly_owned=(TopicPartition("t", 0),)) == check({"a": [("t", 0)] * 3}, {"t": 1}, {"a": ("t",)})
 
 
-def test_a_member_with_a_topic_it_does_not_want_is_found() -> None:
+def test_a_partition_of_a_topic_that_its_owner_does_not_subscribe_to_is_found() -> None:
     findings = check({"a": [("t", 0)], "b": [("u", 0)]}, {"t": 1, "u": 1}, {"a": ("t", "u"), "b": ("t",)})
 
     assert Findings(not_subscribed=(("b", TopicPartition("u", 0)),)) == findings
 
 
-def test_a_member_that_is_not_in_the_group_subscribes_to_nothing() -> None:
+def test_a_member_outside_the_group_has_no_subscription() -> None:
     findings = check({"ghost": [("t", 0)]}, {"t": 1}, {"a": ("t",)})
 
     assert Findings(not_subscribed=(("ghost", TopicPartition("t", 0)),)) == findings
@@ -57,7 +57,7 @@ def test_partitions_that_do_not_exist_are_unknown() -> None:
     assert Findings(unknown=(("a", TopicPartition("t", 7)), ("b", TopicPartition("gone", 0)))) == findings
 
 
-def test_everything_wrong_at_once_is_all_reported_in_order() -> None:
+def test_all_kinds_of_findings_are_reported_in_order() -> None:
     assignment = {"b": [("u", 9), ("u", 1)], "a": [("～", 0), ("😀", 0), ("t", 1), ("t", 1)]}
 
     findings = check(assignment, TOPICS, MEMBERS)
@@ -68,11 +68,11 @@ def test_everything_wrong_at_once_is_all_reported_in_order() -> None:
     assert (("b", ("u", 9)), ("a", ("😀", 0)), ("a", ("～", 0))) == findings.unknown
 
 
-def test_a_member_that_the_assignment_leaves_out_has_nothing() -> None:
+def test_a_member_that_the_assignment_leaves_out_has_no_partitions() -> None:
     assert Findings(unowned=(TopicPartition("t", 0),)) == check({}, {"t": 1}, {"a": Subscription(("t",))})
 
 
-def test_findings_are_true_when_there_is_something_to_report() -> None:
+def test_findings_are_true_if_they_are_not_empty() -> None:
     partition = TopicPartition("t", 0)
 
     assert not Findings()
@@ -86,10 +86,10 @@ def test_findings_are_true_when_there_is_something_to_report() -> None:
     )
 
 
-def test_partitions_may_come_from_any_iterable_and_with_integers_of_numpy() -> None:
+def test_partitions_may_be_any_iterable_and_ids_numpy_integers() -> None:
     assignment = {"a": iter([("t", np.int32(0))]), "b": {("t", 1)}}
 
-    assert not check(assignment, {"t": [PartitionInfo(0), PartitionInfo(1)]}, {"a": ("t",), "b": ("t",)})  # type: ignore[arg-type]  # beyond the types, on purpose
+    assert not check(assignment, {"t": [PartitionInfo(0), PartitionInfo(1)]}, {"a": ("t",), "b": ("t",)})  # type: ignore[arg-type]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,12 @@ def test_partitions_may_come_from_any_iterable_and_with_integers_of_numpy() -> N
         ({7: []}, errors.WrongTypeError, "a member id must be a str, not int: 7"),
     ],
 )
-def test_an_assignment_that_cannot_be_meant_is_refused_by_name(
-    assignment: Any, error: type[Exception], message: str
-) -> None:
+def test_errors_name_the_invalid_part_of_the_assignment(assignment: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         check(assignment, TOPICS, MEMBERS)
 
 
-def test_topics_and_subscriptions_are_read_as_assign_reads_them() -> None:
+def test_topics_and_subscriptions_are_read_as_by_assign() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="topic 't': a partition count cannot be negative: -1"):
         check({}, {"t": -1}, {})
     with pytest.raises(errors.WrongTypeError, match="member 'a': topics must be an iterable of topic names, not str"):

@@ -1,4 +1,4 @@
-"""`Group`: topics and subscriptions that are read once and answer as `plan` and `assign` do."""
+"""`Group`: it reads topics and subscriptions once, and answers like `plan` and `assign`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MEMBERS: dict[str, Any] = {"b": ["t", "u"], "a": Subscription(("u", "gone"), gro
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_a_group_answers_as_the_verbs_do(group: Drawn) -> None:
+def test_a_group_gives_the_same_answers_as_the_functions(group: Drawn) -> None:
     for topics in (group.topics, Topics(group.topics)):
         found = Group(topics, group.members)
         for prefer in (False, True):
@@ -29,7 +29,7 @@ def test_a_group_answers_as_the_verbs_do(group: Drawn) -> None:
         assert plan(group.topics, group.members).to_json() == found.plan().to_json()
 
 
-def test_a_group_can_be_asked_again_and_again() -> None:
+def test_a_group_gives_the_same_answer_again() -> None:
     group = Group(TOPICS, MEMBERS)
 
     first, second = group.assign(), group.assign()
@@ -42,7 +42,7 @@ def test_a_group_can_be_asked_again_and_again() -> None:
     assert second == group.assign()
 
 
-def test_members_are_as_given_and_topics_in_java_order() -> None:
+def test_members_are_in_the_given_order_and_topics_in_java_order() -> None:
     group = Group(TOPICS, MEMBERS)
 
     assert ("b", "a", "c") == group.members == group.plan().members
@@ -59,7 +59,7 @@ def test_a_group_may_be_empty() -> None:
     assert not group
 
 
-def test_what_is_changed_later_changes_no_group() -> None:
+def test_later_changes_of_the_input_do_not_affect_a_group() -> None:
     topics: dict[str, Any] = {"t": [0, 1]}
     wanted = ["t"]
     members = {"a": wanted}
@@ -87,13 +87,13 @@ def test_a_group_cannot_be_changed() -> None:
     group = Group(TOPICS, MEMBERS)
 
     with pytest.raises(AttributeError):
-        group.members = ()  # type: ignore[misc]  # beyond the types, on purpose
+        group.members = ()  # type: ignore[misc]  # deliberately wrong type
     with pytest.raises(AttributeError):
-        group.more = 1  # type: ignore[attr-defined]  # beyond the types, on purpose
+        group.more = 1  # type: ignore[attr-defined]  # deliberately wrong type
 
 
 @given(group=wrong_groups())
-def test_a_group_refuses_what_the_verbs_refuse_with_the_same_words(group: Drawn) -> None:
+def test_a_group_raises_the_same_errors_as_the_functions(group: Drawn) -> None:
     expected = refused(group.topics, group.members, "reference")
 
     assert expected == refused_once(lambda: Group(group.topics, group.members))
@@ -107,22 +107,22 @@ def test_a_group_refuses_what_the_verbs_refuse_with_the_same_words(group: Drawn)
         ({"t": -1}, {"a": None}, ARGUMENT, "topic 't': a partition count cannot be negative: -1"),
     ],
 )
-def test_a_group_refuses_what_cannot_be_meant(topics: Any, members: Any, error: type[Exception], message: str) -> None:
+def test_a_group_refuses_invalid_input(topics: Any, members: Any, error: type[Exception], message: str) -> None:
     assert (error, message) == refused_once(lambda: Group(topics, members))
 
 
 @pytest.mark.parametrize("flag", [1, None, "yes"])
-def test_the_test_flag_is_a_bool_and_has_a_name(flag: Any) -> None:
+def test_prefer_rack_aware_must_be_a_bool_given_by_name(flag: Any) -> None:
     group = Group(TOPICS, MEMBERS)
 
     for verb in (group.plan, group.assign):
         with pytest.raises(errors.WrongTypeError, match="prefer_rack_aware must be a bool, not "):
             verb(prefer_rack_aware=flag)
         with pytest.raises(TypeError, match="positional argument"):
-            verb(True)  # type: ignore[call-arg,arg-type]  # beyond the types, on purpose
+            verb(True)  # type: ignore[call-arg,arg-type]  # deliberately wrong type
 
 
-def test_a_group_may_be_asked_by_many_threads_at_once() -> None:
+def test_a_group_may_be_used_by_several_threads() -> None:
     racks = [PartitionInfo(id, (f"r{id % 3}",)) for id in range(40)]
     members = {f"m{number}": Subscription(("t", "u"), rack=f"r{number % 4}") for number in range(300)}
     group = Group(Topics({"t": racks, "u": 900}), members)

@@ -1,4 +1,4 @@
-"""Groups from the members of a JoinGroup response, their subscriptions as bytes."""
+"""Groups from the members of a JoinGroup response, with encoded subscriptions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ TOPICS = {"t": 3, "u": 2}
 
 
 def joined(members: dict[str, Subscription], version: int = 3) -> list[tuple[str, str | None, bytes]]:
-    """The members as a coordinator hands them to the leader."""
+    """Return the members as in a JoinGroup response."""
     return [
         (member, subscription.group_instance_id, encode_subscription(subscription, version))
         for member, subscription in members.items()
     ]
 
 
-def test_members_as_bytes_are_what_they_are_as_objects() -> None:
+def test_encoded_members_give_the_same_group_as_objects() -> None:
     members = {
         "b": Subscription(("t", "u"), rack="r"),
         "a": Subscription(("u", "absent"), group_instance_id="i", user_data=b"xyz"),
@@ -42,7 +42,7 @@ def test_members_as_bytes_are_what_they_are_as_objects() -> None:
 
 
 @given(groups(), st.integers(0, 5))
-def test_drawn_groups_are_the_same_as_bytes(group: Any, version: int) -> None:
+def test_drawn_groups_give_the_same_answer_if_encoded(group: Any, version: int) -> None:
     members = {
         member: found if isinstance(found, Subscription) else Subscription(tuple(found))
         for member, found in group.members.items()
@@ -84,7 +84,7 @@ def test_drawn_groups_are_the_same_as_bytes(group: Any, version: int) -> None:
         (None, errors.NullArgumentError, "members must be an iterable of"),
     ],
 )
-def test_members_that_cannot_be_meant_are_refused_by_name(members: Any, error: type[Exception], message: str) -> None:
+def test_errors_name_the_invalid_member(members: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=f"^{message}"):
         Group.from_wire(TOPICS, members)
 
@@ -96,7 +96,7 @@ def test_a_member_that_joins_twice_is_refused() -> None:
         Group.from_wire(TOPICS, members)
 
 
-def test_an_older_body_under_a_newer_header_is_taken_by_the_tolerant() -> None:
+def test_only_the_tolerant_reader_accepts_an_older_body_under_a_newer_header() -> None:
     older = b"\0\1" + encode_subscription(Subscription(("t",)), 0)[2:]
 
     with pytest.raises(errors.WireError, match=r"^4 bytes are needed and 0 remain .* member 'a'.owned_partitions"):

@@ -1,6 +1,6 @@
-"""Defects of Kafka's assignors that ours do not have. Each test shows both behaviours.
+"""Defects of Kafka's assignors that the engine does not reproduce. Tests show both behaviours.
 
-Our answers are tested on both engines; the tests of Kafka's own answers need Java and Maven.
+The engine's answers are tested on both engines; the tests of Kafka's answers need Java and Maven.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EACH = pytest.mark.parametrize(("name", "kind"), CASES, ids=[f"{kind}: {name}" f
 
 
 def as_sets(shares: Shares) -> dict[str, set[tuple[str, int]]]:
-    """Return an answer of the table as sets."""
+    """Return an answer in the table as sets."""
     return {member: {(topic, id) for topic, id in entries(of)} for member, of in shares.items()}
 
 
@@ -34,7 +34,7 @@ def kafkas(found: dict[str, Any]) -> dict[str, set[tuple[str, int]]] | str:
 
 
 @EACH
-def test_ours_does_not_have_the_defect(name: str, kind: str, engine: Engine) -> None:
+def test_the_engines_do_not_have_the_defect(name: str, kind: str, engine: Engine) -> None:
     theirs, ours = DEFECTS[name].answers(kind)
     case = assignor_vectors.parse({**question(DEFECTS[name], kind), "expected": {}})
 
@@ -55,7 +55,7 @@ def test_kafka_has_the_defect(name: str, kind: str, oracle: AssignorOracle) -> N
     assert (theirs if isinstance(theirs, str) else as_sets(theirs)) == kafkas(found)
 
 
-def test_ours_remembers_nothing(engine: Engine) -> None:
+def test_the_engines_do_not_remember_earlier_calls(engine: Engine) -> None:
     answers = []
     assignor = CooperativeStickyAssignor(engine=engine)
     for line in (question(LATER, "cooperative_sticky"), EARLIER, question(LATER, "cooperative_sticky")):
@@ -75,7 +75,7 @@ def test_kafka_remembers_the_highest_generation_of_earlier_calls(oracle: Assigno
 
 
 @pytest.mark.broker
-def test_members_send_the_user_data_that_kafkas_members_send(oracle: AssignorOracle, engine: Engine) -> None:
+def test_user_data_of_the_cases_equals_that_of_kafkas_members(oracle: AssignorOracle, engine: Engine) -> None:
     topics = ["orders", "～", "\U00010000", "BB", "Aa", "t"]
     partitions = [TopicPartition(topic, id) for id in (2, 0, 1) for topic in topics]
     assignors = {

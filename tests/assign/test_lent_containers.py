@@ -1,4 +1,4 @@
-"""Containers that user code changes while the core reads them."""
+"""Containers that user code changes while the Rust core reads them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 from assignor import _core, assign, errors
 
 SEEN_WHILE_READ = sys.version_info < (3, 12) and "abi3" not in str(_core.__file__)
-"""Finalizers run within calls of C, and the core reads memory; since 3.12 they wait for Python code."""
+"""True if finalizers can run while the core reads memory; since Python 3.12 they run in Python code only."""
 
 
 class Finalizer:
-    """Garbage that changes a container when it is collected."""
+    """Object that changes a container when it is collected."""
 
     def __init__(self, change: Callable[[], None]) -> None:
         self.change = change
@@ -35,7 +35,7 @@ def collector_as_it_was() -> Iterator[None]:
 
 
 def refused(topics: dict[str, int], subscriptions: dict[str, Any]) -> bool:
-    """Return true if the input is refused; this allocates nothing for the collector before the call."""
+    """Return True if the input is refused; do not allocate collectable objects before the call."""
     try:
         assign(topics, subscriptions)
     except errors.IllegalArgumentError:
@@ -45,11 +45,11 @@ def refused(topics: dict[str, int], subscriptions: dict[str, Any]) -> bool:
 
 @pytest.mark.parametrize("extra", [[], [f"topic-{number}" for number in range(100)]], ids=["small", "large"])
 @pytest.mark.parametrize("kind", [list, set])
-def test_a_container_is_empty_to_others_while_it_is_read_and_whole_again_after(
+def test_a_container_looks_empty_while_it_is_read_and_is_restored_afterwards(
     kind: type[list[str]] | type[set[str]], extra: list[str]
 ) -> None:
     seen = set()
-    for threshold in range(1, 10):  # one of these lets the collector run when the name is refused
+    for threshold in range(1, 10):  # one of these triggers a collection when the name is refused
         names = kind(["t", "\ud800", *extra])
         before = names.copy()
         lengths: list[int] = []

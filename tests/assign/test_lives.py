@@ -1,7 +1,7 @@
-"""Comparison of both engines with Kafka's own assignors in groups over several rounds; needs Java and Maven.
+"""Comparison of both engines with Kafka's own assignors on groups over several rounds; needs Java and Maven.
 
-Each run draws new groups and records the seed; the environment variable ASSIGNOR_SEED sets the first seed. A
-failure names kind, seed and round, and prints the case in the format of the vectors.
+Each run draws new groups and records the seed; the environment variable ASSIGNOR_SEED sets the first seed. Failures
+have the kind, seed and round, and the case in the format of the vectors.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def compare_round(line: Json, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("kind", assignor_vectors.ASSIGNORS)
-def test_drawn_groups_are_assigned_as_kafka_assigns_them(
+def test_drawn_groups_get_the_same_assignment_as_in_kafka(
     oracle: AssignorOracle, kind: str, record_property: Callable[[str, object], None]
 ) -> None:
     counts: Counter[str] = Counter()

@@ -15,10 +15,10 @@ from tests.support.vector_files import OWN_FOLDER
 pytestmark = pytest.mark.broker
 
 ANSWER = {"member_order", "path", "error", "expected"}
-"""Fields of a case that Kafka answers."""
+"""Fields of Kafka's answer to a case."""
 
 
-def test_the_oracle_answers_as_recorded(oracle: AssignorOracle) -> None:
+def test_the_oracle_gives_the_recorded_answers(oracle: AssignorOracle) -> None:
     answered = 0
     for path in assignor_vectors.files(OWN_FOLDER):
         with gzip.open(path, "rt", encoding="utf-8") as lines:

@@ -1,4 +1,4 @@
-"""Columns of owned partitions, generations and user data: equal to the same values in a `Subscription`."""
+"""Columns of owned partitions, generations and user data: they give the same result as a `Subscription`."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ LARGE_STRUCTS = pa.large_list(
 
 
 def structs(kind: pa.DataType) -> pa.Array:
-    """Return what members own as an Arrow column; a member that owns nothing has an empty list or null."""
+    """Return owned partitions as an Arrow column; a member without partitions has an empty list or null."""
     rows = [[{"topic": topic, "partition": id} for topic, id in owned] for owned in OWNED.values()]
     return pa.array([*rows[:3], None], kind)
 
@@ -89,7 +89,7 @@ def columns(**optional: Any) -> MemberColumns:
 
 
 def check(members: Any, engine: Engine) -> None:
-    """Check that members as columns get what `MEMBERS` get."""
+    """Check that columns give the same answer as `MEMBERS`."""
     for assignor in ("sticky", "cooperative-sticky"):
         assert assign(TOPICS, MEMBERS, assignor=assignor) == assign(TOPICS, members, assignor=assignor, engine=engine)
     expected = [plan(TOPICS, MEMBERS).group_metadata_size("g", versions=version) for version in range(4)]
@@ -98,17 +98,17 @@ def check(members: Any, engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("form", OWNED_FORMS)
-def test_owned_partitions_come_in_any_form(form: str, engine: Engine) -> None:
+def test_owned_partitions_may_have_any_column_type(form: str, engine: Engine) -> None:
     check(columns(owned_partitions=OWNED_FORMS[form]()), engine)
 
 
 @pytest.mark.parametrize("form", GENERATION_FORMS)
-def test_generations_come_in_any_form(form: str, engine: Engine) -> None:
+def test_generations_may_have_any_column_type(form: str, engine: Engine) -> None:
     check(columns(generation=GENERATION_FORMS[form]()), engine)
 
 
 @pytest.mark.parametrize("form", DATA_FORMS)
-def test_user_data_comes_in_any_form(form: str, engine: Engine) -> None:
+def test_user_data_may_have_any_column_type(form: str, engine: Engine) -> None:
     check(columns(user_data=DATA_FORMS[form]()), engine)
 
 
@@ -128,7 +128,7 @@ def test_a_table_has_the_same_columns(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.list_(pa.null())])
-def test_columns_without_values_say_nothing(kind: pa.DataType, engine: Engine) -> None:
+def test_columns_without_values_have_no_effect(kind: pa.DataType, engine: Engine) -> None:
     nothing = pa.nulls(len(MEMBERS))
     members = columns(owned_partitions=pa.nulls(len(MEMBERS), kind), generation=nothing, user_data=nothing)
     expected = assign(TOPICS, {member: ["t", "u"] for member in MEMBERS}, assignor="sticky")

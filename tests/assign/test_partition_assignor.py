@@ -28,7 +28,7 @@ from tests.support.engines import Engine
 
 
 def ids(members: list[MemberInfo]) -> list[str]:
-    """The member ids, sorted as Kafka sorts."""
+    """Return the member ids in Kafka's order."""
     return [member.member_id for member in sorted(members)]
 
 
@@ -54,12 +54,12 @@ def test_the_client_assignors_satisfy_the_protocol(name: str, engine: Engine) ->
 
 
 @pytest.mark.parametrize("name", ["range", "roundrobin"])
-def test_range_and_round_robin_need_no_user_data_and_keep_no_memory(name: str, engine: Engine) -> None:
+def test_range_and_round_robin_have_no_user_data_and_no_state(name: str, engine: Engine) -> None:
     assignor = CLIENT[name](engine=engine)
     before = dict(vars(assignor))
 
     assert assignor.subscription_user_data({"t"}) is None
-    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # beyond the types, on purpose
+    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # deliberately wrong type
     assert before == vars(assignor)
 
 
@@ -71,7 +71,7 @@ OWNING: dict[str, Subscription] = {
 
 
 @pytest.mark.parametrize("name", CLIENT)
-def test_the_client_assignors_assign_as_the_function_does(name: str, engine: Engine) -> None:
+def test_the_client_assignors_give_the_same_answers_as_the_function(name: str, engine: Engine) -> None:
     topics = {"t": 4, "u": 3}
 
     answer = CLIENT[name](engine=engine).assign(topics, OWNING)
@@ -80,7 +80,7 @@ def test_the_client_assignors_assign_as_the_function_does(name: str, engine: Eng
 
 
 @pytest.mark.parametrize("name", CLIENT)
-def test_encoded_subscriptions_are_assigned_as_decoded_ones(name: str, engine: Engine) -> None:
+def test_encoded_and_decoded_subscriptions_give_the_same_answer(name: str, engine: Engine) -> None:
     topics = Topics({"t": 4, "u": 3})
     members = {"a": OWNING["a"], "b": OWNING["b"]}
     joined = [
@@ -98,14 +98,14 @@ def test_encoded_subscriptions_are_assigned_as_decoded_ones(name: str, engine: E
 
 
 @pytest.mark.parametrize("name", CLIENT)
-def test_a_subclass_with_its_own_assign_has_no_encoded_way(name: str) -> None:
+def test_a_subclass_that_overrides_assign_does_not_accept_encoded_subscriptions(name: str) -> None:
     own = type("Own", (CLIENT[name],), {"assign": lambda *_: {}})
 
     assert own().assign_encoded(Topics({}), [], version=3) is None
 
 
 @pytest.mark.parametrize("name", SERVER)
-def test_the_servers_assignors_assign_as_the_function_does(name: str, engine: Engine) -> None:
+def test_the_server_assignors_give_the_same_answers_as_the_function(name: str, engine: Engine) -> None:
     topics = {"t": 4, "u": 3}
     ids = {"t": uuid.UUID(int=2**70), "u": uuid.UUID(int=3)}
 
@@ -124,7 +124,7 @@ def test_the_servers_range_assignor_does_not_use_racks(engine: Engine) -> None:
     assert {"a": [("t", 1)], "b": [("t", 0)]} == RangeAssignor(engine=engine).assign(topics, members)
 
 
-def test_it_assigns_as_the_function_does(engine: Engine) -> None:
+def test_range_gives_the_same_answers_as_the_function(engine: Engine) -> None:
     topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(3, ("r0",))]}
     members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
 
@@ -137,10 +137,10 @@ def test_it_assigns_as_the_function_does(engine: Engine) -> None:
 @pytest.mark.parametrize("assignor", [*CLIENT.values(), *SERVER.values()])
 def test_an_unknown_engine_is_refused(assignor: type[RangeAssignor]) -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
-        assignor(engine="java")  # type: ignore[arg-type]  # beyond the types, on purpose
+        assignor(engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_what_lacks_a_method_is_no_partition_assignor() -> None:
+def test_an_object_that_lacks_a_method_is_not_a_partition_assignor() -> None:
     assert not isinstance(object(), PartitionAssignor)
 
 
@@ -156,7 +156,7 @@ def test_static_members_sort_before_dynamic_ones() -> None:
     assert ["c", "b", "a"] == ids([MemberInfo("a"), MemberInfo("b", "y"), MemberInfo("c", "x")])
 
 
-def test_of_a_hundred_members_the_static_half_comes_first_and_both_halves_are_in_order() -> None:
+def test_static_members_sort_first_in_a_large_group() -> None:
     names = [str(number) for number in range(100, 200)]
     shuffler = random.Random(881)
     fixed = set(shuffler.sample(names, 50))
@@ -165,7 +165,7 @@ def test_of_a_hundred_members_the_static_half_comes_first_and_both_halves_are_in
     assert sorted(fixed) + sorted(set(names) - fixed) == ids(members)
 
 
-def test_equal_instance_ids_compare_equal_whatever_the_member_ids() -> None:
+def test_members_with_equal_instance_ids_compare_equal() -> None:
     left, right = MemberInfo("z", "i"), MemberInfo("a", "i")
 
     assert ["z", "a"] == ids([left, right])
@@ -181,7 +181,7 @@ def test_names_sort_by_utf16_code_unit() -> None:
     assert ["b", "a"] == ids([MemberInfo("a", "～"), MemberInfo("b", "😀")])
 
 
-def test_members_are_equal_when_their_member_ids_are() -> None:
+def test_members_with_equal_member_ids_are_equal() -> None:
     assert MemberInfo("a", "i", "r") == MemberInfo("a")
     assert MemberInfo("a", "i") != MemberInfo("b", "i")
     assert MemberInfo("a") != "a"
@@ -197,12 +197,12 @@ def test_members_are_equal_when_their_member_ids_are() -> None:
         (("\udfff",), errors.IllegalArgumentError, "MemberInfo: member_id has a lone surrogate"),
     ],
 )
-def test_what_is_no_name_is_refused(arguments: tuple[str, ...], error: type[Exception], message: str) -> None:
+def test_invalid_names_are_refused(arguments: tuple[str, ...], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         MemberInfo(*arguments)
 
 
-def test_rebalance_protocols_are_told_by_their_wire_ids() -> None:
+def test_rebalance_protocols_have_wire_ids() -> None:
     assert RebalanceProtocol.EAGER is RebalanceProtocol.for_id(0)
     assert RebalanceProtocol.COOPERATIVE is RebalanceProtocol.for_id(1)
     assert [0, 1] == [int(protocol) for protocol in RebalanceProtocol]

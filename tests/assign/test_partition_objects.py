@@ -1,4 +1,4 @@
-"""The `TopicPartition` objects that answers are made of: tuples of their class to everybody, but to the collector."""
+"""`TopicPartition` objects in answers: they behave like other instances, but the garbage collector skips them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from assignor import Group, TopicPartition, Topics, assign, errors, plan
 from tests.support.refusals import Changing, Interfering
 
 PORTABLE = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) or ".abi3." in Path(assignor._core.__file__).name
-"""Whether partitions are made by calls that every Python has; the collector tracks those."""
+"""True if the core builds partitions by public calls (abi3 or free-threaded Python); the collector then tracks them."""
 
 TOPICS: dict[str, Any] = {"t": 3, "u": [2**20 + 5, 7, 2**31 - 1], "é": 1}
 MEMBERS = {"a": ["t", "u", "é"], "b": ["u", "t"]}
@@ -36,14 +36,14 @@ ANSWERS: dict[str, Callable[[], dict[str, list[TopicPartition]]]] = {
 
 @pytest.fixture(params=ANSWERS)
 def partitions(request: pytest.FixtureRequest) -> list[TopicPartition]:
-    """The same seven partitions, whoever made them."""
+    """Return the same seven partitions from each source."""
     return [partition for found in ANSWERS[request.param]().values() for partition in found]
 
 
 EXPECTED = [("t", 0), ("t", 1), ("u", 7), ("u", 2**20 + 5), ("é", 0), ("t", 2), ("u", 2**31 - 1)]
 
 
-def test_they_are_what_the_class_makes(partitions: list[TopicPartition]) -> None:
+def test_they_equal_instances_that_the_class_creates(partitions: list[TopicPartition]) -> None:
     made = [TopicPartition(*entry) for entry in EXPECTED]
 
     assert made == partitions == EXPECTED
@@ -55,14 +55,14 @@ def test_they_are_what_the_class_makes(partitions: list[TopicPartition]) -> None
     assert [(str, int)] * 7 == [tuple(map(type, partition)) for partition in partitions]
 
 
-def test_they_do_what_named_tuples_do(partitions: list[TopicPartition]) -> None:
+def test_they_behave_like_named_tuples(partitions: list[TopicPartition]) -> None:
     first = partitions[0]
 
     assert ("t", 0) == (first.topic, first.partition) == tuple(first) == first[:]
     assert {"topic": "t", "partition": 0} == first._asdict()
     assert TopicPartition("t", 5) == first._replace(partition=5)
     assert first < partitions[1]
-    assert ("t", 0, "more") == (*first, "more") == first + ("more",)  # noqa: RUF005 - the operator itself
+    assert ("t", 0, "more") == (*first, "more") == first + ("more",)  # noqa: RUF005 - the operator is tested
     assert {("t", 0): 1}[first] == 1
     match first:
         case TopicPartition(topic="t", partition=id):
@@ -70,7 +70,7 @@ def test_they_do_what_named_tuples_do(partitions: list[TopicPartition]) -> None:
         case _:
             pytest.fail("a partition does not match its class")
     with pytest.raises(AttributeError):
-        first.topic = "u"  # type: ignore[misc]  # beyond the types, on purpose
+        first.topic = "u"  # type: ignore[misc]  # deliberately wrong type
 
 
 def test_they_can_be_pickled_and_copied(partitions: list[TopicPartition]) -> None:
@@ -81,7 +81,7 @@ def test_they_can_be_pickled_and_copied(partitions: list[TopicPartition]) -> Non
     assert partitions == copy.copy(partitions) == copy.deepcopy(partitions)
 
 
-def test_the_collector_does_not_track_them_and_leaves_them_alone(partitions: list[TopicPartition]) -> None:
+def test_the_collector_does_not_track_them(partitions: list[TopicPartition]) -> None:
     assert [PORTABLE] * 7 == list(map(gc.is_tracked, partitions))
 
     for _ in range(3):
@@ -91,7 +91,7 @@ def test_the_collector_does_not_track_them_and_leaves_them_alone(partitions: lis
     assert gc.is_tracked(partitions)  # a list may be part of a cycle
 
 
-def test_a_cycle_that_they_are_in_is_collected() -> None:
+def test_cycles_through_them_are_collected() -> None:
     gc.collect()
     before = sys.getrefcount(TopicPartition)
     answer: dict[str, Any] = assign(TOPICS, MEMBERS)
@@ -103,7 +103,7 @@ def test_a_cycle_that_they_are_in_is_collected() -> None:
     assert before == sys.getrefcount(TopicPartition)
 
 
-def test_the_answer_has_the_objects_that_were_given_as_names() -> None:
+def test_answers_reuse_the_given_name_objects() -> None:
     topic, member = "".join(["some", "topic"]), "".join(["some", "member"])
 
     answer = assign({topic: 2}, {member: [topic]})
@@ -112,19 +112,19 @@ def test_the_answer_has_the_objects_that_were_given_as_names() -> None:
     assert next(iter(answer)) is member
 
 
-# ---- the collector is as it was
+# ---- state of the garbage collector
 
 
 @pytest.fixture(params=[True, False], ids=["enabled", "disabled"])
 def collecting(request: pytest.FixtureRequest) -> Iterator[bool]:
-    """Whether the collector is enabled; afterwards it is as it was before."""
+    """Enable or disable the collector; restore it afterwards."""
     was = gc.isenabled()
     (gc.enable if request.param else gc.disable)()
     yield request.param
     (gc.enable if was else gc.disable)()
 
 
-def test_the_collector_is_as_it_was_after_every_answer(collecting: bool) -> None:
+def test_the_collector_is_restored_after_each_answer(collecting: bool) -> None:
     for answer in ANSWERS.values():
         answer()
         assert collecting == gc.isenabled()
@@ -142,7 +142,7 @@ def test_the_collector_is_as_it_was_after_every_answer(collecting: bool) -> None
         assert collecting == gc.isenabled()
 
 
-def test_the_collector_is_as_it_was_after_an_error_while_reading(collecting: bool) -> None:
+def test_the_collector_is_restored_after_an_error_while_reading(collecting: bool) -> None:
     seen = []
 
     def fail() -> None:
@@ -161,10 +161,10 @@ def test_the_collector_is_as_it_was_after_an_error_while_reading(collecting: boo
         with pytest.raises(errors.IllegalArgumentError):
             assign(wrong, {"a": ["t"]})
         assert collecting == gc.isenabled()
-    assert [collecting] * 6 == seen  # what a user's code does may be in need of it
+    assert [collecting] * 6 == seen  # user code may need the collector
 
 
-def test_the_collector_is_as_it_was_after_an_error_while_comparing(collecting: bool) -> None:
+def test_the_collector_is_restored_after_an_error_while_comparing(collecting: bool) -> None:
     class Broken(Changing):
         def __getitem__(self, key: str) -> Any:
             raise KeyError("mine")
@@ -173,13 +173,13 @@ def test_the_collector_is_as_it_was_after_an_error_while_comparing(collecting: b
         def __eq__(self, other: object) -> bool:
             raise KeyError("mine")
 
-        __hash__ = None  # type: ignore[assignment]  # as for every class with an `__eq__` of its own
+        __hash__ = None  # type: ignore[assignment]  # as in all classes that define `__eq__`
 
     found = plan(TOPICS, MEMBERS)
     others: list[Any] = [Broken(dict(found)), {**found, "a": Odd()}]
     for other in others:
         with pytest.raises(KeyError):
-            found == other  # noqa: B015 - comparing is the test
+            found == other  # noqa: B015 - the comparison is tested
         assert collecting == gc.isenabled()
 
 
@@ -209,10 +209,10 @@ for given in (topics, Topics(topics)):
             assert answer in (None, expected)
 assert failed > 100, failed
 """
-"""Lets one allocation of Python's fail, each in its turn; where a dict cannot be made, PyO3 itself gives up."""
+"""Program that makes single memory allocations of Python fail, one per run; PyO3 panics if it cannot create a dict."""
 
 
-def test_the_collector_is_as_it_was_when_memory_ends_while_building() -> None:
+def test_the_collector_is_restored_after_a_memory_error_while_building() -> None:
     pytest.importorskip("_testcapi", reason="CPython's own test module is what lets an allocation fail")
 
     found = subprocess.run([sys.executable, "-c", NO_MEMORY], capture_output=True, text=True, check=False)
@@ -220,16 +220,16 @@ def test_the_collector_is_as_it_was_when_memory_ends_while_building() -> None:
     assert 0 == found.returncode, found.stderr
 
 
-# ---- nothing is kept
+# ---- memory
 
 
 def resident() -> int:
-    """Bytes of memory that this process takes; 0 where there is no /proc to ask."""
+    """Return the memory of this process in bytes; 0 if there is no /proc."""
     pages = Path("/proc/self/statm")
     return int(pages.read_text(encoding="ascii").split()[1]) * 4096 if pages.exists() else 0
 
 
-def test_answers_that_are_dropped_leave_nothing_behind() -> None:
+def test_dropped_answers_do_not_leak_memory() -> None:
     ids = [id + 2**20 * (id % 2) for id in range(400)]
     topics: dict[str, Any] = {"".join(["topic", str(number)]): ids for number in range(4)}
     members = {"".join(["member", str(number)]): list(topics) for number in range(5)}
@@ -250,7 +250,7 @@ def test_answers_that_are_dropped_leave_nothing_behind() -> None:
         with pytest.raises(errors.IllegalArgumentError):
             assign(topics | {"topic3": -1}, members)
         with pytest.raises(errors.WrongTypeError):
-            assign(topics, members | {"member3": [*topics, 7]})  # type: ignore[arg-type]  # beyond the types, on purpose
+            assign(topics, members | {"member3": [*topics, 7]})  # type: ignore[arg-type]  # deliberately wrong type
 
     def counted() -> list[int]:
         gc.collect()

@@ -1,4 +1,4 @@
-"""The properties of range assignment on drawn groups, on both engines; and that a wrong answer breaks them."""
+"""Properties of range assignment on drawn groups, on both engines, and checks that wrong answers violate them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.strategies import Group, groups
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_every_partition_goes_to_one_subscriber_in_fair_shares(engine: Engine, group: Group) -> None:
+def test_every_partition_has_one_subscriber_as_owner_and_shares_are_fair(engine: Engine, group: Group) -> None:
     answer = assign(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
 
     properties.holds(group, answer, plain=False)
@@ -31,7 +31,7 @@ def test_without_racks_ranges_follow_the_order_of_members(engine: Engine, group:
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_a_plan_says_what_assign_says(engine: Engine, group: Group) -> None:
+def test_plan_gives_the_same_answer_as_assign(engine: Engine, group: Group) -> None:
     answer = assign(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
     found = plan(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
 
@@ -60,7 +60,8 @@ def test_static_members_keep_their_partitions_when_member_ids_change(
     engine: Engine, racks: bool, data: st.DataObject
 ) -> None:
     group = data.draw(groups(racks=racks))
-    # Under racks what a dynamic member takes first is a matter of its id, so that there only static ids may change.
+    # With racks, the id of a dynamic member decides which partitions it takes first, so only static members may change
+    # ids.
     changing = [
         member
         for member, subscription in group.members.items()
@@ -89,19 +90,19 @@ WRONG: dict[str, Callable[[dict[str, list[tuple[str, int]]]], object]] = {
 
 
 @pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG.keys())
-def test_a_wrong_answer_breaks_the_properties(damage: Callable[[dict[str, list[tuple[str, int]]]], object]) -> None:
+def test_a_wrong_answer_violates_the_properties(damage: Callable[[dict[str, list[tuple[str, int]]]], object]) -> None:
     answer = {member: [tuple(entry) for entry in found] for member, found in assign(*GROUP[:2]).items()}
-    properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # beyond the types, on purpose
+    properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # deliberately wrong type
 
-    damage(answer)  # type: ignore[arg-type]  # beyond the types, on purpose
+    damage(answer)  # type: ignore[arg-type]  # deliberately wrong type
 
     with pytest.raises(AssertionError):
-        properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # beyond the types, on purpose
+        properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_an_engine_that_sorts_by_member_id_breaks_the_property_of_static_members() -> None:
+def test_an_engine_that_sorts_by_member_id_violates_the_property_of_static_members() -> None:
     def forgetful(topics: object, members: dict[str, Subscription], **_: object) -> dict[str, list[tuple[str, int]]]:
-        return assign(topics, {member: found.topics for member, found in members.items()})  # type: ignore[arg-type, return-value]  # beyond the types, on purpose
+        return assign(topics, {member: found.topics for member, found in members.items()})  # type: ignore[arg-type, return-value]  # deliberately wrong type
 
     group = Group({"t": 3}, {name: Subscription(("t",), group_instance_id=f"i{name}") for name in "ab"})
 
@@ -110,7 +111,7 @@ def test_an_engine_that_sorts_by_member_id_breaks_the_property_of_static_members
         properties.static_members_keep_their_partitions(forgetful, group, {"a": "z", "b": "y"})
 
 
-def test_an_engine_that_takes_members_as_they_come_breaks_the_property_of_order() -> None:
+def test_an_engine_that_does_not_sort_members_violates_the_property_of_order() -> None:
     def hasty(topics: dict[str, int], members: dict[str, object], **_: object) -> dict[str, list[tuple[str, int]]]:
         return {member: [(next(iter(topics)), place)] for place, member in enumerate(members)}
 

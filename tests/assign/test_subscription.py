@@ -1,4 +1,4 @@
-"""What a `Subscription` takes, and what it refuses before anything is assigned."""
+"""Values that a `Subscription` accepts and refuses."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Interfering, refu
         (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
     ],
 )
-def test_a_subscription_refuses_what_is_no_name(field: str, value: Any, error: type[Exception], reason: str) -> None:
+def test_a_subscription_refuses_invalid_names(field: str, value: Any, error: type[Exception], reason: str) -> None:
     found = refused_once(lambda: Subscription(("t",), **{field: value}))
 
     assert (error, f"Subscription: {field} {reason}") == found
@@ -36,7 +36,7 @@ def test_a_subscription_refuses_what_is_no_name(field: str, value: Any, error: t
         ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
     ],
 )
-def test_a_subscription_refuses_topics_that_cannot_be_meant(topics: Any, error: type[Exception], message: str) -> None:
+def test_a_subscription_refuses_invalid_topics(topics: Any, error: type[Exception], message: str) -> None:
     assert (error, message) == refused_once(lambda: Subscription(topics))
 
 
@@ -63,7 +63,7 @@ def test_a_subscription_refuses_topics_that_cannot_be_meant(topics: Any, error: 
         ("dialect", 7, TYPE, "dialect must be a str, not int: 7"),
     ],
 )
-def test_a_subscription_refuses_what_no_field_can_hold(
+def test_a_subscription_refuses_values_of_the_wrong_type(
     field: str, value: Any, error: type[Exception], message: str
 ) -> None:
     given: dict[str, Any] = {field: value}
@@ -72,14 +72,14 @@ def test_a_subscription_refuses_what_no_field_can_hold(
 
 
 @pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])
-def test_a_subscription_passes_errors_of_a_users_own_iterator_on(error: Exception) -> None:
+def test_errors_raised_by_an_iterator_propagate(error: Exception) -> None:
     def fail() -> None:
         raise error
 
     with pytest.raises(type(error)) as by_topics:
-        Subscription(Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
+        Subscription(Interfering([], fail))  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(type(error)) as by_owned:
-        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]  # beyond the types, on purpose
+        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]  # deliberately wrong type
 
     assert error is by_topics.value
     assert error is by_owned.value

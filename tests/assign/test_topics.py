@@ -1,4 +1,4 @@
-"""`Topics`: partitions that are read once, and whose `TopicPartition` objects all answers share."""
+"""`Topics`: it reads partitions once, and all answers share its `TopicPartition` objects."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ LARGEST = 2**31 - 1
 
 
 def objects(answer: Any) -> dict[tuple[str, int], int]:
-    """The identity of every partition of an answer."""
+    """Return the identities of all partitions of an answer."""
     return {partition: id(partition) for partitions in answer.values() for partition in partitions}
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_answers_are_those_of_the_mapping_that_was_read(group: Drawn) -> None:
+def test_answers_equal_those_for_the_mapping(group: Drawn) -> None:
     options: dict[str, Any] = {"prefer_rack_aware": group.prefer_rack_aware}
     topics = Topics(group.topics)
     expected = assign(group.topics, group.members, engine="reference", **options)
@@ -71,7 +71,7 @@ def test_lists_are_not_shared() -> None:
     assert {"a": [("t", 0), ("t", 1)]} == assign(topics, {"a": ["t"]})
 
 
-def test_other_topics_have_objects_of_their_own() -> None:
+def test_two_topics_objects_do_not_share_partitions() -> None:
     left, right = (assign(Topics({"t": 1}), {"a": ["t"]})["a"][0] for _ in range(2))
 
     assert left == right
@@ -99,7 +99,7 @@ def test_ids_of_every_size_are_shared(ids: list[int]) -> None:
     assert sorted(ids) == [id for partitions in first.values() for _, id in partitions]
 
 
-def test_more_ids_than_are_kept_as_objects_are_shared() -> None:
+def test_ids_beyond_the_limit_of_shared_objects_are_shared_too() -> None:
     topics, members = Topics({"t": 2**20 + 3}), {"a": ["t"], "b": ["t"]}
 
     first, second = assign(topics, members), assign(topics, members)
@@ -108,7 +108,7 @@ def test_more_ids_than_are_kept_as_objects_are_shared() -> None:
     assert list(range(2**20 + 3)) == [id for partitions in first.values() for _, id in partitions]
 
 
-def test_a_pickled_plan_is_a_plan_without_shared_objects() -> None:
+def test_a_pickled_plan_does_not_share_objects() -> None:
     topics = Topics({"t": 1})
     found = plan(topics, {"a": ["t"]})
 
@@ -133,17 +133,17 @@ def test_racks_are_read_with_the_topics() -> None:
     assert {"a": [("t", 1), ("t", 2)], "b": [("t", 0), ("t", 3)]} == assign(Topics({"t": partitions}), members)
 
 
-def test_the_assignor_behind_the_interface_takes_them_too() -> None:
+def test_assignor_objects_accept_topics() -> None:
     topics = Topics({"t": 2})
 
     assert {"a": [("t", 0), ("t", 1)]} == RangeAssignor().assign(topics, {"a": ["t"]})
 
 
-def test_the_reference_takes_them_too() -> None:
+def test_the_reference_accepts_topics() -> None:
     assert {"a": [("t", 0), ("t", 1)]} == assign(Topics({"t": 2}), {"a": ["t"]}, engine="reference")
 
 
-def test_a_check_takes_them_too() -> None:
+def test_check_accepts_topics() -> None:
     assert not check({"a": [("t", 0), ("t", 1)]}, Topics({"t": 2}), {"a": ["t"]})
 
 
@@ -157,11 +157,11 @@ def test_a_check_takes_them_too() -> None:
         ({7: 1}, TYPE, "a topic name must be a str, not int: 7"),
     ],
 )
-def test_topics_refuse_what_cannot_be_meant(topics: Any, error: type[Exception], message: str) -> None:
+def test_topics_refuse_invalid_input(topics: Any, error: type[Exception], message: str) -> None:
     assert (error, message) == refused_once(lambda: Topics(topics))
 
 
-def test_what_is_changed_later_changes_no_topics() -> None:
+def test_later_changes_of_the_input_do_not_affect_topics() -> None:
     given = {"t": [0, 1]}
     topics = Topics(given)
 
@@ -170,7 +170,7 @@ def test_what_is_changed_later_changes_no_topics() -> None:
     assert 2 == len(assign(topics, {"a": ["t"]})["a"])
 
 
-def test_shared_objects_live_as_long_as_the_topics() -> None:
+def test_shared_objects_are_freed_with_the_topics() -> None:
     name = "".join(["shared", "-topic"])
     before = sys.getrefcount(name)
     topics = Topics({name: 100})

@@ -1,4 +1,4 @@
-"""User data of the sticky assignors: the bytes that Kafka's own classes write."""
+"""User data of the sticky assignors: the same bytes as Kafka's own classes write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.kafka_program import KafkaProgram, OracleMissingError
 from tests.support.refusals import ARGUMENT, TYPE
 
 RECORDED = Path(__file__).parents[1] / "data" / "sticky_user_data.jsonl.gz"
-"""Inputs, and the answers of kafka-clients 4.4.0 in `answer`; `record` writes the file."""
+"""File with inputs, and the answers of kafka-clients 4.4.0 in `answer`; `record` writes it."""
 
 ASSIGNORS = {"sticky": StickyAssignor, "cooperative-sticky": CooperativeStickyAssignor}
 
@@ -25,7 +25,7 @@ NAMES = ["t", "u", "Aa", "BB", "a", "q", "orders-eu", "é", "～", "😀", *(f"t
 
 
 def questions(seed: int, count: int) -> Iterator[dict[str, Any]]:
-    """Draw assignments of members, one after the other, for each assignor."""
+    """Draw successive assignments of members for each assignor."""
     random_numbers = random.Random(seed)
     for number in range(count):
         assignments = []
@@ -50,13 +50,13 @@ def ours(question: dict[str, Any]) -> dict[str, Any]:
 
 
 def record() -> None:
-    """Write the recorded answers of Kafka: `python -c "import tests.assign.test_user_data as data; data.record()"`."""
+    """Record Kafka's answers: `python -c "import tests.assign.test_user_data as data; data.record()"`."""
     with KafkaProgram("org.apache.kafka.clients.consumer.UserDataOracle") as kafka:
         lines = [json.dumps(question | {"answer": kafka.ask(question)}) for question in questions(848, 400)]
     RECORDED.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
 
 
-def test_user_data_is_what_kafka_recorded() -> None:
+def test_user_data_equals_kafkas_recorded_answers() -> None:
     recorded = [json.loads(line) for line in gzip.decompress(RECORDED.read_bytes()).splitlines()]
 
     assert 400 == len(recorded)
@@ -65,7 +65,7 @@ def test_user_data_is_what_kafka_recorded() -> None:
 
 
 @pytest.mark.broker
-def test_user_data_is_what_kafka_writes_now() -> None:
+def test_user_data_equals_that_of_kafka() -> None:
     try:
         kafka = KafkaProgram("org.apache.kafka.clients.consumer.UserDataOracle")
     except OracleMissingError as error:
@@ -75,7 +75,7 @@ def test_user_data_is_what_kafka_writes_now() -> None:
             assert kafka.ask(question) == ours(question), question
 
 
-def test_what_one_member_writes_the_leader_reads(engine: Engine) -> None:
+def test_the_leader_reads_the_user_data_of_a_member(engine: Engine) -> None:
     owned = {
         "a": [TopicPartition("t", 1), TopicPartition("u", 0)],
         "b": [TopicPartition("t", 0), TopicPartition("u", 1)],
@@ -107,12 +107,12 @@ def test_an_invalid_generation_is_refused(
     assert message == str(raised.value)
 
 
-def test_an_invalid_assignment_is_refused_and_the_last_one_is_kept() -> None:
+def test_an_invalid_assignment_is_refused_and_the_previous_one_is_kept() -> None:
     assignor = StickyAssignor()
     assignor.on_assignment([TopicPartition("t", 0)], 1)
     before = assignor.subscription_user_data(["t"])
 
     with pytest.raises(errors.WrongTypeError, match=r"on_assignment: assignment: a partition must be a \(topic, part"):
-        assignor.on_assignment(["t-0"], 2)  # type: ignore[list-item]  # beyond the types, on purpose
+        assignor.on_assignment(["t-0"], 2)  # type: ignore[list-item]  # deliberately wrong type
 
     assert before == assignor.subscription_user_data(["t"])
