@@ -38,7 +38,7 @@ pub struct Subscription {
     pub user_data: Option<Vec<u8>>,
     /// Partitions that the member owns (since version 1).
     pub owned_partitions: Vec<TopicPartitions>,
-    /// The generation of `owned_partitions` (since version 2); -1 if there is none.
+    /// The generation of `owned_partitions` (since version 2); -1 if it is missing.
     pub generation_id: i32,
     /// The rack (since version 3).
     pub rack_id: Option<String>,

@@ -32,20 +32,24 @@ fn version(case: &Value) -> i16 {
     case["version"].as_i64().map_or(3, |version| version as i16)
 }
 
-fn subscription(version: i16, said: &Value) -> Subscription {
+fn subscription(version: i16, fields: &Value) -> Subscription {
     Subscription {
         version,
-        topics: said["topics"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect(),
-        user_data: bytes(&said["user_data"]),
-        owned_partitions: partitions(&said["owned"]),
-        generation_id: said["generation"].as_i64().map_or(-1, |generation| (generation as i32).max(-1)),
-        rack_id: said["rack"].as_str().map(str::to_owned),
+        topics: fields["topics"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect(),
+        user_data: bytes(&fields["user_data"]),
+        owned_partitions: partitions(&fields["owned"]),
+        generation_id: fields["generation"].as_i64().map_or(-1, |generation| (generation as i32).max(-1)),
+        rack_id: fields["rack"].as_str().map(str::to_owned),
         tolerated: None,
     }
 }
 
-fn assignment(version: i16, said: &Value) -> Assignment {
-    Assignment { version, assigned_partitions: partitions(&said["partitions"]), user_data: bytes(&said["user_data"]) }
+fn assignment(version: i16, fields: &Value) -> Assignment {
+    Assignment {
+        version,
+        assigned_partitions: partitions(&fields["partitions"]),
+        user_data: bytes(&fields["user_data"]),
+    }
 }
 
 fn written(case: &Value) -> Result<Vec<u8>, WireError> {
@@ -62,24 +66,24 @@ fn single(entries: &[TopicPartitions]) -> Vec<TopicPartitions> {
 }
 
 fn assert_read(case: &Value, data: &[u8]) {
-    let (name, told) = (&case["name"], &case["decoded"]);
+    let (name, decoded) = (&case["name"], &case["decoded"]);
     if case["kind"] == "subscription" {
         match decode_subscription(data, false) {
-            Err(error) => assert!(told.is_null(), "{name}: {error}"),
+            Err(error) => assert!(decoded.is_null(), "{name}: {error}"),
             Ok(mut read) => {
                 read.owned_partitions = single(&read.owned_partitions);
                 read.generation_id = read.generation_id.max(-1);
                 read.rack_id = read.rack().map(str::to_owned);
-                assert_eq!(subscription(read.version, told), read, "{name}");
+                assert_eq!(subscription(read.version, decoded), read, "{name}");
             }
         }
         return;
     }
     match decode_assignment(data) {
-        Err(error) => assert!(told.is_null(), "{name}: {error}"),
+        Err(error) => assert!(decoded.is_null(), "{name}: {error}"),
         Ok(mut read) => {
             read.assigned_partitions = single(&read.assigned_partitions);
-            assert_eq!(assignment(read.version, told), read, "{name}");
+            assert_eq!(assignment(read.version, decoded), read, "{name}");
         }
     }
 }

@@ -94,7 +94,7 @@ impl ConsumerRacks {
     }
 }
 
-/// True if some rack has both a consumer and a replica, and partitions differ in their racks or `prefer_rack_aware` is set.
+/// Return true if some rack has both a consumer and a replica, and partitions are on different racks or `prefer_rack_aware` is set.
 fn needs(partitions: &Partitions, consumers: &ConsumerRacks, racks: &Racks, prefer_rack_aware: bool) -> bool {
     let Some(column) = &partitions.racks else { return false };
     let meet = |set: u32| racks.sets().get(set).iter().any(|rack| consumers.racks.binary_search(rack).is_ok());

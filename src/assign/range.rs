@@ -171,7 +171,7 @@ impl Layout for RangeLayout {
         spans
     }
 
-    /// Members come in the order of their ranks. If a member gets no partition of a topic, later members with the same
+    /// Visit members in the order of their ranks. If a member gets no partition of a topic, later members with the same
     /// subscription get none either, and the topic is dropped. The cost depends on the number of spans, not on members x topics.
     fn each_member(&self, group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>) {
         let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.subscriptions().len()];

@@ -91,7 +91,7 @@ pub struct RecordLayout {
     pub value: &'static [Field],
     /// The newest version of the value.
     pub newest: i16,
-    /// The first flexible version of the value; above `newest` if there is none.
+    /// The first flexible version of the value; above `newest` if no version is flexible.
     pub flexible: i16,
 }
 

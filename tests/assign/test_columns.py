@@ -191,10 +191,10 @@ def test_without_racks_columns_are_names_and_counts(engine: Engine) -> None:
 
 
 def test_columns_without_rows_are_an_empty_group(engine: Engine) -> None:
-    nobody = MemberColumns([], [], [])
+    empty = MemberColumns([], [], [])
 
-    assert {} == assign(TopicColumns([], []), nobody, engine=engine)
-    assert {} == assign(pa.table({"topic": pa.array([], pa.string()), "partitions": pa.array([], pa.int32())}), nobody)
+    assert {} == assign(TopicColumns([], []), empty, engine=engine)
+    assert {} == assign(pa.table({"topic": pa.array([], pa.string()), "partitions": pa.array([], pa.int32())}), empty)
 
 
 @given(st.data())

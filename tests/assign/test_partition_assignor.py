@@ -93,7 +93,7 @@ def test_encoded_and_decoded_subscriptions_give_the_same_answer(name: str, engin
 
     assert found is not None
     assert expected == {member: sorted(wire.decode_assignment(data).partitions) for member, data in found.items()}, (
-        "sticky reads user data only, and there is none"
+        "sticky reads user data only, which is missing here"
     )
 
 

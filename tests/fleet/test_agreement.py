@@ -313,7 +313,7 @@ def spoiled(rows: list[Row], how: str) -> list[Row]:
     return [{**first, "member_id": "c", "to_member": "c"}, *rest]
 
 
-@pytest.mark.parametrize("how", ["missing", "twice", "late", "elsewhere", "shorter", "somebody else's"])
+@pytest.mark.parametrize("how", ["missing", "twice", "late", "elsewhere", "shorter", "another member's"])
 def test_a_wrong_assignment_is_detected(how: str) -> None:
     [found] = answered(Fleet(KNOWN, [GROUP]), "assign")
     check_assignment(KNOWN, GROUP, found)
@@ -323,7 +323,7 @@ def test_a_wrong_assignment_is_detected(how: str) -> None:
     assert 3 == len(found)
 
 
-@pytest.mark.parametrize("how", ["missing", "twice", "elsewhere", "shorter", "somebody else's"])
+@pytest.mark.parametrize("how", ["missing", "twice", "elsewhere", "shorter", "another member's"])
 def test_wrong_moves_are_detected(how: str) -> None:
     [found], [plan] = answered(Fleet(KNOWN, [GROUP]), "moves"), answered(Fleet(KNOWN, [GROUP]), "assign")
     check_moves(GROUP, found, plan)

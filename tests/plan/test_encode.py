@@ -128,7 +128,7 @@ def details(draw: st.DrawFn, group: Group) -> dict[str, Any]:
     versions = {member: draw(VERSIONS) for member in group.members if draw(st.booleans())}
     return {
         "leader": draw(st.sampled_from([*group.members, None])),
-        "clients": draw(st.sampled_from([clients, None, {"nobody": ("x", "y")} | clients])),
+        "clients": draw(st.sampled_from([clients, None, {"unknown": ("x", "y")} | clients])),
         "versions": draw(st.one_of(VERSIONS, st.just(versions))),
     }
 
@@ -208,7 +208,7 @@ def test_versions_are_given_for_all_or_by_member_and_default_to_3(engine: Engine
     assert sizes[3] == found.group_metadata_size("g")
     assert sizes[3] == found.group_metadata_size("g", versions=2**40)
     assert sizes[3] == found.group_metadata_size("g", versions={})
-    assert sizes[3] - rack == found.group_metadata_size("g", versions={"a": 2, "nobody": 0})
+    assert sizes[3] - rack == found.group_metadata_size("g", versions={"a": 2, "unknown": 0})
 
 
 def test_a_group_without_members_has_no_protocol(engine: Engine) -> None:

@@ -38,7 +38,7 @@ def test_a_plan_is_a_mapping(found: Plan) -> None:
     assert ["b", "a", "idle"] == list(found)
     assert ["idle", "a", "b"] == list(reversed(list(found)))
     assert "a" in found
-    assert "nobody" not in found
+    assert "unknown" not in found
     match found:
         case {"a": [first, *_]}:
             assert TopicPartition("t", 0) == first
@@ -126,7 +126,7 @@ def test_partitions_without_subscribers_have_no_owner(engine: Engine) -> None:
     assert plan({"t": 1, "u": 1}, {"a": ("t",)}, engine=engine).owner("u", 0) is None
 
 
-@pytest.mark.parametrize("member", ["nobody", "", "\ud800", 3, None, ("a",)])
+@pytest.mark.parametrize("member", ["unknown", "", "\ud800", 3, None, ("a",)])
 def test_an_unknown_member_raises_a_key_error_that_names_it(member: str, found: Plan) -> None:
     with pytest.raises(KeyError) as by_key:
         found[member]
@@ -141,8 +141,8 @@ def test_an_unknown_member_raises_a_key_error_that_names_it(member: str, found: 
 def test_get_returns_a_default_for_unknown_members(found: Plan) -> None:
     assert [("t", 2), ("u", 5), ("u", 6), ("u", 9)] == found.get("b")
     assert [] == found.get("idle", None)
-    assert found.get("nobody") is None
-    assert math.pi == found.get("nobody", math.pi)
+    assert found.get("unknown") is None
+    assert math.pi == found.get("unknown", math.pi)
 
 
 def test_plans_with_equal_lists_are_equal(found: Plan) -> None:

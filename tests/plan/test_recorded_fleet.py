@@ -81,7 +81,7 @@ def plans(record: Written, engine: Engine) -> list[Plan]:
         )
         for member, read in record.subscribed().items()
     }
-    return [plan(moment.topics, members, engine=engine) for moment in metadata().around(record.time)]
+    return [plan(snapshot.topics, members, engine=engine) for snapshot in metadata().around(record.time)]
 
 
 def size(found: Plan, record: Written, **changed: Any) -> int:

@@ -373,9 +373,9 @@ def test_text_that_exceeds_the_limit_of_a_column_is_refused() -> None:
     assert refusal(7) == f"the text column kind exceeds 7 bytes {where}"
     assert refusal(359) == f"the text column assignment.member_id exceeds 359 bytes {where}"
     assert refusal(40) == f"the text column assignment.member_id exceeds 40 bytes {where}"
-    nobody = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
+    anonymous = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
     with pytest.raises(errors.IllegalArgumentError, match="the list column assignment exceeds 29 rows at group 1 of 1"):
-        _core.replay_groups(nobody.cast(pa.list_(RECORD)), nothing, limit=29)
+        _core.replay_groups(anonymous.cast(pa.list_(RECORD)), nothing, limit=29)
     assert len(pa.array(_core.replay_groups(column, nothing, limit=360))) == 2
 
 

@@ -56,7 +56,7 @@ class Cluster:
         ]
 
     def multiplied(self, factor: int) -> Cluster:
-        """Return the cluster with `factor` times as many partitions per topic; 0 and 1 change nothing."""
+        """Return the cluster with the partition count of each topic multiplied by `factor`; 0 and 1 change nothing."""
         return self._with({name: found.count * max(factor, 1) for name, found in self.topics.items()})
 
     def with_partitions(self, topic: str, count: int) -> Cluster:
