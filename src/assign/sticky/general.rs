@@ -195,7 +195,7 @@ impl<'a> Assigning<'a> {
         movements: &mut Movements,
     ) -> bool {
         let mut has_moved = false;
-        // The fewest partitions of a member that shares a topic.
+        // Lower bound of the number of partitions of a member that shares a topic.
         let mut least = sharing.iter().map(|member| self.ranks.size(*member)).min().unwrap_or_default();
         for run in runs {
             let mut known = None;

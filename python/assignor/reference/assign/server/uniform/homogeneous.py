@@ -40,7 +40,7 @@ def assign(
             kept += [TopicPartition(topic, id) for id in ids[:quota]]
             quota -= len(ids[:quota])
         if quota > 0 and had_bonus and len(members) - index > extra:
-            # Leave the bonus to a later member, which may already have the partition: enough later members remain.
+            # Leave the bonus to a later member, which may already have one more: enough members remain for all bonuses.
             quota -= 1
             had_bonus = False
         if quota > 0:
