@@ -258,16 +258,16 @@ proptest! {
     fn every_partition_has_one_owner_and_shares_are_fair(drawn in groups(true)) {
         let answer = assign(&drawn);
 
-        each_partition_goes_once_and_to_a_subscriber(&drawn, &answer);
-        shares_are_fair(&drawn, &answer);
+        check_each_partition_has_one_subscriber_as_owner(&drawn, &answer);
+        check_fair_shares(&drawn, &answer);
     }
 
     #[test]
     fn without_racks_ranges_follow_the_order_of_members(drawn in groups(false)) {
         let answer = assign(&drawn);
 
-        each_partition_goes_once_and_to_a_subscriber(&drawn, &answer);
-        shares_are_fair(&drawn, &answer);
+        check_each_partition_has_one_subscriber_as_owner(&drawn, &answer);
+        check_fair_shares(&drawn, &answer);
         for (topic, partitions) in &drawn.topics {
             let members = consumers(&drawn, topic);
             let lists = members.iter().flat_map(|(id, _)| &answer[id]).filter(|(of, _)| of == topic);

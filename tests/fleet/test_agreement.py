@@ -104,8 +104,8 @@ def subscriptions(row: Row, existing: dict[str, Any]) -> dict[str, Subscription]
         pattern, number = member.get("pattern"), member.get("subscription")
         names = (shared[number] if number is not None else member.get("topics")) or ()
         if pattern is not None:
-            can_be_tried = [topic for topic in existing if topic.isascii()]
-            names = match_topics(pattern, can_be_tried, dialect=member.get("dialect") or "java")
+            plain = [topic for topic in existing if topic.isascii()]
+            names = match_topics(pattern, plain, dialect=member.get("dialect") or "java")
         if member["member_id"] is not None:
             found[member["member_id"]] = Subscription(
                 names,

@@ -52,7 +52,7 @@ class Cluster:
     def matching(self, pattern: Pattern) -> list[str]:
         """Return the topics that match a pattern, in Java's order; names that are invalid in Kafka never match."""
         return [
-            topic for topic in sorted(self.topics, key=java_order) if is_valid_name(topic) and pattern.matches(topic)
+            topic for topic in sorted(self.topics, key=java_order) if can_be_tried(topic) and pattern.matches(topic)
         ]
 
     def multiplied(self, factor: int) -> Cluster:
@@ -75,8 +75,8 @@ class Cluster:
         return replace(self, topics=topics)
 
 
-def is_valid_name(topic: str) -> bool:
-    """Return True if Kafka allows the topic name, so that patterns can be matched with it."""
+def can_be_tried(topic: str) -> bool:
+    """Return True if patterns can be tried on a topic name, because Kafka allows its characters and its length."""
     try:
         check_topic(topic)
     except IllegalArgumentError:
@@ -87,6 +87,6 @@ def is_valid_name(topic: str) -> bool:
 def matches(pattern: Pattern, topic: str) -> bool:
     """Return True if a pattern matches a new topic; a pattern that takes too many steps does not match."""
     try:
-        return is_valid_name(topic) and pattern.matches(topic)
+        return can_be_tried(topic) and pattern.matches(topic)
     except UnsupportedPatternError:
         return False
