@@ -159,7 +159,7 @@ def test_a_record_of_an_unknown_type_cannot_be_encoded(engine: Engine) -> None:
     for number in (9, 18, 24, 25, -1):
         record = decode_record(struct.pack(">h", number) + b"\0\1g", b"\0\0")
 
-        with pytest.raises(WIRE, match=r"not known whose status is 'unknown_type' while writing key$"):
+        with pytest.raises(WIRE, match=r"cannot encode a record with status 'unknown_type' while writing key$"):
             encode_record(record, engine=engine)
 
 
