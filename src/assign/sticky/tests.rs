@@ -99,7 +99,7 @@ fn claims_of_partitions_that_do_not_exist_are_dropped() {
 }
 
 #[test]
-fn the_previous_owner_is_the_claimant_of_the_second_newest_generation() {
+fn the_previous_owner_has_the_highest_generation_below_the_newest() {
     let topics: &[&str] = &["t"];
     let group = group(
         &[("t", 4)],
