@@ -30,7 +30,7 @@ pub enum Step {
     /// Give each dynamic member an instance id, which equals its member id.
     MakeStatic,
     /// Restart each member, in Kafka's order. A dynamic member leaves and joins again with another id; the restart of a static
-    /// member changes nothing. The value overrides for all members if they are static.
+    /// member changes nothing. With a value, all members count as static (true) or dynamic (false).
     RollingRestart(Option<bool>),
     /// Switch the group to another assignor, which starts from the owned partitions.
     Use(Assignor),

@@ -103,7 +103,7 @@ def record_bytes(plan: Plan, group_id: str) -> int | None:
 
     Client ids and hosts are not counted. Return None if the group has no such record, or its assignor is not known.
 
-    Source: Kafka 4.3.1, `GroupMetadataKey` (version 2), `GroupMetadataValue` (version 3), and of the blobs inside
+    Source: Kafka 4.3.1, `GroupMetadataKey` (version 2) and `GroupMetadataValue` (version 3). Its blobs are
     `ConsumerProtocolSubscription` (version 3) and `ConsumerProtocolAssignment`.
     """
     if plan.roster and (plan.assignor is None or plan.assignor.group_protocol != "classic"):

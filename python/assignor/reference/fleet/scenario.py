@@ -118,7 +118,7 @@ class SimulatedGroup:
         """Restart each member, in Kafka's order.
 
         A dynamic member leaves and joins again with another id. The restart of a static member changes nothing.
-        `instance_ids` overrides for all members if they are static.
+        If `instance_ids` is not None, all members count as static (True) or dynamic (False).
         """
         for member in kafka_order(self.roster):
             if member.instance_id is not None if instance_ids is None else instance_ids:
