@@ -30,7 +30,7 @@ ALONE = ("tests/broker/test_coordinator.py", "tests/spark/test_fleet_killed.py",
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
 """No test fails because the machine is slow."""
-hypothesis.settings.register_profile("short", max_examples=50, **UNTIMED)
+hypothesis.settings.register_profile("short", max_examples=30, **UNTIMED)
 hypothesis.settings.register_profile("long", max_examples=5000, **UNTIMED)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
 

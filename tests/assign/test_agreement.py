@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
 from tests.support.engines import ENGINES, Assign, Engine, Outcome, outcome
@@ -167,6 +167,7 @@ def test_an_engine_that_swaps_two_members_is_detected(engine_that_errs: Engine) 
 
 
 def test_an_engine_that_swaps_two_members_is_detected_on_drawn_groups() -> None:
+    @settings(derandomize=True, max_examples=200)
     @given(group=groups())
     def compare(group: Group) -> None:
         agree(group, lambda *arguments, **options: swapped(assign(*arguments, **options)), REFERENCE)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignor import Findings, TopicPartition, Topics, assign, check, errors, plan
@@ -102,6 +102,7 @@ def test_a_plan_of_another_group_has_the_findings_of_its_lists(planned: Group, g
 def test_drawn_assignments_have_all_kinds_of_findings() -> None:
     seen: Counter[str] = Counter()
 
+    @settings(derandomize=True, max_examples=200)
     @given(drawn=mistakes())
     def draw(drawn: tuple[Group, dict[str, Any]]) -> None:
         group, assignment = drawn

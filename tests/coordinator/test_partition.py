@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import errors
@@ -63,7 +63,6 @@ def test_a_count_may_be_a_numpy_integer(engine: Engine) -> None:
     assert coordinator_partition("a", np.int32(50), engine=engine) == 47  # type: ignore[arg-type]  # as in columns
 
 
-@settings(max_examples=300, deadline=None)
 @given(st.text(), st.integers(1, 2**31 - 1))
 def test_engines_agree_on_any_group(group: str, partitions: int) -> None:
     rust = coordinator_partition(group, partitions)

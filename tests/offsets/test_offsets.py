@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import errors
@@ -421,7 +421,6 @@ def mutated_record(rng: random.Random) -> tuple[bytes, bytes | None]:
     return key, mutated(rng, value)
 
 
-@settings(max_examples=400, deadline=None)
 @given(
     st.one_of(
         st.builds(mutated_record, st.randoms(use_true_random=False)),

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import TopicPartition, errors
@@ -150,7 +150,6 @@ def assert_engines_agree(data: bytes) -> None:
         assert outcome(kind, data, tolerant, "rust") == outcome(kind, data, tolerant, "reference"), (kind, data.hex())
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.one_of(st.binary(max_size=60), st.builds(mutated, st.randoms(use_true_random=False), st.sampled_from(MESSAGES)))
 )
