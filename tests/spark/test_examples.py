@@ -235,8 +235,8 @@ def test_the_notebook_lists_the_moves_of_a_rolling_restart(
 ) -> None:
     scenarios = {
         "all_have_instance_ids": Scenario("all_have_instance_ids").rolling_restart(instance_ids=True),
-        "present_instance_ids": Scenario("present_instance_ids").rolling_restart(),
         "no_instance_ids": Scenario("no_instance_ids").rolling_restart(instance_ids=False),
+        "present_instance_ids": Scenario("present_instance_ids").rolling_restart(),
     }
     outcomes = generated.what_if(scenarios.values()).toArrow().to_pylist()
     sums = [
