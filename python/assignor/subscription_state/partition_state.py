@@ -185,7 +185,7 @@ class PartitionState:
             The truncation if the log was truncated and the default strategy is `none`.
 
         Raises:
-            IllegalArgumentError: The end offset is negative but not undefined, and the strategy is not `none`.
+            IllegalArgumentError: The end offset is negative but not undefined, and the strategy is `none`.
         """
         current = self.position
         if self.fetch_state is not AWAIT_VALIDATION or current is None or current != requested:
