@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Problems that `check` found. True if there is any.
+    """Problems that `check` found. The truth value is True if there is any problem.
 
     Attributes:
         unowned: Partitions without an owner, of topics with at least one subscriber.

@@ -77,7 +77,7 @@ class Diff(NamedTuple):
 
 
 class Balance(NamedTuple):
-    """How evenly a plan spreads partitions over members.
+    """Balance of a plan: how evenly it distributes partitions over members.
 
     Attributes:
         min: Lowest number of partitions of a member; 0 if there are no members.
@@ -96,7 +96,7 @@ class Balance(NamedTuple):
 
 
 class RebalanceProtocol(enum.IntEnum):
-    """How members give up partitions in a rebalance (ConsumerPartitionAssignor.RebalanceProtocol)."""
+    """Way in which members give up partitions in a rebalance (ConsumerPartitionAssignor.RebalanceProtocol)."""
 
     EAGER = 0
     COOPERATIVE = 1
@@ -127,7 +127,7 @@ class Subscription:
     Attributes:
         topics: Topic names, from any iterable of `str`. Duplicate names have no effect.
         group_instance_id: Instance id of a static member (KIP-345). `""` counts as an instance id, as in Kafka.
-        rack: Rack of the member (KIP-881). `""` means no rack.
+        rack: Rack of the member (KIP-881). None and `""` mean no rack.
         owned_partitions: Partitions that the member owns. Sticky assignors read them; range and round robin do not.
         generation: Generation in which the member got its owned partitions.
         user_data: Bytes of the member's assignor. The sticky assignor reads the owned partitions from them.

@@ -108,7 +108,7 @@ class GroupRow(NamedTuple):
 
 
 class GuessedSubscription(NamedTuple):
-    """Member whose subscription is not known; it is assumed to be all topics with partitions in its group.
+    """Member whose subscription is not known; it is guessed to be all topics with assigned partitions in its group.
 
     Attributes:
         cluster: The name of the cluster.

@@ -20,7 +20,7 @@ __all__ = ["Explanation", "explain_pattern"]
 _HOW = {
     "java": "must match the whole name, by java.util.regex",
     "re2j": "must match the whole name, by RE2/J on the broker",
-    "librdkafka": "must match any part of the name, by glibc's POSIX extended regular expressions",
+    "librdkafka": "must match a part of the name, by glibc's POSIX extended regular expressions",
     "python": "must match a prefix of the name, by Python's re",
 }
 _META = frozenset(r"\^$.|?*+()[]{}")

@@ -56,7 +56,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         spark: A session on this machine.
         recording: The recording.
         out: Output folder; must be missing, empty or an earlier report without other files.
-        quiet: Print no progress on standard error.
+        quiet: True to print no progress on standard error.
 
     Returns:
         The report.
