@@ -20,7 +20,7 @@ QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >
 PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
 # By its own name, since make runs a line with $(MAKE) even for `make -n`.
-AT_ONCE := $(MAKE) --no-print-directory --jobs 2
+AT_ONCE := $(MAKE) --no-print-directory --silent --jobs 2
 # cargo would look for the job server of `make -j2`, and warn that it is not there.
 unexport MAKEFLAGS MFLAGS
 
