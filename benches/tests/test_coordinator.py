@@ -143,7 +143,7 @@ def test_an_answer_to_a_join_is_read_as_it_was_written() -> None:
     assert (0, 7, "m1", "m1", {"m1": b"x"}) == read_join(answer)
 
 
-def test_where_there_is_no_broker_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_broker_the_section_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(implementation: str, members: int) -> Iterator[None]:
         raise ServerMissingError(f"no {implementation} for {members} members")
 
@@ -154,7 +154,7 @@ def test_where_there_is_no_broker_that_is_said(monkeypatch: pytest.MonkeyPatch) 
     assert "Not timed: no broker for 12 members." == section.note
 
 
-def test_where_there_is_no_java_that_is_said_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_java_the_section_of_the_coordinator_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(_: GroupSet) -> None:
         raise JavaMissingError("javac was not found")
 

@@ -299,8 +299,6 @@ def test_assignors_a_wrong_table_order_is_noticed(engine: Engine, tmp_path: Path
         ),
     ],
 )
-def test_assignors_what_the_reader_does_not_know_is_an_error(
-    change: dict[str, Any], message: str, tmp_path: Path
-) -> None:
+def test_assignors_an_unknown_field_or_value_is_an_error(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         assignor_vectors.read(stored(tmp_path, {**PLAIN, **change}))

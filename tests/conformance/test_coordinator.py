@@ -186,7 +186,7 @@ def test_coordinator_a_changed_copy_is_named(tmp_path: Path) -> None:
         pytest.param(lambda trace: trace["steps"][-1].update(at_ms=0), id="another time"),
     ],
 )
-def test_coordinator_what_is_not_known_is_an_error(mutate: Callable[[Json], object], tmp_path: Path) -> None:
+def test_coordinator_an_unknown_field_or_value_is_an_error(mutate: Callable[[Json], object], tmp_path: Path) -> None:
     trace = long_trace()
     mutate(trace)
 
@@ -220,7 +220,7 @@ def test_coordinator_an_unknown_field_within_a_request_is_an_error(
     raise AssertionError(f"no {api}")
 
 
-def test_coordinator_what_is_not_compared_may_be_anything(tmp_path: Path) -> None:
+def test_coordinator_metadata_is_not_compared(tmp_path: Path) -> None:
     trace = long_trace() | dict.fromkeys(METADATA, "anything")
     for entry in trace["steps"]:
         entry |= dict.fromkeys(METADATA, "anything")

@@ -157,12 +157,12 @@ def apply_mutations(
     return copies, missed
 
 
-def test_coordinator_the_changed_fields_are_all_that_there_are() -> None:
+def test_coordinator_the_listed_fields_are_those_of_the_traces() -> None:
     assert places().keys() == FIELDS
 
 
 @pytest.mark.parametrize("field", sorted(FIELDS))
-def test_coordinator_every_field_of_answers_and_observations_counts(field: str) -> None:
+def test_coordinator_a_change_of_any_field_is_noticed(field: str) -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         for entry, keys in some(rng, places()[field].get(trace["name"], [])):
             yield with_step(trace, changed(entry, keys, other))
@@ -174,7 +174,7 @@ def test_coordinator_every_field_of_answers_and_observations_counts(field: str) 
 
 
 @pytest.mark.parametrize("part", ["response", "observe"])
-def test_coordinator_the_order_of_members_counts(part: str) -> None:
+def test_coordinator_another_order_of_members_is_noticed(part: str) -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         found = [(entry, (entry.get(part) or {}).get("members", [])) for entry in trace["steps"]]
         for entry, members in some(rng, [(entry, members) for entry, members in found if members != members[::-1]]):
@@ -187,7 +187,7 @@ def test_coordinator_the_order_of_members_counts(part: str) -> None:
 
 
 @pytest.mark.parametrize("part", ["response", "observe"])
-def test_coordinator_a_field_more_or_less_counts(part: str) -> None:
+def test_coordinator_an_added_or_removed_field_is_noticed(part: str) -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         entry = rng.choice([entry for entry in trace["steps"] if entry.get(part)])
         yield with_step(trace, entry | {part: entry[part] | {"surprise": 1}})
@@ -197,7 +197,7 @@ def test_coordinator_a_field_more_or_less_counts(part: str) -> None:
     assert (2 * TRACES, []) == apply_mutations(mutations)
 
 
-def test_coordinator_what_released_an_answer_counts() -> None:
+def test_coordinator_another_release_of_an_answer_is_noticed() -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         for entry in some(rng, [entry for entry in requests(trace) if entry["response"]]):
             steps = {entry["i"], entry["i"] + 1, len(trace["steps"]) - 1}
@@ -212,7 +212,7 @@ def test_coordinator_what_released_an_answer_counts() -> None:
     assert copies > 3 * TRACES
 
 
-def test_coordinator_an_answer_by_time_that_is_missing_counts() -> None:
+def test_coordinator_a_missing_answer_of_a_timer_is_noticed() -> None:
     def mutations(trace: Json, _: random.Random) -> Iterator[Json]:
         for entry in requests(trace):
             if entry["released_by"] == {"time": True}:
@@ -221,7 +221,7 @@ def test_coordinator_an_answer_by_time_that_is_missing_counts() -> None:
     assert (BY_TIME, []) == apply_mutations(mutations)
 
 
-def test_coordinator_whether_there_is_an_answer_counts() -> None:
+def test_coordinator_a_missing_or_added_answer_is_noticed() -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         for entry in some(rng, [entry for entry in requests(trace) if entry["response"]]):
             yield with_step(trace, entry | {"response": None, "released_by": None})
@@ -237,7 +237,7 @@ def test_coordinator_whether_there_is_an_answer_counts() -> None:
     assert copies > 4 * NEVER_ANSWERED + 2 * TRACES
 
 
-def test_coordinator_where_a_member_id_is_generated_counts() -> None:
+def test_coordinator_another_place_of_a_generated_member_id_is_noticed() -> None:
     def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
         made = rng.choice([entry for entry in requests(trace) if "generates" in entry] or [None])
         if made is None:

@@ -281,7 +281,7 @@ def test_range_a_wrong_expectation_is_noticed(damage: str, engine: Engine) -> No
         ({"via": "counts", "topics": {"t": [[1, []]]}}, "odd: the partitions of t cannot be given as a count"),
     ],
 )
-def test_range_what_the_reader_does_not_know_is_an_error(change: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_range_an_unknown_field_or_value_is_an_error(change: dict[str, Any], message: str, tmp_path: Path) -> None:
     case = {"name": "odd", "tags": [], "prefer_rack_aware": False, "via": "cluster", "linked_subscriptions": False}
     case |= {"topics": {"t": [[0, ["r"]]]}, "members": [], "rack_mode": False, "expected": {}}
     with (

@@ -114,7 +114,9 @@ def test_subscription_state_an_unchanged_copy_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", ["start", 0, -1])
 @pytest.mark.parametrize("field", VISIBLE)
-def test_subscription_state_every_visible_field_counts(field: str, step: str | int, tmp_path: Path) -> None:
+def test_subscription_state_a_change_of_any_visible_field_is_noticed(
+    field: str, step: str | int, tmp_path: Path
+) -> None:
     def mutate(trace: Json) -> None:
         state = trace["start"] if isinstance(step, str) else trace["steps"][step]["state"]
         state[field] = other(state[field])
@@ -123,7 +125,7 @@ def test_subscription_state_every_visible_field_counts(field: str, step: str | i
 
 
 @pytest.mark.parametrize("field", VISIBLE["partitions"]["t-0"])
-def test_subscription_state_every_field_of_a_partition_counts(field: str, tmp_path: Path) -> None:
+def test_subscription_state_a_change_of_any_field_of_a_partition_is_noticed(field: str, tmp_path: Path) -> None:
     def mutate(trace: Json) -> None:
         partition = next(iter(last_state(trace)["partitions"].values()))
         partition[field] = other(partition[field])
@@ -131,14 +133,14 @@ def test_subscription_state_every_field_of_a_partition_counts(field: str, tmp_pa
     assert_noticed(tmp_path, mutate)
 
 
-def test_subscription_state_the_order_of_the_assignment_counts(tmp_path: Path) -> None:
+def test_subscription_state_another_order_of_the_assignment_is_noticed(tmp_path: Path) -> None:
     assert len(last_state(long_trace())["assigned"]) > 1
 
     assert_noticed(tmp_path, lambda trace: last_state(trace)["assigned"].reverse())
 
 
 @pytest.mark.parametrize("outcome", ["returns", "raises"])
-def test_subscription_state_every_outcome_counts(outcome: str) -> None:
+def test_subscription_state_another_outcome_is_noticed(outcome: str) -> None:
     (path,) = vectors.files(OWN_FOLDER)
     trace = next(each for each in read(path) if any(outcome in step for step in each["steps"]))
     place = next(place for place, step in enumerate(trace["steps"]) if outcome in step)
@@ -174,24 +176,26 @@ def test_subscription_state_every_outcome_counts(outcome: str) -> None:
         pytest.param(lambda trace: trace["steps"].insert(0, trace["steps"].pop()), id="another order"),
     ],
 )
-def test_subscription_state_what_is_not_known_is_an_error(mutate: Callable[[Json], object], tmp_path: Path) -> None:
+def test_subscription_state_an_unknown_field_or_value_is_an_error(
+    mutate: Callable[[Json], object], tmp_path: Path
+) -> None:
     assert_noticed(tmp_path, mutate)
 
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if OPERATIONS[name].needs])
-def test_subscription_state_a_field_that_an_operation_needs_is_needed(operation: str) -> None:
+def test_subscription_state_a_missing_field_of_an_operation_is_an_error(operation: str) -> None:
     for field in OPERATIONS[operation].needs:
         do = {"op": operation} | dict.fromkeys(OPERATIONS[operation].needs - {field})
         with pytest.raises(ValueError, match=f"odd: {operation}: fields unknown or missing"):
             vectors.Replay("latest").outcome("odd", do)
 
 
-def test_subscription_state_what_is_not_compared_may_be_anything(tmp_path: Path) -> None:
+def test_subscription_state_metadata_is_not_compared(tmp_path: Path) -> None:
     assert compare_all(stored(tmp_path, long_trace() | dict.fromkeys(metadata(vectors.KIND), "anything")))
 
 
 @pytest.mark.parametrize("level", ["step", "operation", "state", "partition", "start"])
-def test_subscription_state_metadata_are_ignored_at_every_level(level: str, tmp_path: Path) -> None:
+def test_subscription_state_metadata_is_ignored_at_every_level(level: str, tmp_path: Path) -> None:
     trace = copy.deepcopy(long_trace())
     last = trace["steps"][-1]
     entries = {
