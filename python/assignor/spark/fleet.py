@@ -10,7 +10,7 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
-from assignor.spark.group_rows import ask, clusters_row, group_rows
+from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.scenario import as_data
 from assignor.validation import shown, wrong_type
 
@@ -29,8 +29,8 @@ __all__ = ["MAX_MESSAGE_BYTES", "Fleet"]
 MAX_MESSAGE_BYTES = 1_048_588
 """Kafka's default of the broker setting message.max.bytes, the largest batch of records that a broker accepts."""
 
-_VERBS_OF_PLANS = ("assign", "what_if")
-"""Verbs that need `current` only if an assignor starts from owned partitions."""
+_METHODS_OF_PLANS = ("assign", "what_if")
+"""Methods that need `current` only if an assignor starts from owned partitions."""
 
 _BATCH_BYTES = 61 + 5 + 3 + 5 + 5 + 1
 """Largest overhead of a batch of one record: the header of the batch, and the record's lengths and fixed fields."""
@@ -202,7 +202,7 @@ class Fleet:
         match Kafka's internal topics, except patterns in the dialect `re2j`.
         """
         answer = ArrayType(_without_keys(schemas.RESOLVED))
-        return self._ask("resolve", answer).select(*schemas.KEYS, F.inline("answer"))
+        return self._call("resolve", answer).select(*schemas.KEYS, F.inline("answer"))
 
     def assign(self) -> DataFrame:
         """Return the assignment: a row per span of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
@@ -211,7 +211,7 @@ class Fleet:
         another member has to revoke first has no owner; it gets its new owner in the following rebalance.
         """
         answer = ArrayType(_without_keys(schemas.ASSIGNMENTS))
-        return self._ask("assign", answer).select(*schemas.KEYS, F.inline("answer"))
+        return self._call("assign", answer).select(*schemas.KEYS, F.inline("answer"))
 
     def balance(
         self, *, of: Literal["assign", "current"] = "assign", max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -237,8 +237,8 @@ class Fleet:
             raise IllegalArgumentError(
                 "balance(of='current') needs the owned partitions: Fleet(topics, members, current)"
             )
-        verb = "balance" if of == "assign" else "current_balance"
-        found = self._ask(verb, schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
+        method = "balance" if of == "assign" else "current_balance"
+        found = self._call(method, schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
         return found.select("*", *_skew_and_fit(limit))
 
     def moves(self) -> DataFrame:
@@ -253,7 +253,7 @@ class Fleet:
         if self._current is None:
             raise IllegalArgumentError("moves() needs the owned partitions: Fleet(topics, members, current)")
         answer = ArrayType(_without_keys(schemas.MOVES))
-        return self._ask("moves", answer, with_current=True).select(*schemas.KEYS, F.inline("answer"))
+        return self._call("moves", answer, with_current=True).select(*schemas.KEYS, F.inline("answer"))
 
     def what_if(
         self, scenarios: Scenario | Iterable[Scenario], *, max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -279,7 +279,7 @@ class Fleet:
         """
         limit, data = _bytes(max_message_bytes), as_data(scenarios)
         answer = ArrayType(StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields]))
-        found = self._ask("what_if", answer, data).select(*schemas.KEYS, F.inline("answer"))
+        found = self._call("what_if", answer, data).select(*schemas.KEYS, F.inline("answer"))
         return found.select("*", *_skew_and_fit(limit))
 
     def problems(self) -> DataFrame:
@@ -299,7 +299,7 @@ class Fleet:
             rows = self._members.sparkSession.createDataFrame([*unread, *guessed], schemas.PROBLEMS)
             problems.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
         if self._names_assignors:
-            reasons = self._ask("problems", ArrayType(StringType())).select(*schemas.KEYS, F.explode("answer"))
+            reasons = self._call("problems", ArrayType(StringType())).select(*schemas.KEYS, F.explode("answer"))
             problems.append(
                 reasons.select(
                     F.lit("group").alias("table"),
@@ -319,10 +319,12 @@ class Fleet:
         """True if a group may have another assignor than range, which does not read what members own."""
         return bool({"assignor", "group_protocol"} & set(self._member_columns))
 
-    def _ask(self, verb: str, answer: ArrayType | StructType, *arguments: Any, with_current: bool = False) -> DataFrame:
-        with_current = with_current or (self._names_assignors and verb in _VERBS_OF_PLANS)
+    def _call(
+        self, method: str, answer: ArrayType | StructType, *arguments: Any, with_current: bool = False
+    ) -> DataFrame:
+        with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
         groups = group_rows(self._members, self._member_columns, self._current if with_current else None)
-        return ask(groups, self._clusters, verb, answer, self._engine, *arguments)
+        return call_engine(groups, self._clusters, method, answer, self._engine, *arguments)
 
 
 def _active() -> SparkSession:

@@ -62,9 +62,9 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         lists["subscriptions"] = F.collect_set("subscription")
     rows = members.select(*KEYS, *structs)
     if current is not None:
-        held = F.struct(*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS)).alias("held")
-        rows = rows.unionByName(current.select(*KEYS, held), allowMissingColumns=True)
-        lists["current"] = F.collect_list("held")
+        owned = F.struct(*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS)).alias("owned")
+        rows = rows.unionByName(current.select(*KEYS, owned), allowMissingColumns=True)
+        lists["current"] = F.collect_list("owned")
     # All rows of a group are in one partition now, so Spark need not combine partial lists.
     grouped = rows.repartition(*KEYS).groupBy(*KEYS).agg(*(found.alias(name) for name, found in lists.items()))
     return grouped.select(*KEYS, F.struct(*KEYS, *lists).alias("groups"))
@@ -78,10 +78,10 @@ def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:
     return of_clusters.agg(F.collect_list(F.struct("cluster", "topics")).alias("clusters"))
 
 
-def ask(
+def call_engine(
     groups: DataFrame,
     clusters: DataFrame,
-    verb: str,
+    method: str,
     answer: DataType,
     engine: Engine,
     *arguments: Any,
@@ -91,7 +91,7 @@ def ask(
     Args:
         groups: Result of `group_rows`.
         clusters: Result of `clusters_row`.
-        verb: Name of the method of `Clusters`.
+        method: Name of the method of `Clusters`.
         answer: Type of its result.
         engine: Engine whose `Clusters` is used.
         *arguments: Arguments of the method after the groups.
@@ -99,19 +99,19 @@ def ask(
     Returns:
         `cluster`, `group_id` and `answer`.
     """
-    asked = arrow_udf(_asking(verb, engine, arguments), answer)  # type: ignore[call-overload]  # read from the hints
+    computed = arrow_udf(_batch_function(method, engine, arguments), answer)  # type: ignore[call-overload]  # read from the hints
     # Spark may call a deterministic function twice, or filter rows before it, and the first row could get lost.
-    asked = asked.asNondeterministic()
+    computed = computed.asNondeterministic()
     is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1)) == 0
     first = F.when(is_first, F.col("clusters")).otherwise(F.slice("clusters", 1, 0)).alias("clusters")
     rows = groups.crossJoin(F.broadcast(clusters)).select(*KEYS, "groups", first)
-    return rows.select(*KEYS, asked("groups", "clusters").alias("answer"))
+    return rows.select(*KEYS, computed("groups", "clusters").alias("answer"))
 
 
-def _asking(
-    verb: str, engine: Engine, arguments: tuple[Any, ...]
+def _batch_function(
+    method: str, engine: Engine, arguments: tuple[Any, ...]
 ) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]:
-    def asking(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+    def call(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
         from assignor import _core
 
         clusters_class = choose(engine, _core.Clusters, "fleet")
@@ -120,6 +120,6 @@ def _asking(
             if known is None and len(clusters):
                 known = clusters_class(clusters.slice(0, 1))
             if known is not None:
-                yield from map(pa.array, getattr(known, verb)(groups, *arguments))
+                yield from map(pa.array, getattr(known, method)(groups, *arguments))
 
-    return asking
+    return call
