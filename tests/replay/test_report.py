@@ -87,8 +87,8 @@ def test_a_rebalance_storm_needs_attention() -> None:
 
 
 def test_a_storm_has_at_least_twenty_rebalances_within_a_minute() -> None:
-    assert not group(busiest_minute=19).stormy
-    assert group(busiest_minute=20).stormy
+    assert not group(busiest_minute=19).is_stormy
+    assert group(busiest_minute=20).is_stormy
 
 
 def test_idle_members_and_uneven_load_need_attention() -> None:

@@ -123,8 +123,8 @@ def test_thirty_of_thirty_two_range_generations_equal_kafkas(fleet: Report) -> N
 
 
 def test_only_the_recorded_storm_is_reported(fleet: Report) -> None:
-    assert ["inventory-sync"] == [group.group for group in fleet.groups if group.stormy]
-    storm = next(group for group in fleet.groups if group.stormy)
+    assert ["inventory-sync"] == [group.group for group in fleet.groups if group.is_stormy]
+    storm = next(group for group in fleet.groups if group.is_stormy)
     assert 12474 == storm.generation
     assert 14 == storm.unowned
 

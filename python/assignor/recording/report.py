@@ -86,7 +86,7 @@ class GroupReport:
     assignments: tuple[ComparedAssignments, ...] = ()
 
     @property
-    def stormy(self) -> bool:
+    def is_stormy(self) -> bool:
         """True if the group is in a rebalance storm, see `STORM`."""
         return self.busiest_minute >= STORM
 

@@ -169,12 +169,12 @@ def _row(group: GroupReport) -> tuple[str, ...]:
         str(group.partitions),
         per_member,
         compared,
-        "REBALANCE STORM" if group.stormy else "",
+        "REBALANCE STORM" if group.is_stormy else "",
     )
 
 
 def _notable(group: GroupReport) -> Iterator[str]:
-    if group.stormy:
+    if group.is_stormy:
         yield (
             f"{group.group}: rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within "
             "a minute although no member joined or left"
