@@ -237,7 +237,7 @@ class ClassicGroup:
         )
 
     def select_protocol(self) -> str:
-        """Return the protocol with the most votes; of several, the first in the order of a hash map."""
+        """Return the protocol with the most votes; a tie goes to the first in the order of a hash map."""
         size = len(self.members)
         candidates = {name for name, count in self._supported.items() if count == size}
         votes: dict[str, int] = {}

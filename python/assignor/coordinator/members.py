@@ -36,7 +36,7 @@ _INT32 = struct.Struct(">i")
 
 
 class BrokenGroupError(Exception):
-    """A condition that Kafka's coordinator does not expect either: it answers UNKNOWN_SERVER_ERROR and continues."""
+    """A group for which Kafka's coordinator throws an exception: it answers UNKNOWN_SERVER_ERROR and continues."""
 
 
 @dataclass(slots=True, eq=False)
