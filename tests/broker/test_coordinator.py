@@ -37,9 +37,11 @@ pytestmark = pytest.mark.broker
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
 SEQUENCES = 2_000 if LONG else int(os.environ.get("ASSIGNOR_SEQUENCES", "240"))
-ALWAYS = SEQUENCES // 2
-"""The number of sequences that are the same in each run, so that what is seen in a run does not depend on chance."""
-NEW_SEEDS = range(SEED, SEED + SEQUENCES - ALWAYS - len(SCRIPTED))
+SAME_SEEDS = range(168, 168 + SEQUENCES // 2)
+"""Seeds of the sequences that are the same in each run. The broker answers them with every error code of CODES, the
+rarest of which comes once in 60 sequences, so that no code is missing by chance.
+"""
+NEW_SEEDS = range(SEED, SEED + SEQUENCES - len(SAME_SEEDS) - len(SCRIPTED))
 AT_ONCE = 24
 
 BOUNDS = {"min_session_timeout_ms": 100, "max_session_timeout_ms": 600_000}
@@ -124,7 +126,7 @@ def small_broker(tmp_path_factory: pytest.TempPathFactory, broker: Cluster) -> I
 @pytest.fixture(scope="module")
 def run(broker: Cluster, small_broker: Cluster) -> Run:
     """Play all programs once for all tests."""
-    programs = [*SCRIPTED, *map(draw, range(ALWAYS)), *map(draw, NEW_SEEDS)]
+    programs = [*SCRIPTED, *map(draw, SAME_SEEDS), *map(draw, NEW_SEEDS)]
     small = [program for program in programs if is_small(program)]
     plain = [program for program in programs if not is_small(program)]
     places = [(broker, PLAIN, plain), (small_broker, SMALL, small)]
@@ -147,7 +149,7 @@ def run(broker: Cluster, small_broker: Cluster) -> Run:
 def test_all_responses_and_descriptions_equal_the_brokers(
     run: Run, record_property: Callable[[str, object], None]
 ) -> None:
-    seeds = f"0 to {ALWAYS - 1}, {NEW_SEEDS[0]} to {NEW_SEEDS[-1]}"
+    seeds = f"{SAME_SEEDS[0]} to {SAME_SEEDS[-1]}, {NEW_SEEDS[0]} to {NEW_SEEDS[-1]}"
     record_property("seeds", seeds)
     record_property("seconds", round(run.seconds, 1))
     record_property("counts", str(run.counts))
