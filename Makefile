@@ -1,4 +1,4 @@
-# `make` without a goal lists the goals. Everything is written to .venv and target.
+# `make` without a target lists the targets. Everything is written to the folders .venv and target.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -19,15 +19,15 @@ QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >
 # The demo needs only a part of the development set, and a build of the core that compiles quickly.
 PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
-# By its own name, since make runs a line with $(MAKE) even for `make -n`.
+# A variable, because `make -n` executes each recipe line that contains $(MAKE).
 AT_ONCE := $(MAKE) --no-print-directory --silent --jobs 2
-# cargo would look for the job server of `make -j2`, and warn that it is not there.
+# Without this, cargo looks for the job server of `make -j2`, and warns that it is missing.
 unexport MAKEFLAGS MFLAGS
 
 .PHONY: help build core demo test test-rust test-python test-long check check-python check-rust
 .PHONY: bench bench-spark guard guard-fails docs format clean
 
-help: ## List the goals
+help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
 build: core ## Build the package in release mode into .venv, with the development set
