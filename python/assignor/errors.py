@@ -1,6 +1,6 @@
 """Exceptions of this package; `AssignorError` is the base class.
 
-An exception that stands for a Java exception has its name, with `Error` in place of `Exception`.
+An exception that corresponds to a Java exception has its name, with `Error` in place of `Exception`.
 """
 
 __all__ = [
