@@ -44,7 +44,7 @@ class Members:
     Attributes:
         clients: Our members of the group, by name.
         others: Consumers of another library in the same group; they are polled with ours.
-        beside: Members of other scenarios, which are driven together with these.
+        beside: Members of other scenarios that are driven together with these.
     """
 
     def __init__(self, scenario: Scenario) -> None:

@@ -14,7 +14,7 @@ The file is gzip, one scenario per line, each a JSON object:
     time of the response; the coordinator handled it in between. `client` names the sender: a scenario may have two that
     use one member id. `request` has the fields of `HeartbeatRequest` and `response` those of `HeartbeatResponse`
     (assignor.member), all of them, null included. `topic_partitions` and `assignment` are {uuid: [partition, ...]},
-    ids of topics and of partitions ascending, whatever the order was on the wire.
+    with topic ids and partition ids in ascending order, which the wire format does not require.
   * `described`: the coordinator's description at that time (ConsumerGroupDescribe): {"state", "epoch", "assignor",
     "members": {member id: {"epoch", "instance_id", "assigned", "target"}}}, where the last two are {topic name:
     [partition, ...]}.

@@ -393,8 +393,8 @@ def visible(report: Json) -> Json:
     """Return the part of a report that is compared.
 
     Effects for the network and effects for the application are compared separately, because neither side sees the
-    order between the two. Leaves that complete together count once. Of an error without a reaction of its own only the
-    occurrence is compared, because its name is Kafka's.
+    order between the two. Leaves that complete together count once. For an error that is not in
+    `ERRORS`, only the occurrence is compared, because its name differs from Kafka's.
     """
     requests: list[Json] = []
     others: list[Json] = []
