@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from assignor.coordinator.causes import Fact, Rebalance, explain
 from assignor.coordinator.group import ClassicGroup
 from assignor.coordinator.responses import Response
-from assignor.coordinator.server_assignment import ClusterTopics, ServerAssignor
+from assignor.coordinator.server_assignment import CoordinatorAssignor, CoordinatorTopics
 from assignor.coordinator.state import ErrorCode
 from assignor.coordinator.timers import Timer, TimerKind, Timers
 from assignor.errors import IllegalArgumentError, IllegalStateError
@@ -174,8 +174,8 @@ class Context:
         self.config = config
         self.groups: dict[str, ClassicGroup] = {}
         self.timers = Timers()
-        self.topics = ClusterTopics(partitions_per_topic)
-        self.assignor = ServerAssignor(assignor, self.topics)
+        self.topics = CoordinatorTopics(partitions_per_topic)
+        self.assignor = CoordinatorAssignor(assignor, self.topics)
         self.make_member_id = make_member_id
         self.now = 0
         self.last_write = 0

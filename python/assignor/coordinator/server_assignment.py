@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from assignor.model import PartitionInfo, TopicPartition
     from assignor.partition_assignor import EncodedMember, PartitionAssignor, PartitionsPerTopic
 
-__all__ = ["ClusterTopics", "ServerAssignor"]
+__all__ = ["CoordinatorAssignor", "CoordinatorTopics"]
 
 NEWEST_VERSION = 3
 """Newest version of the ConsumerProtocol."""
 
 
-class ClusterTopics:
+class CoordinatorTopics:
     """Topics of the cluster and their partitions; unknown unless given.
 
     Attributes:
@@ -75,7 +75,7 @@ class ClusterTopics:
         return None
 
 
-class ServerAssignor:
+class CoordinatorAssignor:
     """The coordinator's own assignor, if it has one.
 
     Args:
@@ -83,7 +83,7 @@ class ServerAssignor:
         topics: The topics of the cluster.
     """
 
-    def __init__(self, assignor: PartitionAssignor | None, topics: ClusterTopics) -> None:
+    def __init__(self, assignor: PartitionAssignor | None, topics: CoordinatorTopics) -> None:
         self._assignor = assignor
         self._topics = topics
 
