@@ -38,8 +38,8 @@ LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
 SEQUENCES = 2_000 if LONG else int(os.environ.get("ASSIGNOR_SEQUENCES", "240"))
 SAME_SEEDS = range(168, 168 + SEQUENCES // 2)
-"""Seeds of the sequences that are the same in each run. The broker answers them with every error code of CODES, the
-rarest of which comes once in 60 sequences, so that no code is missing by chance.
+"""Seeds of the sequences that are the same in each run. The broker answers them with every error code of CODES, so
+that no code is missing by chance: the rarest code occurs once in 60 sequences.
 """
 NEW_SEEDS = range(SEED, SEED + SEQUENCES - len(SAME_SEEDS) - len(SCRIPTED))
 AT_ONCE = 24
