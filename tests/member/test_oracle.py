@@ -91,6 +91,10 @@ def test_the_member_equals_kafkas_own_classes(
     counts = f"{dict(totals)} of {PROGRAMS} programs from seed {SEED}; deliberate differences: {dict(deliberate)}"
     print(counts)  # noqa: T201 - `pytest -s` shows the extent of the comparison
 
+    # Both shares are far from their limits: about 0.99 and 0.007.
+    assert totals["events compared"] > 0.97 * totals["events drawn"], counts
+    assert 0 < totals["heartbeats with other partitions"] < 0.05 * totals["events compared"], counts
+
 
 def check_comparison(comparison: Comparison, program: str) -> None:
     """Check that a drawn program was compared completely.
