@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType
 
-from assignor.spark.group_rows import ask, clusters_row
+from assignor.spark.group_rows import call_engine, clusters_row
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, SPAN
 from benches.spark_fleets import Written
 
@@ -140,5 +140,5 @@ def interned(written: Written, members: DataFrame, subscriptions: DataFrame) -> 
 def _asked(written: Written, lists: DataFrame) -> DataFrame:
     groups = lists.select(*KEYS, F.struct(*KEYS, "members", "subscriptions").alias("groups"))
     clusters = clusters_row(written.topics, written.topics.columns)
-    found = ask(groups, clusters, "assign", ArrayType(SPAN), "rust")
+    found = call_engine(groups, clusters, "assign", ArrayType(SPAN), "rust")
     return found.select(*KEYS, F.inline("answer"))

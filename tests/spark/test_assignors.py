@@ -83,7 +83,7 @@ class RandomFleet:
 
 @pytest.fixture(scope="module")
 def random_fleet() -> RandomFleet:
-    return RandomFleet(700, seed=18)
+    return RandomFleet(210, seed=18)
 
 
 @pytest.fixture(scope="module")

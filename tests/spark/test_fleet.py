@@ -289,7 +289,10 @@ ERRORS: dict[str, tuple[list[Row], str]] = {
         [{"member_id": "a", "topics": None, "pattern": "t", "dialect": "perl"}],
         "group 'g' of cluster 'c': member 'a': dialect must be one of",
     ),
-    "a null topic": ([{"member_id": "a", "topics": [None]}], "group 'g' of cluster 'c': member 'a': a topic"),
+    "a null topic": (
+        [{"member_id": "a", "topics": [None]}],
+        "group 'g' of cluster 'c': member 'a': a subscribed topic is null",
+    ),
 }
 
 
