@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 SHARED = {
     "tests/broker": "broker",
+    "tests/spark/test_connect.py": "spark programs",  # these two start programs with Spark of their own
+    "tests/spark/test_examples.py": "spark programs",
     "tests/spark": "spark",
     "benches/tests/test_spark.py": "spark",
 }
