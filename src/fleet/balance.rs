@@ -106,7 +106,7 @@ fn record_bytes(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> Opti
     Some(plan.group_metadata_size(group_id, name, None, |_| Client::default(), |_| VERSION))
 }
 
-/// Newest version of ConsumerProtocol subscriptions.
+/// Newest version of `ConsumerProtocol` subscriptions.
 const VERSION: i16 = 3;
 
 fn co_partition_breaks(plan: &Plan) -> usize {

@@ -161,13 +161,11 @@ impl MemberReader<'_> {
         if [Pattern, GroupInstanceId, Rack, UserData].into_iter().any(|field| address(field) != self.none) {
             return Ok(false);
         }
-        let generation = match address(Generation) {
-            generation if generation == self.none => Some(None),
-            generation => self.interner.known_generation(generation),
-        };
-        let Some((number, generation)) = self.interner.known_container(address(Topics)).zip(generation) else {
+        let generation = self.interner.known_generation(address(Generation));
+        if generation.is_none() && address(Generation) != self.none {
             return Ok(false);
-        };
+        }
+        let Some(number) = self.interner.known_container(address(Topics)) else { return Ok(false) };
         let owned = self.slots.get(OwnedPartitions as usize, subscription)?;
         if !owned.is_exact_instance_of::<PyTuple>() {
             return Ok(false);
@@ -211,13 +209,13 @@ impl MemberReader<'_> {
             self.interner.forget_addresses(); // user code may have run
         }
         // A number beyond int32 and a negative number are not generations.
-        let number: Option<i32> = generation.extract().unwrap_or_default();
-        let number = number.filter(|number| *number >= 0);
-        self.interner.note_generation(generation.as_ptr() as usize, number);
-        let generation = number;
+        let number = generation.extract::<Option<i32>>().unwrap_or_default().filter(|number| *number >= 0);
+        if let Some(number) = number {
+            self.interner.note_generation(generation.as_ptr() as usize, number);
+        }
         self.owned_partitions(&owned)?;
         let user_data = user_data.extract::<Option<Cow<'_, [u8]>>>()?;
-        self.group.set_member_data(user_data.as_deref(), generation);
+        self.group.set_member_data(user_data.as_deref(), number);
         Ok(())
     }
 }

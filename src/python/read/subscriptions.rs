@@ -53,7 +53,7 @@ pub(crate) struct SubscriptionInterner {
     numbers: Vec<u32>,
     ids: Vec<i32>,
     /// The generation read last, by the address of its object.
-    last_generation: (usize, Option<i32>),
+    last_generation: (usize, i32),
 }
 
 impl SubscriptionInterner {
@@ -72,7 +72,7 @@ impl SubscriptionInterner {
             last_owned_topic: (0, NONE),
             numbers: Vec::new(),
             ids: Vec::new(),
-            last_generation: (0, None),
+            last_generation: (0, 0),
         };
         let mut before = topics.len();
         for (number, address) in topics {
@@ -100,21 +100,21 @@ impl SubscriptionInterner {
         self.containers = FxHashMap::default();
         self.owned_topics = FxHashMap::default();
         self.last_owned_topic = (0, NONE);
-        self.last_generation = (0, None);
+        self.last_generation = (0, 0);
     }
 
     /// Return the generation that an object stands for, if it is the object read last.
-    pub(crate) fn known_generation(&self, address: usize) -> Option<Option<i32>> {
+    pub(crate) fn known_generation(&self, address: usize) -> Option<i32> {
         (address != 0 && self.last_generation.0 == address).then_some(self.last_generation.1)
     }
 
     /// Remember the generation that an object stands for.
-    pub(crate) fn note_generation(&mut self, address: usize, generation: Option<i32>) {
+    pub(crate) fn note_generation(&mut self, address: usize, generation: i32) {
         self.last_generation = (address, generation);
     }
 
-    /// Add owned partitions of the member added last, up to the first entry that is not a pair of a plain `str` and an int32; return
-    /// the number of partitions added.
+    /// Add owned partitions of the member added last, up to the first entry that is not a pair of a plain `str` and an
+    /// int32; return the number of partitions added.
     pub(crate) fn read_owned(&mut self, group: &mut Group, class: &TupleClass, partitions: &[Entry<'_>]) -> usize {
         let mut ids = std::mem::take(&mut self.ids);
         ids.clear();
