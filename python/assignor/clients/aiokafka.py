@@ -14,9 +14,28 @@ from assignor.validation import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from assignor.clients.aiokafka_assignors import (
+        RangeAssignor,
+        RoundRobinAssignor,
+        StickyAssignor,
+    )
     from assignor.model import PartitionInfo
 
-__all__ = ["partitions_per_topic"]
+__all__ = [
+    "RangeAssignor",
+    "RoundRobinAssignor",
+    "StickyAssignor",
+    "partitions_per_topic",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Return an assignor; importing them imports the client."""
+    if name in __all__:
+        from assignor.clients import aiokafka_assignors
+
+        return getattr(aiokafka_assignors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def partitions_per_topic(

@@ -26,10 +26,32 @@ from assignor.errors import MissingDependencyError, WrongTypeError
 from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
+    from assignor.clients.kafka_python_assignors import (
+        CooperativeStickyAssignor,
+        RangeAssignor,
+        RoundRobinAssignor,
+        StickyAssignor,
+    )
     from assignor.clients.snapshot import ClusterSnapshot
     from assignor.model import PartitionInfo
 
-__all__ = ["partitions_per_topic", "read_cluster"]
+__all__ = [
+    "CooperativeStickyAssignor",
+    "RangeAssignor",
+    "RoundRobinAssignor",
+    "StickyAssignor",
+    "partitions_per_topic",
+    "read_cluster",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Return an assignor; importing them imports the client."""
+    if name in __all__:
+        from assignor.clients import kafka_python_assignors
+
+        return getattr(kafka_python_assignors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 class _Partition(NamedTuple):

@@ -1,0 +1,192 @@
+"""Assignors for `partition_assignment_strategy` of aiokafka's consumer; this module imports aiokafka."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary
+
+from assignor.clients.membership import JoinedMembers, Membership, log_comparison, plan_joined
+from assignor.errors import MissingDependencyError
+from assignor.wire import encode_subscription
+
+try:
+    from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor as OwnRange
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as OwnSticky
+    from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+except ImportError:
+    raise MissingDependencyError("aiokafka 0.11 or newer is not installed: pip install 'assignor[aiokafka]'") from None
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+__all__ = ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor"]
+
+VERSION = 3
+"""Version of the ConsumerProtocol that is written; it is the version that Kafka's consumer writes."""
+
+
+class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
+    """Subscription of a member, which encodes to version 3; aiokafka's class has only the fields of version 0."""
+
+    def __init__(self, encoded: bytes, topics: Iterable[str], user_data: bytes | None) -> None:
+        super().__init__(VERSION, list(topics), user_data)
+        self._encoded = encoded
+
+    def encode(self) -> bytes:
+        """Return the bytes."""
+        return self._encoded
+
+
+class EncodedAssignment(ConsumerProtocolMemberAssignment):  # type: ignore[misc]
+    """Assignment of a member as bytes; its attributes are decoded when they are first read."""
+
+    def __init__(self, encoded: bytes) -> None:
+        self._encoded: bytes | None = encoded
+
+    def encode(self) -> bytes:
+        """Return the bytes; attributes that were read, and so may have been changed, are encoded anew."""
+        if self._encoded is not None:
+            return self._encoded
+        data: bytes = super().encode()
+        return data
+
+    def _decode(self) -> None:
+        if self._encoded is not None:
+            decoded = ConsumerProtocolMemberAssignment.decode(self._encoded)
+            self._encoded = None
+            self.version, self.assignment, self.user_data = decoded.version, decoded.assignment, decoded.user_data
+
+    def __getattr__(self, name: str) -> Any:
+        if name in self.SCHEMA.names and self._encoded is not None:
+            self._decode()
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def get_item(self, name: str) -> Any:
+        """Return a field by name."""
+        self._decode()
+        return super().get_item(name)
+
+    def __repr__(self) -> str:
+        self._decode()
+        text: str = super().__repr__()
+        return text
+
+    def __eq__(self, other: object) -> bool:
+        self._decode()
+        if isinstance(other, EncodedAssignment):
+            other._decode()
+        equal: bool = super().__eq__(other)
+        return equal
+
+    __hash__ = object.__hash__
+
+
+class _ClassOrInstanceMethod:
+    """Method of an instance that can also be called on the class, which then uses the instance of the running task."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self.__doc__ = function.__doc__
+
+    def __get__(self, instance: AiokafkaAssignor | None, owner: type[AiokafkaAssignor]) -> Callable[..., Any]:
+        bound: Callable[..., Any] = self._function.__get__(owner._of_running_task() if instance is None else instance)
+        return bound
+
+
+class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
+    """Base of the assignors, which can be passed to a consumer as classes or as instances."""
+
+    name: ClassVar[str]
+    _own: ClassVar[type[Any]]
+    _reads_user_data: ClassVar[bool] = False
+    _instances: ClassVar[WeakKeyDictionary[object, Any]]
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        cls._instances = WeakKeyDictionary()
+
+    def __init__(self, *, client_rack: str | None = None, shadow: bool = False) -> None:
+        self._membership = Membership(self.name, client_rack)
+        # aiokafka's own classes keep state in class attributes; a subclass per instance keeps it apart.
+        self._shadowed: Any = type(self._own.__name__, (self._own,), {}) if shadow else None
+
+    @classmethod
+    def _of_running_task(cls) -> AiokafkaAssignor:
+        """Return the instance that stands for the class in the running task: each consumer joins in its own task."""
+        try:
+            task: object = asyncio.current_task() or cls
+        except RuntimeError:  # no event loop is running
+            task = cls
+        instance: AiokafkaAssignor | None = cls._instances.get(task)
+        if instance is None:
+            instance = cls._instances[task] = cls()
+        return instance
+
+    @_ClassOrInstanceMethod
+    def metadata(self, topics: Iterable[str]) -> ConsumerProtocolMemberMetadata:
+        """Return the subscription for JoinGroup, in version 3 as Kafka's consumer writes it."""
+        if self._shadowed is not None:
+            return self._shadowed.metadata(topics)
+        subscription = self._membership.subscription(topics)
+        return EncodedSubscription(
+            encode_subscription(subscription, VERSION), subscription.topics, subscription.user_data
+        )
+
+    @_ClassOrInstanceMethod
+    def on_assignment(self, assignment: ConsumerProtocolMemberAssignment) -> None:
+        """Remember the member's own assignment; aiokafka does not pass its generation."""
+        if self._shadowed is not None:
+            self._shadowed.on_assignment(assignment)
+        self._membership.on_assignment(assignment.partitions())
+
+    @_ClassOrInstanceMethod
+    def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, ConsumerProtocolMemberAssignment]:
+        """Return the assignment of each member, as Kafka's assignor of that name computes it."""
+        if self._shadowed is not None:
+            theirs: dict[str, Any] = self._shadowed.assign(cluster, members)
+            entries = {member: assignment.assignment for member, assignment in theirs.items()}
+            log_comparison(self.name, "aiokafka", entries, lambda: self._plan(cluster, members))
+            return theirs
+        if not members:
+            return {}
+        encoded = self._plan(cluster, members).encode(VERSION)
+        return {member: EncodedAssignment(data) for member, data in encoded.items()}
+
+    def _plan(self, cluster: Any, members: Mapping[str, Any]) -> Any:
+        joined = JoinedMembers(
+            list(members),
+            [member.subscription for member in members.values()],
+            user_data=[member.user_data for member in members.values()] if self._reads_user_data else None,
+        )
+        partitions: dict[str, int | list[int]] = {}
+        for topic in cluster.topics(exclude_internal_topics=False):
+            ids = cluster.partitions_for_topic(topic)
+            if ids:
+                partitions[topic] = len(ids) if max(ids) == len(ids) - 1 and min(ids) == 0 else sorted(ids)
+        return plan_joined(self.name, partitions, joined)
+
+
+class RangeAssignor(AiokafkaAssignor):
+    """Kafka's `range` for aiokafka: each member gets consecutive partitions of each of its topics."""
+
+    name = "range"
+    _own = OwnRange
+
+
+class RoundRobinAssignor(AiokafkaAssignor):
+    """Kafka's `roundrobin` for aiokafka: members get the partitions of all topics in turn."""
+
+    name = "roundrobin"
+    _own = OwnRoundRobin
+
+
+class StickyAssignor(AiokafkaAssignor):
+    """Kafka's `sticky` for aiokafka: balanced, and members keep their partitions if possible."""
+
+    name = "sticky"
+    _own = OwnSticky
+    _reads_user_data = True

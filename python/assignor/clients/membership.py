@@ -1,0 +1,199 @@
+"""Core of the assignors that plug into kafka-python and aiokafka: what a member reports, and what a leader answers.
+
+The modules of the clients convert between the client's objects and the values here.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from assignor.model import RebalanceProtocol, Subscription, TopicPartition
+from assignor.ordering import java_order
+from assignor.partition_assignor import (
+    NO_GENERATION,
+    ClientAssignor,
+    CooperativeStickyAssignor,
+    RangeAssignor,
+    RoundRobinAssignor,
+    StickyAssignor,
+)
+from assignor.validation import check_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from assignor import Plan
+    from assignor.model import PartitionInfo
+
+__all__ = ["JoinedMembers", "Membership", "log_comparison", "plan_joined"]
+
+log = logging.getLogger("assignor.clients")
+
+SHOWN_MEMBERS = 3
+"""Number of members that a comparison describes."""
+
+SHOWN_PARTITIONS = 5
+"""Number of partitions that a comparison lists for each of them."""
+
+RULES: dict[str, type[ClientAssignor]] = {
+    rules.name: rules for rules in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
+}
+
+
+class JoinedMembers(NamedTuple):
+    """Subscriptions of all members of a group as columns, in the order of the JoinGroup response.
+
+    Attributes:
+        ids: Member ids.
+        topics: Topics of each member.
+        instance_ids: Group instance ids; None if no member has one.
+        racks: Racks; None if no member has one.
+        user_data: User data; None if the assignor does not read it.
+        owned: Owned partitions as (topic, ids) pairs; None if the assignor does not read them.
+        generations: Generations of the owned partitions, -1 for none; None if the assignor does not read them.
+    """
+
+    ids: Sequence[str]
+    topics: Sequence[Sequence[str]]
+    instance_ids: Sequence[str | None] | None = None
+    racks: Sequence[str | None] | None = None
+    user_data: Sequence[bytes | None] | None = None
+    owned: Sequence[Iterable[tuple[str, Iterable[int]]]] | None = None
+    generations: Sequence[int] | None = None
+
+    def has_racks(self) -> bool:
+        """Return True if a member has a rack; without one, the racks of the replicas do not matter."""
+        return self.racks is not None and any(self.racks)
+
+
+def plan_joined(
+    assignor: str, partitions_per_topic: Mapping[str, int | list[int] | list[PartitionInfo]], members: JoinedMembers
+) -> Plan:
+    """Return the plan of Kafka's assignor of this name for members that joined with encoded subscriptions."""
+    from assignor import plan  # the core loads when it is first needed
+
+    count = len(members.ids)
+    nothing: list[None] = [None] * count
+    subscriptions = {
+        member: Subscription(
+            topics=tuple(topics),
+            group_instance_id=instance_id,
+            rack=rack or None,
+            user_data=user_data or b"",  # None would let owned partitions stand for the user data of `sticky`
+            owned_partitions=tuple(TopicPartition(topic, id) for topic, ids in owned or () for id in ids),
+            generation=generation,
+        )
+        for member, topics, instance_id, rack, user_data, owned, generation in zip(
+            members.ids,
+            members.topics,
+            members.instance_ids or nothing,
+            members.racks or nothing,
+            members.user_data or nothing,
+            members.owned or nothing,
+            members.generations or nothing,
+            strict=True,
+        )
+    }
+    return plan(partitions_per_topic, subscriptions, assignor=assignor)
+
+
+@dataclass(slots=True)
+class Membership:
+    """State of one member of a group: what its assignor remembers from one rebalance to the next.
+
+    Attributes:
+        assignor: Kafka's name of the assignor.
+        client_rack: Rack of the consumer (`client.rack`); None or `""` for none.
+        cooperative: True if the member keeps its partitions while it rejoins, and so reports them as owned.
+    """
+
+    assignor: str
+    client_rack: str | None = None
+    cooperative: bool = False
+    _rules: ClientAssignor = field(init=False)
+    _assigned: tuple[TopicPartition, ...] = ()
+    _generation: int = NO_GENERATION
+
+    def __post_init__(self) -> None:
+        """Check the rack.
+
+        Raises:
+            AssignorError: The rack is not a name.
+        """
+        if self.client_rack is not None:
+            check_name(self.client_rack, "client_rack")
+        self._rules = RULES[self.assignor]()
+
+    def subscription(self, topics: Iterable[str]) -> Subscription:
+        """Return the subscription of the member's next JoinGroup, as Kafka's consumer writes it in version 3."""
+        names = sorted(topics, key=java_order)
+        subscribed = set(names)
+        return Subscription(
+            topics=tuple(names),
+            rack=self.client_rack or None,
+            user_data=self._rules.subscription_user_data(names),
+            # An eager member has given its partitions up, and a cooperative one those of topics it has left.
+            owned_partitions=tuple(partition for partition in self._assigned if partition.topic in subscribed)
+            if self.cooperative
+            else (),
+            generation=self._generation,
+        )
+
+    def on_assignment(self, partitions: Iterable[tuple[str, int]], generation: int = NO_GENERATION) -> None:
+        """Remember the member's own assignment and its generation."""
+        self._assigned = tuple(TopicPartition(topic, id) for topic, id in partitions)
+        self._generation = generation
+        self._rules.on_assignment(self._assigned, generation)
+
+    def supported_protocols(self) -> list[RebalanceProtocol]:
+        """Return the protocol in which the member rejoins."""
+        return [RebalanceProtocol.COOPERATIVE if self.cooperative else RebalanceProtocol.EAGER]
+
+
+def log_comparison(
+    assignor: str, client: str, theirs: Mapping[str, Iterable[tuple[str, Iterable[int]]]], ours: Callable[[], Plan]
+) -> None:
+    """Log in one line how the answer of the client's own assignor differs from the answer of Kafka's assignor.
+
+    The level is INFO if they are equal, else WARNING. An error of `ours` is logged, not raised.
+    """
+    try:
+        plan = ours()
+        differing = []
+        moved = 0
+        for member, entries in theirs.items():
+            expected = set(plan.partitions(member))
+            found = {TopicPartition(topic, id) for topic, ids in entries for id in ids}
+            if found != expected:
+                differing.append((member, found - expected, expected - found))
+                moved += len(expected - found)
+    except Exception:  # a comparison must not break the group
+        log.exception("%s: cannot compare %s's answer with Kafka's", assignor, client)
+        return
+    if not differing:
+        log.info("%s: %s's answer for %d members equals Kafka's", assignor, client, len(theirs))
+        return
+    details = "; ".join(
+        f"{member}: {client} only {_names(extra)}, Kafka only {_names(missing)}"
+        for member, extra, missing in differing[:SHOWN_MEMBERS]
+    )
+    log.warning(
+        "%s: %s's answer differs from Kafka's for %d of %d members and %d partitions. %s%s",
+        assignor,
+        client,
+        len(differing),
+        len(theirs),
+        moved,
+        details,
+        "; ..." if len(differing) > SHOWN_MEMBERS else "",
+    )
+
+
+def _names(partitions: set[TopicPartition]) -> str:
+    if not partitions:
+        return "nothing"
+    ordered = sorted(partitions, key=lambda partition: (java_order(partition.topic), partition.partition))
+    names = ", ".join(f"{partition.topic}-{partition.partition}" for partition in ordered[:SHOWN_PARTITIONS])
+    return names + (f" and {len(ordered) - SHOWN_PARTITIONS} more" if len(ordered) > SHOWN_PARTITIONS else "")
