@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.pandas.functions import arrow_udf
 
+from assignor import _core
 from assignor.errors import WrongTypeError
 from assignor.spark.schemas import DECODED, RECORDS, check_columns
+from assignor.spark.slices import slices
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 def decode(records: DataFrame) -> DataFrame:
-    """Decode records of every type, in Rust over Arrow batches.
+    """Decode records of every type, in Rust over slices of Arrow batches.
 
     Every record gets a row, and no record fails the job. A record of an unknown type has the status `unknown_type`. A
     record with bytes that do not have the format of its type has the status `bad`, and `error` has the reason.
@@ -37,11 +40,17 @@ def decode(records: DataFrame) -> DataFrame:
         if name.lower() in needed:
             raise WrongTypeError(f"records: decode adds a column {name}; drop or rename the existing one")
 
-    def read(keys: pa.Array, values: pa.Array) -> pa.Array:
-        from assignor import _core
-
-        return pa.record_batch(_core.decode_batch(keys, values)).to_struct_array()
-
-    decoded = arrow_udf(read, DECODED)("key", "value")  # type: ignore[call-overload]  # Spark reads the kind from the hints
+    decoded = arrow_udf(decoded_columns, DECODED)("key", "value")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     own = [f"`{name}`" for name in records.columns]
     return records.withColumn("_decoded", decoded).select(*own, "_decoded.*")
+
+
+def decoded_columns(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+    """Decode columns of keys and values into structs of `schemas.DECODED`.
+
+    Spark accepts more and smaller columns than it passes, as long as they have as many rows in total.
+    """
+    for keys, values in batches:
+        for start, length in slices(keys, values):
+            decoded = _core.decode_batch(keys.slice(start, length), values.slice(start, length))
+            yield pa.record_batch(decoded).to_struct_array()

@@ -13,6 +13,7 @@ from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 from assignor import _core
 from assignor.spark.replaying import topics_table
 from assignor.spark.schemas import DECODED, HISTORY, RECORDS
+from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,9 +65,9 @@ def decode_and_replay(records: DataFrame, topics: pa.Table | None = None) -> Dat
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         replay = _core.RecordingReplay(metadata)
-        for batch in batches:
-            decoded, ended = replay.push(batch)
-            yield _rows(schema, {**_columns(batch), **_columns(pa.record_batch(decoded))})
+        for records in (part for batch in batches for part in record_slices(batch)):
+            decoded, ended = replay.push(records)
+            yield _rows(schema, {**_columns(records), **_columns(pa.record_batch(decoded))})
             yield _group_rows(schema, ended)
         yield _group_rows(schema, replay.finish())
 

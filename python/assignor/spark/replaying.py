@@ -6,17 +6,22 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from assignor import _core
 from assignor.errors import WrongTypeError
 from assignor.spark.schemas import HISTORY, check_columns
+from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from pyspark.sql import DataFrame
 
-EVENTS = StructType(
+    from assignor.columns import ArrowArray
+
+_NEEDED = StructType(
     [
         StructField("group_id", StringType()),
         StructField("offset", LongType()),
@@ -37,15 +42,13 @@ _TOPICS = pa.schema(
     ]
 )
 
-
-_RECORDS = pa.list_(
-    pa.struct([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
-)
+_ROW = StructType([StructField("group_id", StringType()), *HISTORY.fields])
 
 
 def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
-    """Rebuild each group from its records: one row per group, one call of the Rust core per Arrow batch.
+    """Rebuild each group from its records: one row per group.
 
+    The records of a group go to one task, in the order of the log, and a task holds the state of one group at a time.
     Replay is deterministic: the state of a group is that of a broker after it has loaded the same records. Remove
     records of aborted transactions before, as a read_committed reader does.
 
@@ -61,21 +64,34 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
         WrongTypeError: A column is missing or of another type.
         IllegalArgumentError: The metadata has a partition twice at the same time, a negative id or a null.
     """
-    check_columns(events, EVENTS, "events")
+    check_columns(events, _NEEDED, "events")
     metadata = topics_table(topics)
-    # Report invalid metadata here, not from a worker.
-    _core.replay_groups(pa.array([], _RECORDS), metadata)
+    _core.RecordingReplay(metadata)  # report invalid metadata here, not from a worker
 
-    def rebuild(records: pa.Array) -> pa.Array:
-        return pa.array(_core.replay_groups(records, metadata))
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return histories(batches, metadata)
 
-    # A filter would remove rows without a group, but then Spark would run `decode` twice: below and above the filter.
-    record = F.when(F.col("group_id").isNotNull(), F.struct("offset", "timestamp", "key", "value"))
     # All records of a group are in one partition of the log, so offsets give their order.
-    groups = events.groupBy("group_id").agg(F.sort_array(F.collect_list(record)).alias("records"))
-    groups = groups.where(F.size("records") > 0)
-    history = arrow_udf(rebuild, HISTORY)("records")  # type: ignore[call-overload]  # Spark reads the kind from the hints
-    return groups.select("group_id", history.alias("history")).select("group_id", "history.*")
+    rows = events.select(*_NEEDED.fieldNames()).withColumn("aborted", F.lit(False))
+    by_group = rows.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
+    return by_group.mapInArrow(run, _ROW)
+
+
+def histories(batches: Iterable[pa.RecordBatch], metadata: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Replay records that are sorted by group and offset, and yield the rows of completed groups."""
+    schema = to_arrow_schema(_ROW)
+    replay = _core.RecordingReplay(metadata)
+    for records in (part for batch in batches for part in record_slices(batch)):
+        _, ended = replay.push(records)
+        yield _group_rows(schema, ended)  # no rows if no group ends in the slice
+    yield _group_rows(schema, replay.finish())
+
+
+def _group_rows(schema: pa.Schema, ended: tuple[ArrowArray, ArrowArray]) -> pa.RecordBatch:
+    """Return group ids and histories as one batch."""
+    group_id, history = pa.array(ended[0]), pa.array(ended[1])
+    columns = [group_id, *(history.field(field.name).cast(field.type) for field in list(schema)[1:])]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def topics_table(topics: pa.Table | None) -> pa.RecordBatch:
