@@ -49,6 +49,9 @@ SETTINGS: Mapping[str, str] = {
     "num.network.threads": "2",
     "offsets.topic.num.partitions": "2",
     "offsets.topic.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.state.log.replication.factor": "1",
 }
 """Broker settings: short timeouts, and assignments that are computed within the heartbeat that needs them.
 

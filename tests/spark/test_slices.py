@@ -34,7 +34,7 @@ PARTITIONS = 20_000
 
 @functools.cache
 def wide_group(name: str) -> tuple[bytes, bytes | None]:
-    """Return the record of a group with one member and many partitions, none of which follows another."""
+    """Return the record of a group with one member and many partitions that are not consecutive."""
     only = member("m" * 36, [TOPIC], {TOPIC: range(0, 2 * PARTITIONS, 2)})
     value = {"protocolType": "consumer", "generation": 1, "leader": only["memberId"], "members": [only]}
     return write_record(2, {"group": name}, {**value, "protocol": "range"}, version=3)

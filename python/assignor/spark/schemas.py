@@ -43,6 +43,9 @@ RECORDS = _struct(
 )
 """Raw records of the log. The timestamp is in milliseconds; a null value is a tombstone."""
 
+CLUSTER_RECORDS = StructType([StructField("cluster", StringType()), *RECORDS.fields])
+"""Raw records of several clusters; offsets and groups of different clusters are independent."""
+
 DECODED = _struct(
     type=IntegerType(),
     type_name=StringType(),

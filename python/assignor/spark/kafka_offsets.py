@@ -1,0 +1,385 @@
+"""`kafka_offsets`: Spark data source that reads `__consumer_offsets` through confluent-kafka, without a connector.
+
+It only reads. It assigns partitions to its consumers itself, so that no group gets a member, and it commits nothing:
+Spark's checkpoint has the positions of a stream. `assignor.spark.sources.kafka_offsets` registers and opens it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+
+from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.spark.schemas import CLUSTER_RECORDS
+
+try:  # PySpark 4.2 has limits of micro-batches.
+    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
+except ImportError:  # pragma: no cover  # PySpark 4.1
+    ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from pyspark.sql.types import StructType
+
+NAME = "kafka_offsets"
+TOPIC = "__consumer_offsets"
+
+_OWN_OPTIONS = (
+    *("cluster", "topic", "partitions", "isolation", "startingoffsets", "endingoffsets"),
+    *("maxoffsetspertrigger", "timeoutseconds"),
+)
+_ISOLATIONS = ("read_committed", "read_uncommitted")
+_FIXED = {
+    # librdkafka requires a group id. It is not used: partitions are assigned with explicit offsets.
+    "group.id": "assignor-kafka-offsets",
+    "enable.auto.commit": False,
+    "enable.auto.offset.store": False,
+    "enable.partition.eof": True,  # the log can end with markers and compacted records, which no consumer gets
+    "auto.offset.reset": "earliest",
+    "allow.auto.create.topics": False,
+}
+_POLLED_RECORDS = 10_000
+_POLL_SECONDS = 0.1
+_BATCH_BYTES = 16 << 20
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """Options of the source, checked.
+
+    Attributes:
+        client: Configuration of librdkafka.
+        cluster: Value of the column `cluster`.
+        topic: Topic to read.
+        partitions: Partitions to read; None for all.
+        isolation: `read_committed` or `read_uncommitted`.
+        starting: First offset by partition; others start at the beginning of the log.
+        ending: Offset by partition before which a batch ends; others end at the end of the log.
+        max_offsets: Highest number of offsets of a micro-batch, or None.
+        timeout: Seconds without a record or an answer after which a read fails.
+    """
+
+    client: Mapping[str, Any]
+    cluster: str
+    topic: str
+    partitions: tuple[int, ...] | None
+    isolation: str
+    starting: Mapping[int, int]
+    ending: Mapping[int, int]
+    max_offsets: int | None
+    timeout: float
+
+    @classmethod
+    def read(cls, options: Mapping[str, str]) -> Settings:
+        """Parse the options of the source.
+
+        Raises:
+            IllegalArgumentError: An option is unknown, missing or has an invalid value.
+        """
+        given = {name.lower(): value for name, value in options.items()}
+        client = {name.removeprefix("kafka."): value for name, value in given.items() if name.startswith("kafka.")}
+        unknown = sorted(given.keys() - set(_OWN_OPTIONS) - {f"kafka.{name}" for name in client})
+        if unknown:
+            allowed = "cluster, topic, partitions, isolation, startingOffsets, endingOffsets, maxOffsetsPerTrigger, "
+            raise IllegalArgumentError(
+                f"{NAME} has no option {unknown[0]}; its options are {allowed}timeoutSeconds and kafka.<setting>"
+            )
+        fixed = sorted(client.keys() & {*_FIXED, "isolation.level"})
+        if fixed:
+            raise IllegalArgumentError(f"{NAME} sets {fixed[0]} itself; remove the option kafka.{fixed[0]}")
+        if not client.get("bootstrap.servers"):
+            raise IllegalArgumentError(f"{NAME} needs the option kafka.bootstrap.servers")
+        isolation = given.get("isolation", _ISOLATIONS[0])
+        if isolation not in _ISOLATIONS:
+            raise IllegalArgumentError(f"isolation must be {' or '.join(_ISOLATIONS)}, not {isolation!r}")
+        return cls(
+            client=client,
+            cluster=given.get("cluster", ""),
+            topic=given.get("topic", TOPIC),
+            partitions=_partitions(given["partitions"]) if "partitions" in given else None,
+            isolation=isolation,
+            starting=_offsets("startingOffsets", given.get("startingoffsets", "earliest"), "earliest"),
+            ending=_offsets("endingOffsets", given.get("endingoffsets", "latest"), "latest"),
+            max_offsets=_positive("maxOffsetsPerTrigger", given.get("maxoffsetspertrigger")),
+            timeout=float(_positive("timeoutSeconds", given.get("timeoutseconds", "60")) or 0),
+        )
+
+
+def _partitions(text: str) -> tuple[int, ...]:
+    """Return the ids in a text such as `0,4-6`."""
+    ids: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
+            raise IllegalArgumentError(f"partitions must be ids and ranges such as '0,4-6', not {text!r}")
+        ids.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(ids))
+
+
+def _offsets(name: str, text: str, default: str) -> dict[int, int]:
+    if text == default:
+        return {}
+    try:
+        given = json.loads(text)
+        found = {int(id): offset for id, offset in given.items()}
+    except (ValueError, AttributeError):
+        found = {-1: -1}
+    if not all(isinstance(offset, int) and id >= 0 and offset >= 0 for id, offset in found.items()):
+        raise IllegalArgumentError(f'{name} must be {default} or JSON such as {{"0": 17}}, not {text!r}')
+    return found
+
+
+def _positive(name: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not text.isdecimal() or int(text) == 0:
+        raise IllegalArgumentError(f"{name} must be a positive integer, not {text!r}")
+    return int(text)
+
+
+@dataclasses.dataclass
+class OffsetRange(InputPartition):
+    """Offsets of a partition from `start` to before `end`."""
+
+    partition: int
+    start: int
+    end: int
+
+
+class KafkaOffsets(DataSource):
+    """Data source `kafka_offsets` with the columns of `schemas.CLUSTER_RECORDS`."""
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return NAME
+
+    def schema(self) -> StructType:
+        """Return the columns."""
+        return CLUSTER_RECORDS
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """Return the reader of a batch."""
+        return _BatchReader(Settings.read(self.options))
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:
+        """Return the reader of a stream."""
+        return _StreamReader(Settings.read(self.options))
+
+
+class _BatchReader(DataSourceReader):
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def partitions(self) -> Sequence[OffsetRange]:
+        bounds = log_bounds(self._settings)
+        return _ranges(bounds, self._settings.starting, {**_ends(bounds), **self._settings.ending})
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_range(self._settings, cast("OffsetRange", partition))
+
+
+class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Offsets of the stream are the next offset of each partition, by its id as text."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._last: dict[int, int] | None = None
+
+    def initialOffset(self) -> dict[str, int]:
+        starts = {
+            id: max(low, self._settings.starting.get(id, 0)) for id, (low, _) in log_bounds(self._settings).items()
+        }
+        return _text_keys(starts)
+
+    def getDefaultReadLimit(self) -> Any:
+        limit = self._settings.max_offsets
+        return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
+
+    def prepareForTriggerAvailableNow(self) -> None:
+        self._last = _ends(log_bounds(self._settings))
+
+    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
+        ends = self._last if self._last is not None else _ends(log_bounds(self._settings))
+        known = {int(id): offset for id, offset in start.items()}
+        # Offsets of a stream never go back, also not if a topic was created again.
+        ends = {id: max(end, known.get(id, 0)) for id, end in {**known, **ends}.items()}
+        if isinstance(limit, ReadMaxRows):
+            ends = admitted(known, ends, limit.max_rows)
+        return _text_keys(ends)
+
+    def reportLatestOffset(self) -> dict[str, int]:
+        return _text_keys(_ends(log_bounds(self._settings)))
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> Sequence[OffsetRange]:
+        starts, ends = ({int(id): offset for id, offset in offsets.items()} for offsets in (start, end))
+        return _ranges(dict.fromkeys(ends, (0, 0)), starts, ends)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return read_range(self._settings, cast("OffsetRange", partition))
+
+
+def _text_keys(offsets: Mapping[int, int]) -> dict[str, int]:
+    return {str(id): offset for id, offset in sorted(offsets.items())}
+
+
+def _ends(bounds: Mapping[int, tuple[int, int]]) -> dict[int, int]:
+    return {id: end for id, (_, end) in bounds.items()}
+
+
+def _ranges(
+    bounds: Mapping[int, tuple[int, int]], starts: Mapping[int, int], ends: Mapping[int, int]
+) -> list[OffsetRange]:
+    found = [OffsetRange(id, max(low, starts.get(id, 0)), ends[id]) for id, (low, _) in sorted(bounds.items())]
+    return [each for each in found if each.start < each.end]
+
+
+def admitted(starts: Mapping[int, int], ends: Mapping[int, int], limit: int) -> dict[int, int]:
+    """Return the ends of a micro-batch of at most `limit` offsets, shared by partitions in proportion to their lag."""
+    lags = {id: end - starts.get(id, 0) for id, end in ends.items()}
+    total = sum(lags.values())
+    if total <= limit:
+        return dict(ends)
+    shares = {id: lag * limit // total for id, lag in lags.items()}
+    rest = limit - sum(shares.values())
+    for id in sorted(lags, key=lambda id: shares[id] - lags[id] * limit / total):
+        if rest and shares[id] < lags[id]:
+            shares[id] += 1
+            rest -= 1
+    return {id: starts.get(id, 0) + share for id, share in shares.items()}
+
+
+def _consumer(settings: Settings) -> Any:
+    try:
+        from confluent_kafka import Consumer
+    except ImportError as error:
+        raise MissingDependencyError("confluent_kafka is not installed: pip install 'assignor[kafka]'") from error
+    fixed = {**_FIXED, "isolation.level": settings.isolation}
+    return Consumer({**settings.client, **fixed}, logger=_silent())
+
+
+def _silent() -> Any:
+    """Return a logger for librdkafka's messages: errors are raised instead."""
+    import logging
+
+    logger = logging.getLogger("assignor.kafka_offsets")
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
+    return logger
+
+
+def log_bounds(settings: Settings) -> dict[int, tuple[int, int]]:
+    """Return the first offset of each partition to read, and the offset after its last record.
+
+    With `read_committed`, the last record is the one before the first open transaction.
+
+    Raises:
+        IllegalArgumentError: The topic or a partition does not exist.
+        confluent_kafka.KafkaException: The brokers did not answer in time.
+    """
+    from confluent_kafka import KafkaException, TopicPartition
+
+    consumer = _consumer(settings)
+    try:
+        topic = consumer.list_topics(settings.topic, timeout=settings.timeout).topics[settings.topic]
+        if topic.error is not None and not topic.partitions:
+            raise IllegalArgumentError(f"cannot read topic {settings.topic}: {topic.error.str()}")
+        ids = sorted(topic.partitions) if settings.partitions is None else settings.partitions
+        missing = [id for id in ids if id not in topic.partitions]
+        if missing:
+            count = len(topic.partitions)
+            raise IllegalArgumentError(f"topic {settings.topic} has {count} partitions and no partition {missing[0]}")
+        return {
+            id: consumer.get_watermark_offsets(TopicPartition(settings.topic, id), timeout=settings.timeout)
+            for id in ids
+        }
+    except KafkaException as error:
+        servers = settings.client["bootstrap.servers"]
+        error.add_note(f"{NAME}: the brokers at {servers} did not say which offsets {settings.topic} has")
+        raise
+    finally:
+        consumer.close()
+
+
+def read_range(settings: Settings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a range of offsets, those that the log still has.
+
+    Raises:
+        IllegalArgumentError: The partition cannot be read.
+        TimeoutError: The brokers sent nothing for `timeoutSeconds`.
+    """
+    from confluent_kafka import TopicPartition
+
+    consumer = _consumer(settings)
+    try:
+        consumer.assign([TopicPartition(settings.topic, wanted.partition, wanted.start)])
+        heard = time.monotonic()
+        is_read = False
+        while not is_read:
+            messages = consumer.consume(_POLLED_RECORDS, _POLL_SECONDS)
+            records, is_read = _before(wanted, messages, settings)
+            yield from _batches(settings.cluster, records)
+            if messages:
+                heard = time.monotonic()
+            elif time.monotonic() - heard > settings.timeout:
+                servers = settings.client["bootstrap.servers"]
+                raise TimeoutError(
+                    f"no record of {settings.topic}, partition {wanted.partition}, from {servers} in "
+                    f"{settings.timeout:g} s; offsets {wanted.start} to {wanted.end - 1} are wanted"
+                )
+    finally:
+        consumer.close()
+
+
+def _before(wanted: OffsetRange, messages: Iterable[Any], settings: Settings) -> tuple[list[Any], bool]:
+    """Return the records of the range among messages, and True if the range has been read."""
+    from confluent_kafka import KafkaError
+
+    records: list[Any] = []
+    for message in messages:
+        error = message.error()
+        if error is None:
+            if message.offset() >= wanted.end:
+                return records, True
+            records.append(message)
+        elif error.code() == KafkaError._PARTITION_EOF:
+            return records, True
+        elif error.fatal() or not error.retriable():
+            place = f"{settings.topic}, partition {wanted.partition}"
+            raise IllegalArgumentError(f"cannot read {place}: {error.str()}")
+    return records, bool(records) and records[-1].offset() == wanted.end - 1
+
+
+def _batches(cluster: str, records: list[Any]) -> Iterator[pa.RecordBatch]:
+    """Yield the records in batches of about 16 MiB."""
+    part: list[Any] = []
+    size = 0
+    for record in records:
+        part.append(record)
+        size += len(record)
+        if size >= _BATCH_BYTES:
+            yield _batch(cluster, part)
+            part, size = [], 0
+    if part:
+        yield _batch(cluster, part)
+
+
+def _batch(cluster: str, records: list[Any]) -> pa.RecordBatch:
+    columns = (
+        [cluster] * len(records),
+        [record.partition() for record in records],
+        [record.offset() for record in records],
+        [record.timestamp()[1] for record in records],
+        [record.key() for record in records],
+        [record.value() for record in records],
+    )
+    schema = to_arrow_schema(CLUSTER_RECORDS)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

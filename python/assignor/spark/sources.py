@@ -1,0 +1,164 @@
+"""Sources of `__consumer_offsets` records: a recording, Spark's Kafka connector, or confluent-kafka.
+
+Each returns the columns of `schemas.RECORDS`, and the sources of live clusters also `cluster`. By default they read as a
+read_committed reader: without the records of aborted transactions, as a broker loads its groups. None of them joins a
+group or commits an offset.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Literal
+
+from pyspark.sql import functions as F
+
+from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
+from assignor.recording import Recording
+from assignor.spark.recording_files import read_records
+from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+__all__ = ["kafka_connector", "kafka_offsets", "recording_records"]
+
+Isolation = Literal["read_committed", "read_uncommitted"]
+
+TOPIC = "__consumer_offsets"
+DEFAULT_PARTITIONS = 50
+"""Kafka's default of the broker setting offsets.topic.num.partitions."""
+
+_OFFSET_FETCHING = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
+
+
+def recording_records(
+    spark: SparkSession, folder: str | os.PathLike[str], *, isolation: Isolation = "read_committed"
+) -> DataFrame:
+    """Return the records of a recording folder, with the columns of `schemas.RECORDS`.
+
+    Raises:
+        IllegalArgumentError: The folder or a file is missing or cannot be read.
+        WrongTypeError: A column of the file is missing or of another type.
+    """
+    records = read_records(spark, Recording.open(folder))
+    if _is_committed(isolation):
+        records = records.where(~F.col("aborted"))
+    return records.select(*RECORDS.fieldNames())
+
+
+def kafka_offsets(
+    spark: SparkSession, bootstrap_servers: str, *, stream: bool = False, cluster: str = "", **options: Any
+) -> DataFrame:
+    """Return the records of a live cluster, read through confluent-kafka (`pip install 'assignor[kafka]'`).
+
+    A batch ends at the end of the log at the time at which the job starts. A stream continues from Spark's checkpoint.
+
+    Args:
+        spark: Spark session; the data source `kafka_offsets` is registered with it.
+        bootstrap_servers: Addresses of brokers.
+        stream: True for a streaming DataFrame.
+        cluster: Value of the column `cluster`.
+        **options: Options of the data source:
+
+            - `partitions`: ids and ranges of partitions, such as `0,4-6`; by default all
+            - `isolation`: `read_committed` (default) or `read_uncommitted`
+            - `startingOffsets`: `earliest` (default), or JSON with the first offset of partitions, such as `{"0": 17}`
+            - `endingOffsets`: `latest` (default), or JSON with the offsets before which a batch ends
+            - `maxOffsetsPerTrigger`: highest number of offsets in a micro-batch, which partitions share in proportion
+              to their lag (PySpark 4.2 or newer)
+            - `timeoutSeconds`: how long to wait for brokers; 60 by default
+            - `kafka.<setting>`: settings of librdkafka, for example `kafka.security.protocol`
+
+    Returns:
+        The columns of `schemas.CLUSTER_RECORDS`. Each task reads one partition of the topic.
+    """
+    from assignor.spark.kafka_offsets import NAME, KafkaOffsets, Settings
+
+    texts = {"kafka.bootstrap.servers": bootstrap_servers, "cluster": cluster}
+    texts.update((name, str(value)) for name, value in options.items())
+    Settings.read(texts)  # report invalid options here, not from a worker
+    spark.dataSource.register(KafkaOffsets)
+    reader = spark.readStream if stream else spark.read
+    return reader.format(NAME).options(**texts).load()
+
+
+def kafka_connector(
+    spark: SparkSession,
+    bootstrap_servers: str,
+    *,
+    stream: bool = False,
+    cluster: str = "",
+    partitions: int | Iterable[int] = DEFAULT_PARTITIONS,
+    isolation: Isolation = "read_committed",
+    **options: Any,
+) -> DataFrame:
+    """Return the records of a live cluster, read through Spark's Kafka connector.
+
+    This sets what the connector needs to read this topic:
+
+    - the setting `spark.sql.streaming.kafka.useDeprecatedOffsetFetching` of the session to true. Without it the
+      connector looks offsets up with an admin client that omits internal topics, and returns no rows and no error.
+    - `assign` with explicit partitions. With `subscribe` the connector's consumers would join a group, and their
+      cluster would write records of that group to the topic that is read.
+
+    Args:
+        spark: Spark session.
+        bootstrap_servers: Addresses of brokers.
+        stream: True for a streaming DataFrame.
+        cluster: Value of the column `cluster`.
+        partitions: Number of partitions of `__consumer_offsets`, or the ids of those to read. A partition that does not
+            exist fails the job.
+        isolation: `read_committed` or `read_uncommitted`.
+        **options: Further options of the connector, such as `maxOffsetsPerTrigger` or `kafka.security.protocol`. By
+            default, `startingOffsets` is `earliest`, also for a stream.
+
+    Returns:
+        The columns of `schemas.CLUSTER_RECORDS`.
+
+    Raises:
+        MissingDependencyError: The session does not have the connector.
+        IllegalArgumentError: An option would make the connector join a group, or `isolation` is unknown.
+    """
+    from pyspark.errors import PySparkException
+
+    _is_committed(isolation)
+    joining = sorted({name.lower() for name in options} & {"subscribe", "subscribepattern", "kafka.group.id"})
+    if joining:
+        raise IllegalArgumentError(f"option {joining[0]} is not allowed: kafka_connector assigns partitions itself")
+    ids = list(range(partitions)) if isinstance(partitions, int) else list(partitions)
+    settings = {
+        "kafka.bootstrap.servers": bootstrap_servers,
+        "kafka.isolation.level": isolation,
+        "assign": json.dumps({TOPIC: ids}),
+        "startingOffsets": "earliest",
+        **{name: str(value) for name, value in options.items()},
+    }
+    spark.conf.set(_OFFSET_FETCHING, "true")
+    reader = spark.readStream if stream else spark.read
+    try:
+        found = reader.format("kafka").options(**settings).load()
+    except PySparkException as error:
+        if not _is_missing(error):
+            raise
+        package = f"org.apache.spark:spark-sql-kafka-0-10_2.13:{spark.version}"
+        raise MissingDependencyError(
+            f"this Spark session does not have the Kafka connector: start it with spark.jars.packages={package}, or "
+            "read with assignor.spark.sources.kafka_offsets, which needs only confluent-kafka"
+        ) from error
+    found = found.withColumns({"cluster": F.lit(cluster), "timestamp": F.unix_millis("timestamp")})
+    return found.select(*CLUSTER_RECORDS.fieldNames())
+
+
+def _is_missing(error: Exception) -> bool:
+    return any(text in str(error) for text in ("KAFKA_DATA_SOURCE_NOT_ENABLED", "DATA_SOURCE_NOT_FOUND"))
+
+
+def _is_committed(isolation: object) -> bool:
+    if not isinstance(isolation, str):
+        raise WrongTypeError(f"isolation must be a str, not {type(isolation).__name__}")
+    if isolation not in ("read_committed", "read_uncommitted"):
+        raise IllegalArgumentError(f"isolation must be read_committed or read_uncommitted, not {isolation!r}")
+    return isolation == "read_committed"
