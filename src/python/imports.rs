@@ -43,6 +43,11 @@ pub(crate) static UUID: Import<PyType> = Import::new("uuid", "UUID");
 pub(crate) static AS_CONTIGUOUS_ARRAY: Import = Import::new("numpy", "ascontiguousarray");
 pub(crate) static INDEX: Import = Import::new("operator", "index");
 
+/// Return pyarrow's function `table`. It is not cached, because pyarrow is optional.
+pub(crate) fn pyarrow_table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    py.import("pyarrow")?.getattr("table")
+}
+
 /// An attribute of a Python module.
 pub(crate) struct Import<T = PyAny> {
     module: &'static str,

@@ -4,6 +4,7 @@
 //! The stable ABI and free-threaded builds hide the layout of objects; there the functions use API calls instead.
 #![allow(unsafe_code, reason = "direct access to objects saves most of the time of assign and plan")]
 
+pub(crate) mod arrow_capsules;
 pub(crate) mod borrowed_columns;
 pub(crate) mod collector;
 pub(crate) mod entries;

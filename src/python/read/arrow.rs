@@ -1,52 +1,56 @@
 //! Reader of Arrow tables and arrays; errors name the column.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, RecordBatch};
-use arrow_cast::cast;
+use arrow_array::{Array, ArrayRef, RecordBatch, new_empty_array};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
-use pyo3_arrow::input::AnyArray;
 
+use super::arrow_types::joined;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::objects::arrow_capsules::{ArrowArray, take_array, take_stream};
 
-/// Return true if an object implements the Arrow PyCapsule interface.
-fn has_arrow_interface(given: &Bound<'_, PyAny>) -> PyResult<bool> {
-    Ok(given.hasattr("__arrow_c_stream__")? || given.hasattr("__arrow_c_array__")?)
+/// Return the type and the chunks of an object with the Arrow PyCapsule interface; None for any other object.
+fn chunks(given: &Bound<'_, PyAny>) -> PyResult<Option<(DataType, Vec<ArrayRef>)>> {
+    if given.hasattr("__arrow_c_array__")? {
+        let array = take_array(given)?;
+        return Ok(Some((array.data_type().clone(), vec![array])));
+    }
+    if given.hasattr("__arrow_c_stream__")? {
+        return take_stream(given).map(Some);
+    }
+    Ok(None)
 }
 
 /// Return the batches of an Arrow table; None for any other object.
 pub(crate) fn batches(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<RecordBatch>>> {
-    if !has_arrow_interface(given)? {
-        return Ok(None);
-    }
-    let (chunks, _) = given.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
-    let batch = |chunk: &ArrayRef| match chunk.as_struct_opt() {
+    let Some((_, chunks)) = chunks(given)? else { return Ok(None) };
+    chunks.iter().map(of_structs).collect::<PyResult<_>>().map(Some)
+}
+
+/// Return an array of structs as a record batch.
+pub(crate) fn batch(given: &ArrowArray) -> PyResult<RecordBatch> {
+    of_structs(given.array())
+}
+
+fn of_structs(array: &ArrayRef) -> PyResult<RecordBatch> {
+    match array.as_struct_opt() {
         // A batch has no null rows: it would show the values below the null.
         Some(rows) if rows.null_count() == 0 => Ok(RecordBatch::from(rows)),
         Some(_) => Err(IllegalArgumentError::new_err("a table cannot have rows that are null")),
-        None => Err(IllegalArgumentError::new_err(format!("a table is needed, not an array of {}", chunk.data_type()))),
-    };
-    chunks.iter().map(batch).collect::<PyResult<_>>().map(Some)
+        None => Err(IllegalArgumentError::new_err(format!("a table is needed, not an array of {}", array.data_type()))),
+    }
 }
 
 /// Return an Arrow array; None for any other object.
 pub(crate) fn arrow_array(given: &Bound<'_, PyAny>) -> PyResult<Option<ArrayRef>> {
-    if !has_arrow_interface(given)? {
-        return Ok(None);
+    let Some((kind, chunks)) = chunks(given)? else { return Ok(None) };
+    if chunks.is_empty() {
+        return Ok(Some(new_empty_array(&kind)));
     }
-    let (chunks, field) = given.extract::<AnyArray>()?.into_chunked_array()?.into_inner();
-    let chunks: Vec<&dyn Array> = chunks.iter().map(AsRef::as_ref).collect();
-    match chunks[..] {
-        [] => Ok(Some(arrow_array::new_empty_array(field.data_type()))),
-        _ => Ok(Some(arrow_select::concat::concat(&chunks).map_err(refused)?)),
-    }
+    joined(&chunks).map(Some).map_err(|error| IllegalArgumentError::new_err(error.to_string()))
 }
 
-fn refused(error: arrow_schema::ArrowError) -> PyErr {
-    IllegalArgumentError::new_err(error.to_string())
-}
-
-/// Return true for a type of text. Casts are not tried, because they would convert any type to text.
+/// Return true for a type of text.
 pub(crate) fn is_text_column(kind: &DataType) -> bool {
     match kind {
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View | DataType::Null => true,
@@ -74,17 +78,12 @@ pub(crate) fn check_column(
     wanted: &str,
     is: impl Fn(&DataType) -> bool,
 ) -> PyResult<()> {
-    let kind = array.data_type();
-    if is(kind) {
-        return Ok(());
-    }
-    Err(IllegalArgumentError::new_err(format!("column {column} must be of {wanted}, not {kind}")))
+    if is(array.data_type()) { Ok(()) } else { Err(not_of(wanted, array, column)) }
 }
 
-pub(crate) fn cast_to(array: &ArrayRef, wanted: &DataType, column: &str) -> PyResult<ArrayRef> {
-    cast(array, wanted).map_err(|_| {
-        IllegalArgumentError::new_err(format!("column {column} must be {wanted}, not {}", array.data_type()))
-    })
+/// Return the error for a column of another type.
+pub(crate) fn not_of(wanted: &str, array: &ArrayRef, column: &str) -> PyErr {
+    IllegalArgumentError::new_err(format!("column {column} must be of {wanted}, not {}", array.data_type()))
 }
 
 /// Return the error for a table that lacks a column.

@@ -1,23 +1,23 @@
 //! Reader of Arrow columns of byte arrays.
 
-use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
-use pyo3_arrow::PyArray;
 
+use super::arrow_types::bytes;
 use crate::python::imports::WrongTypeError;
+use crate::python::objects::arrow_capsules::ArrowArray;
 
 /// Column of byte arrays with 32-bit or 64-bit offsets.
 pub(crate) struct BinaryColumn(ArrayRef);
 
 impl BinaryColumn {
     pub(crate) fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Ok(array) = given.extract::<PyArray>() else {
+        let Ok(array) = given.extract::<ArrowArray>() else {
             let message = format!("{name} is an Arrow array, not {}", given.get_type().name()?);
             return Err(WrongTypeError::new_err(message));
         };
-        Self::from_array(name, array.into_inner().0)
+        Self::from_array(name, array.array().clone())
     }
 
     pub(crate) fn from_array(name: &str, array: ArrayRef) -> PyResult<Self> {
@@ -32,10 +32,6 @@ impl BinaryColumn {
     }
 
     pub(crate) fn get(&self, row: usize) -> Option<&[u8]> {
-        if self.0.is_null(row) {
-            return None;
-        }
-        let narrow = self.0.as_binary_opt::<i32>().map(|array| array.value(row));
-        narrow.or_else(|| self.0.as_binary_opt::<i64>().map(|array| array.value(row)))
+        bytes(&self.0, row)
     }
 }

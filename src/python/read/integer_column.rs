@@ -1,13 +1,11 @@
 //! Reader of columns of counts or indices: Arrow, numpy or Python.
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::arrow::{arrow_array, cast_to};
+use super::arrow::{arrow_array, not_of};
+use super::arrow_types::integers;
 use super::values::{int, is_text, iterate, one_dimension};
 use crate::python::error::wrong_type;
 use crate::python::imports::IllegalArgumentError;
@@ -50,20 +48,20 @@ impl IntegerColumn {
 
     /// Read a column of Arrow.
     pub(crate) fn of(array: &ArrayRef, column: &str) -> PyResult<Self> {
-        if !array.data_type().is_integer() {
-            let kind = array.data_type();
-            return Err(IllegalArgumentError::new_err(format!("column {column} must be of integers, not {kind}")));
-        }
+        let numbers = array
+            .data_type()
+            .is_integer()
+            .then(|| integers(array))
+            .flatten()
+            .ok_or_else(|| not_of("integers", array, column))?;
         if let Some(row) = (0..array.len()).find(|row| array.is_null(*row)) {
             return Err(IllegalArgumentError::new_err(format!("{column}[{row}] is null")));
         }
-        let numbers = cast_to(array, &DataType::Int64, column)?;
-        // The cast turns a number beyond int64 into null.
         if let Some(row) = (0..numbers.len()).find(|row| numbers.is_null(*row)) {
             let most = i32::MAX;
             return Err(IllegalArgumentError::new_err(format!("{column}[{row}] must be from 0 to {most}")));
         }
-        Self::checked(numbers.as_primitive::<Int64Type>().values().iter().copied(), column)
+        Self::checked(numbers.values().iter().copied(), column)
     }
 
     fn checked(numbers: impl ExactSizeIterator<Item = i64>, column: &str) -> PyResult<Self> {

@@ -1,15 +1,15 @@
 //! Reader of Arrow columns of lists of text.
 
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, Field};
 use pyo3::prelude::*;
 
-use super::arrow::{cast_to, check_column, is_list_column, is_text_column};
+use super::arrow::{check_column, is_list_column, is_text_column};
+use super::arrow_types::{Lists, Texts};
 use crate::python::imports::IllegalArgumentError;
 
-fn list_of(item: DataType) -> DataType {
-    DataType::LargeList(Field::new("item", item, true).into())
+fn unreadable(column: &str) -> PyErr {
+    IllegalArgumentError::new_err(format!("column {column} has lists that cannot be read"))
 }
 
 /// Call `read` with every list of names and return the answers; a row that may be null counts as no names.
@@ -32,27 +32,22 @@ pub(crate) fn names_in_lists(
         return Ok(dictionary.normalized_keys().into_iter().enumerate().map(answer).collect());
     }
     check_column(array, "topics", "lists of text", |kind| is_list_column(kind, is_text_column))?;
-    let rows = array.len();
-    let array = cast_to(array, &list_of(DataType::LargeUtf8), "topics")?;
-    let lists = array.as_list::<i64>();
-    let texts = lists.values().as_string::<i64>();
-    if lists.len() != rows {
-        return Err(IllegalArgumentError::new_err("column topics has lists that cannot be read"));
-    }
+    let lists = Lists::of(array).ok_or_else(|| unreadable("topics"))?;
+    let texts = Texts::of(&lists.items).ok_or_else(|| unreadable("topics"))?;
     let mut found = Vec::with_capacity(lists.len());
     let mut names = Vec::new();
     for row in 0..lists.len() {
-        let bounds = lists.value_offsets()[row] as usize..lists.value_offsets()[row + 1] as usize;
-        if lists.is_null(row) && may_be_null(row) {
-            found.push(read(&[]));
-            continue;
-        }
-        if lists.is_null(row) || bounds.clone().any(|place| texts.is_null(place)) {
-            let what = if lists.is_null(row) { "is null" } else { "has a null" };
-            return Err(IllegalArgumentError::new_err(format!("topics[{row}] {what}")));
-        }
         names.clear();
-        names.extend(bounds.map(|place| texts.value(place)));
+        match lists.get(row) {
+            Some(places) => {
+                for place in places {
+                    let name = texts.get(place);
+                    names.push(name.ok_or_else(|| IllegalArgumentError::new_err(format!("topics[{row}] has a null")))?);
+                }
+            }
+            None if may_be_null(row) => {}
+            None => return Err(IllegalArgumentError::new_err(format!("topics[{row}] is null"))),
+        }
         found.push(read(&names));
     }
     Ok(found)
@@ -63,12 +58,11 @@ pub(crate) fn racks_in_lists(array: &ArrayRef) -> PyResult<Vec<Option<Vec<Vec<St
     check_column(array, "racks", "lists of lists of text", |kind| {
         is_list_column(kind, |kind| is_list_column(kind, is_text_column))
     })?;
-    let array = cast_to(array, &list_of(list_of(DataType::LargeUtf8)), "racks")?;
-    let topics = array.as_list::<i64>();
-    let of_partition = |racks: Option<ArrayRef>| -> Vec<String> {
-        let texts = racks.iter().flat_map(|racks| racks.as_string::<i64>().iter().flatten().map(str::to_owned));
-        texts.collect()
+    let topics = Lists::of(array).ok_or_else(|| unreadable("racks"))?;
+    let partitions = Lists::of(&topics.items).ok_or_else(|| unreadable("racks"))?;
+    let racks = Texts::of(&partitions.items).ok_or_else(|| unreadable("racks"))?;
+    let of_partition = |place: usize| -> Vec<String> {
+        partitions.get(place).into_iter().flatten().filter_map(|place| racks.get(place)).map(str::to_owned).collect()
     };
-    let of_topic = |partitions: ArrayRef| partitions.as_list::<i64>().iter().map(of_partition).collect();
-    Ok(topics.iter().map(|partitions| partitions.map(of_topic)).collect())
+    Ok((0..topics.len()).map(|row| topics.get(row).map(|places| places.map(of_partition).collect())).collect())
 }

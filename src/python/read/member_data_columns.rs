@@ -1,14 +1,14 @@
 //! Reader of optional columns of members: owned partitions, generation and user data.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, Int64Array, LargeListArray, StructArray};
-use arrow_schema::{DataType, Field};
+use arrow_array::{Array, ArrayRef, Int64Array, StructArray};
+use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::arrow::{arrow_array, cast_to, check_column, is_list_column, is_text_column, same_length};
+use super::arrow::{arrow_array, check_column, is_list_column, is_text_column, not_of, same_length};
+use super::arrow_types::{Lists, bytes, integers};
 use super::members::push_owned_partitions;
 use super::text_column::TextColumn;
 use super::values::{index, is_int, is_text, iterate, one_dimension};
@@ -115,9 +115,8 @@ fn read_generations(given: &Bound<'_, PyAny>) -> PyResult<Vec<Option<i32>>> {
 }
 
 fn generations_of(array: &ArrayRef) -> PyResult<Vec<Option<i32>>> {
-    check_column(array, "generation", "integers", |kind| kind.is_integer() || *kind == DataType::Null)?;
-    let numbers = cast_to(array, &DataType::Int64, "generation")?;
-    Ok(numbers.as_primitive::<Int64Type>().iter().map(|number| number.and_then(natural)).collect())
+    let numbers = integers(array).ok_or_else(|| not_of("integers", array, "generation"))?;
+    Ok(numbers.iter().map(|number| number.and_then(natural)).collect())
 }
 
 /// Owned partitions of each member.
@@ -157,28 +156,16 @@ impl<'py> OwnedColumn<'py> {
             DataType::Null => true,
             _ => false,
         };
-        check_column(array, "owned_partitions", "lists of structs of topic and partition", |kind| {
-            is_list_column(kind, is_partition)
-        })?;
-        let item = match array.data_type() {
-            DataType::List(item)
-            | DataType::LargeList(item)
-            | DataType::ListView(item)
-            | DataType::LargeListView(item)
-            | DataType::FixedSizeList(item, _) => item.data_type().clone(),
-            _ => DataType::Null,
-        };
-        if item == DataType::Null {
+        let wanted = "lists of structs of topic and partition";
+        check_column(array, "owned_partitions", wanted, |kind| is_list_column(kind, is_partition))?;
+        let wrong = || not_of(wanted, array, "owned_partitions");
+        let members = Lists::of(array).ok_or_else(wrong)?;
+        let Some(partitions) = members.items.as_struct_opt().cloned() else {
             return Ok(Self::Pairs(vec![None; array.len()])); // no partition at all
-        }
-        let lists = cast_to(array, &DataType::LargeList(Field::new("item", item, true).into()), "owned_partitions")?;
-        let members = lists.as_list::<i64>().clone();
-        let partitions = members.values().as_struct().clone();
-        let field = |name: &str| {
-            partitions.column_by_name(name).ok_or_else(|| IllegalArgumentError::new_err(format!("no field {name}")))
         };
+        let field = |name: &str| partitions.column_by_name(name).ok_or_else(wrong);
         let topics = TextColumn::of(field("topic")?, "owned_partitions")?;
-        let ids = cast_to(field("partition")?, &DataType::Int64, "owned_partitions")?.as_primitive().clone();
+        let ids = integers(field("partition")?).ok_or_else(wrong)?;
         Ok(Self::Arrow(Box::new(ArrowPartitions { members, partitions, topics, ids })))
     }
 
@@ -202,7 +189,7 @@ impl<'py> OwnedColumn<'py> {
 
 /// Owned partitions of each member as lists of structs.
 struct ArrowPartitions {
-    members: LargeListArray,
+    members: Lists,
     partitions: StructArray,
     /// Fields of `partitions`.
     topics: TextColumn,
@@ -212,13 +199,10 @@ struct ArrowPartitions {
 impl ArrowPartitions {
     fn push(&self, row: usize, group: &mut Group) -> PyResult<()> {
         let Self { members, partitions, topics, ids } = self;
-        if members.is_null(row) {
-            return Ok(());
-        }
+        let Some(places) = members.get(row) else { return Ok(()) };
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("owned_partitions[{row}]{reason}"));
-        let bounds = members.value_offsets()[row] as usize..members.value_offsets()[row + 1] as usize;
         let mut last: Option<(&str, u32)> = None;
-        for place in bounds {
+        for place in places {
             let is_valid = partitions.is_valid(place) && ids.is_valid(place);
             let topic = topics.get(place).filter(|_| is_valid).ok_or_else(|| wrong(" has a null"))?;
             let id = ids.value(place);
@@ -278,7 +262,7 @@ impl<'py> UserDataColumn<'py> {
                     | DataType::Null
             )
         })?;
-        cast_to(array, &DataType::LargeBinary, "user_data").map(Self::Arrow)
+        Ok(Self::Arrow(array.clone()))
     }
 
     fn len(&self) -> usize {
@@ -290,7 +274,7 @@ impl<'py> UserDataColumn<'py> {
 
     fn get(&self, row: usize) -> Option<Vec<u8>> {
         match self {
-            Self::Arrow(array) => array.is_valid(row).then(|| array.as_binary::<i64>().value(row).to_vec()),
+            Self::Arrow(array) => bytes(array, row).map(<[u8]>::to_vec),
             Self::Bytes(bytes) => bytes[row].as_ref().map(|bytes| bytes.as_bytes().to_vec()),
         }
     }

@@ -1,6 +1,7 @@
 //! Conversion of values from Python, Arrow and numpy to types of the engine. Errors name the member or topic and the value.
 
 pub(crate) mod arrow;
+pub(crate) mod arrow_types;
 pub(crate) mod binary_column;
 pub(crate) mod fleet;
 pub(crate) mod group;

@@ -1,12 +1,12 @@
 //! Columns of text: Arrow, numpy or Python.
 
+use arrow_array::ArrayRef;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use super::arrow::{arrow_array, cast_to, check_column, is_text_column};
+use super::arrow::{arrow_array, not_of};
+use super::arrow_types::Texts;
 use super::values::{is_text, iterate, one_dimension, with_name};
 use crate::group::Names;
 use crate::python::error::wrong_type;
@@ -65,16 +65,16 @@ impl TextColumn {
                 return Ok(Self { names: values.names, rows: Some(keys.into_iter().enumerate().map(row).collect()) });
             }
         }
-        check_column(array, column, "text", is_text_column)?;
-        let texts = cast_to(array, &DataType::LargeUtf8, column)?;
-        let texts = texts.as_string::<i64>();
+        let texts = Texts::of(array).ok_or_else(|| not_of("text", array, column))?;
         let mut names = Names::with_capacity(texts.len());
-        for text in texts {
+        let mut has_nulls = false;
+        for row in 0..texts.len() {
+            let text = texts.get(row);
+            has_nulls |= text.is_none();
             names.push(text.unwrap_or_default());
         }
-        let rows = (texts.null_count() > 0)
-            .then(|| (0..texts.len()).map(|row| texts.is_valid(row).then_some(row as u32)).collect());
-        Ok(Self { names, rows })
+        let number = |row: usize| texts.get(row).map(|_| row as u32);
+        Ok(Self { names, rows: has_nulls.then(|| (0..texts.len()).map(number).collect()) })
     }
 
     /// Read a numpy column of fixed width: code points, padded with zeros.

@@ -1,21 +1,17 @@
 //! Functions on columns of `__consumer_offsets` records: decode them, and find their groups.
 
 use pyo3::prelude::*;
-use pyo3_arrow::{PyArray, PyRecordBatch};
 
 use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
 use crate::offsets::{self, Record};
 use crate::python::imports::IllegalArgumentError;
+use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::binary_column::BinaryColumn;
 
 /// Decode records from two binary columns into the columns of [`DecodedColumns`].
 #[pyfunction]
-pub(crate) fn decode_batch(
-    py: Python<'_>,
-    keys: &Bound<'_, PyAny>,
-    values: &Bound<'_, PyAny>,
-) -> PyResult<PyRecordBatch> {
+pub(crate) fn decode_batch(py: Python<'_>, keys: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<ArrowArray> {
     let (keys, values) = (BinaryColumn::read("keys", keys)?, BinaryColumn::read("values", values)?);
     let rows = keys.len();
     if rows != values.len() {
@@ -31,12 +27,12 @@ pub(crate) fn decode_batch(
         Ok(columns)
     });
     let columns = columns.map_err(|full| too_many_records(&full, rows))?;
-    Ok(PyRecordBatch::new(columns.finish()?))
+    Ok(columns.finish()?.into())
 }
 
 /// Return the group id of each record key; null if a key has no group id or is malformed.
 #[pyfunction]
-pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<PyArray> {
+pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<ArrowArray> {
     let keys = BinaryColumn::read("keys", keys)?;
     let groups = py.detach(|| {
         let mut groups = BoundedTextColumn::new("group_id", LARGEST_OFFSET);
@@ -46,5 +42,5 @@ pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult
         Ok(groups)
     });
     let groups = groups.map_err(|full: ColumnFull| too_many_records(&full, keys.len()))?;
-    Ok(PyArray::from_array_ref(groups.finish()))
+    Ok(ArrowArray::new(groups.finish()))
 }

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
-use pyo3_arrow::{PyArray, PyRecordBatch};
 
 use super::bounded_columns::{BoundedTextColumn, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
@@ -11,6 +10,8 @@ use super::history_columns::HistoryColumns;
 use crate::history::Metadata;
 use crate::offsets;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::objects::arrow_capsules::ArrowArray;
+use crate::python::read::arrow::batch;
 use crate::python::read::recordings::{self, RecordColumns};
 use crate::replay::GroupReplay;
 
@@ -24,33 +25,33 @@ pub(crate) struct PyRecordingReplay {
 }
 
 /// Group ids and their histories.
-type PyHistories = (PyArray, PyArray);
+type PyHistories = (ArrowArray, ArrowArray);
 
 #[pymethods]
 impl PyRecordingReplay {
     #[new]
-    fn new(metadata: PyRecordBatch) -> PyResult<Self> {
-        Ok(Self { metadata: recordings::metadata(metadata.as_ref())?, group: Mutex::new(None) })
+    fn new(metadata: ArrowArray) -> PyResult<Self> {
+        Ok(Self { metadata: recordings::metadata(&batch(&metadata)?)?, group: Mutex::new(None) })
     }
 
     /// Decode and replay a batch with the columns group_id, offset, timestamp, key, value and aborted.
     ///
     /// Return a row for each record, and the ids and histories of the completed groups. Records without a group, and
     /// records of aborted transactions, are decoded but not replayed.
-    fn push(&self, py: Python<'_>, records: PyRecordBatch) -> PyResult<(PyRecordBatch, PyHistories)> {
-        let records = records.as_ref();
-        let batch = RecordColumns::read(records)?;
+    fn push(&self, py: Python<'_>, records: ArrowArray) -> PyResult<(ArrowArray, PyHistories)> {
+        let records = batch(&records)?;
+        let columns = RecordColumns::read(&records)?;
         py.detach(|| {
             let mut group = self.group.lock().unwrap_or_else(PoisonError::into_inner);
             let mut decoded = DecodedColumns::new();
             let mut ended = EndedGroups::new(&self.metadata);
             for row in 0..records.num_rows() {
-                let entry = batch.entry(row);
+                let entry = columns.entry(row);
                 let record = offsets::decode_record(entry.key, entry.value);
                 decoded
                     .push(entry.key, entry.value, &record)
                     .map_err(|full| too_many_records(&full, records.num_rows()))?;
-                let Some(id) = batch.group_of(row) else { continue };
+                let Some(id) = columns.group_of(row) else { continue };
                 if group.as_ref().is_none_or(|(current, _)| current != id) {
                     ended.push(group.replace((id.to_owned(), GroupReplay::default())))?;
                 }
@@ -58,7 +59,7 @@ impl PyRecordingReplay {
                     replay.push(&entry, &record);
                 }
             }
-            Ok((PyRecordBatch::new(decoded.finish()?), ended.finish()))
+            Ok((decoded.finish()?.into(), ended.finish()))
         })
     }
 
@@ -95,6 +96,6 @@ impl<'a> EndedGroups<'a> {
 
     fn finish(self) -> PyHistories {
         let histories = Arc::new(self.histories.finish());
-        (PyArray::from_array_ref(self.group_id.finish()), PyArray::from_array_ref(histories))
+        (ArrowArray::new(self.group_id.finish()), ArrowArray::new(histories))
     }
 }

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3_arrow::{PyArray, PyRecordBatch};
 
 use super::bounded_columns::LARGEST_OFFSET;
 use super::history_columns::HistoryColumns;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::objects::arrow_capsules::ArrowArray;
+use crate::python::read::arrow::batch;
 use crate::python::read::recordings::{self, GroupRecords};
 use crate::replay;
 
@@ -20,11 +21,11 @@ use crate::replay;
 #[pyo3(signature = (records, metadata, *, limit = 2_147_483_647))]
 pub(crate) fn replay_groups(
     py: Python<'_>,
-    records: PyArray,
-    metadata: PyRecordBatch,
+    records: ArrowArray,
+    metadata: ArrowArray,
     limit: usize,
-) -> PyResult<PyArray> {
-    let metadata = recordings::metadata(metadata.as_ref())?;
+) -> PyResult<ArrowArray> {
+    let metadata = recordings::metadata(&batch(&metadata)?)?;
     let records = records.array().clone();
     let histories = py.detach(|| {
         let groups = GroupRecords::read(&records)?;
@@ -40,5 +41,5 @@ pub(crate) fn replay_groups(
         }
         Ok::<_, PyErr>(histories.finish())
     })?;
-    Ok(PyArray::from_array_ref(Arc::new(histories)))
+    Ok(ArrowArray::new(Arc::new(histories)))
 }

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, ListArray, StringArray, StructArray, make_array};
-use arrow_buffer::NullBuffer;
-use arrow_cast::cast;
+use arrow_array::{
+    Array, ArrayRef, GenericStringArray, ListArray, OffsetSizeTrait, StringArray, StructArray, make_array,
+};
+use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 
@@ -39,24 +40,33 @@ pub(crate) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
 /// Return a column as text; Spark uses two kinds.
 pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
     let wrong = || refused(given, what, "text");
-    let found: StringArray = match given.data_type() {
-        DataType::Utf8 => given.as_string().clone(),
-        DataType::LargeUtf8 | DataType::Null => cast(given, &DataType::Utf8).map_err(|_| wrong())?.as_string().clone(),
-        _ => return Err(wrong()),
-    };
-    checked(&found, what)?;
-    Ok(found)
+    match given.data_type() {
+        DataType::Utf8 => {
+            check(given.as_string::<i32>(), what)?;
+            Ok(given.as_string().clone())
+        }
+        DataType::LargeUtf8 => {
+            let wide = given.as_string::<i64>();
+            check(wide, what)?;
+            let (first, last) = (wide.value_offsets()[0], wide.value_offsets()[wide.len()]);
+            // A column with offsets of 32 bits has less than 2 GiB.
+            i32::try_from(last - first).map_err(|_| wrong())?;
+            Ok(wide.iter().collect())
+        }
+        DataType::Null => Ok(StringArray::new_null(given.len())),
+        _ => Err(wrong()),
+    }
 }
 
 /// Raise an error for text that is not UTF-8. Spark's strings may hold any bytes, and are not checked before this.
-fn checked(given: &StringArray, what: &str) -> PyResult<()> {
+fn check<O: OffsetSizeTrait>(given: &GenericStringArray<O>, what: &str) -> PyResult<()> {
     let (offsets, data) = (given.value_offsets(), given.values().as_slice());
-    let all = &data[offsets[0] as usize..offsets[given.len()] as usize];
-    let is_whole = |all: &str| offsets.iter().all(|offset| all.is_char_boundary((offset - offsets[0]) as usize));
+    let all = &data[offsets[0].as_usize()..offsets[given.len()].as_usize()];
+    let is_whole = |all: &str| offsets.iter().all(|offset| all.is_char_boundary((*offset - offsets[0]).as_usize()));
     if std::str::from_utf8(all).is_ok_and(is_whole) {
         return Ok(());
     }
-    let bytes = |row: usize| &data[offsets[row] as usize..offsets[row + 1] as usize];
+    let bytes = |row: usize| &data[offsets[row].as_usize()..offsets[row + 1].as_usize()];
     // Bytes outside of valid rows are not text.
     match (0..given.len()).find(|row| given.is_valid(*row) && std::str::from_utf8(bytes(*row)).is_err()) {
         Some(row) => {
@@ -73,7 +83,11 @@ pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
     match given.data_type() {
         DataType::List(_) => Ok(given.as_list().clone()),
         DataType::LargeList(item) => {
-            Ok(cast(given, &DataType::List(item.clone())).map_err(|_| wrong())?.as_list().clone())
+            let wide = given.as_list::<i64>();
+            let offsets =
+                wide.value_offsets().iter().map(|offset| i32::try_from(*offset)).collect::<Result<Vec<_>, _>>();
+            let offsets = OffsetBuffer::new(offsets.map_err(|_| wrong())?.into());
+            Ok(ListArray::new(item.clone(), offsets, wide.values().clone(), wide.nulls().cloned()))
         }
         _ => Err(wrong()),
     }

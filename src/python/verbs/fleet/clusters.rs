@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use arrow_array::ArrayRef;
 use pyo3::prelude::*;
-use pyo3_arrow::PyArray;
 
 use super::columns::{
     AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, ProblemColumn, SubscriptionColumn,
@@ -14,6 +13,7 @@ use crate::fleet::{balance, current_balance, current_plan, moves, starting_plan}
 use crate::group::{Group, NameTable};
 use crate::plan::Plan;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::fleet::clusters::ClusterColumn;
 use crate::python::read::fleet::groups::{GroupColumn, GroupRow};
 use crate::python::read::fleet::scenarios;
@@ -26,13 +26,13 @@ pub(crate) struct PyClusters(ClusterColumn);
 #[pymethods]
 impl PyClusters {
     #[new]
-    fn new(py: Python<'_>, clusters: PyArray) -> PyResult<Self> {
+    fn new(py: Python<'_>, clusters: ArrowArray) -> PyResult<Self> {
         let clusters = clusters.array().clone();
         py.detach(|| ClusterColumn::read(&clusters)).map(Self)
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
-    fn resolve(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+    fn resolve(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut SubscriptionColumn| {
             let group = group_of(read)?;
             column.push(&read.roster, &group).map_err(|full| too_large(read, &full))
@@ -40,14 +40,14 @@ impl PyClusters {
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
-    fn assign(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+    fn assign(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
             column.push(plan_of(read)?.as_ref(), read.roster.computed).map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
-    fn balance(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+    fn balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
             let (group, plan) = group_and_plan(read)?;
             let (roster, assignor) = (&read.roster, read.roster.computed);
@@ -60,7 +60,7 @@ impl PyClusters {
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
-    fn current_balance(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+    fn current_balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
             let subscribed = group_of(read)?;
             let plan = current_plan(&read.roster, read.cluster, &read.current()?);
@@ -70,7 +70,7 @@ impl PyClusters {
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
-    fn problems(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+    fn problems(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut ProblemColumn| {
             group_of(read)?;
             column.push(read.not_computed.as_ref()).map_err(|full| too_large(read, &full))
@@ -78,7 +78,7 @@ impl PyClusters {
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
-    fn moves(&self, py: Python<'_>, groups: PyArray, column_bytes: usize) -> PyResult<Vec<PyArray>> {
+    fn moves(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, |read, column: &mut MoveColumn| {
             let plan = plan_of(read)?;
             let current = read.current()?;
@@ -91,10 +91,10 @@ impl PyClusters {
     fn what_if(
         &self,
         py: Python<'_>,
-        groups: PyArray,
+        groups: ArrowArray,
         scenarios: &Bound<'_, PyAny>,
         column_bytes: usize,
-    ) -> PyResult<Vec<PyArray>> {
+    ) -> PyResult<Vec<ArrowArray>> {
         let scenarios = scenarios::read(scenarios)?;
         self.each(py, &groups, column_bytes, |read, column: &mut OutcomeColumn| {
             let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
@@ -118,10 +118,10 @@ impl PyClusters {
     fn each<C: AnswerColumn + Send>(
         &self,
         py: Python<'_>,
-        groups: &PyArray,
+        groups: &ArrowArray,
         column_bytes: usize,
         answer: impl Fn(&GroupRow<'_>, &mut C) -> PyResult<()> + Send + Sync,
-    ) -> PyResult<Vec<PyArray>> {
+    ) -> PyResult<Vec<ArrowArray>> {
         let groups = groups.array().clone();
         let found = py.detach(|| {
             let groups = GroupColumn::read(&groups)?;
@@ -135,7 +135,7 @@ impl PyClusters {
             full.push(column.finish());
             Ok::<_, PyErr>(full)
         })?;
-        Ok(found.into_iter().filter(|column| !column.is_empty()).map(PyArray::from_array_ref).collect())
+        Ok(found.into_iter().filter(|column| !column.is_empty()).map(ArrowArray::new).collect())
     }
 }
 

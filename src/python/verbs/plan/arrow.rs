@@ -7,12 +7,12 @@ use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArra
 use arrow_schema::{Field, Schema};
 use pyo3::exceptions::{PyImportError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use pyo3_arrow::{PyRecordBatch, PyTable};
+use pyo3::types::{PyCapsule, PyTuple};
 
 use super::mapping::{PyPlan, SPAN_COLUMNS};
 use crate::group::Names;
-use crate::python::imports::{IllegalArgumentError, MissingDependencyError, SPANS};
+use crate::python::imports::{IllegalArgumentError, MissingDependencyError, SPANS, pyarrow_table};
+use crate::python::objects::arrow_capsules::{ArrowArray, schema_capsule, stream_capsule};
 use crate::python::objects::borrowed_columns::{arrow_column, numpy_column};
 
 /// Columns of `Plan.to_arrow` with names, in order.
@@ -40,15 +40,16 @@ impl PyPlan {
     ///
     /// Raises:
     ///     MissingDependencyError: pyarrow is not installed.
-    fn to_arrow<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.table()?.into_pyarrow(py).map_err(|error| {
-            if !error.is_instance_of::<PyImportError>(py) {
+    fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        let table = pyarrow_table(slf.py()).map_err(|error| {
+            if !error.is_instance_of::<PyImportError>(slf.py()) {
                 return error;
             }
             MissingDependencyError::new_err(
                 "Plan.to_arrow() needs pyarrow: pip install pyarrow; or pass the plan itself to a library that reads Arrow",
             )
-        })
+        })?;
+        table.call1((slf,))
     }
 
     /// Return the spans as an Arrow stream with the columns of `to_arrow` (Arrow PyCapsule interface).
@@ -57,8 +58,9 @@ impl PyPlan {
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.table()?)?.call_method1("__arrow_c_stream__", (requested_schema,))
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        drop(requested_schema);
+        stream_capsule(py, self.batch()?)
     }
 
     /// Return the spans as an Arrow array of structs with the columns of `to_arrow` (Arrow PyCapsule interface).
@@ -67,23 +69,17 @@ impl PyPlan {
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, PyRecordBatch::new(self.batch()?))?.call_method1("__arrow_c_array__", (requested_schema,))
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        ArrowArray::from(self.batch()?).__arrow_c_array__(py, requested_schema)
     }
 
     /// Return the schema of the columns of `to_arrow` (Arrow PyCapsule interface).
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        Bound::new(py, self.table()?)?.call_method0("__arrow_c_schema__")
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        schema_capsule(py, &self.batch()?.schema())
     }
 }
 
 impl PyPlan {
-    fn table(&self) -> PyResult<PyTable> {
-        let batch = self.batch()?;
-        let schema = batch.schema();
-        PyTable::try_new(vec![batch], schema)
-    }
-
     fn batch(&self) -> PyResult<RecordBatch> {
         let wrong = |error: arrow_schema::ArrowError| PyValueError::new_err(error.to_string());
         let mut columns: Vec<(&str, ArrayRef)> = Vec::new();

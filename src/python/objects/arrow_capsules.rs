@@ -1,0 +1,158 @@
+//! Arrow PyCapsule interface: arrays that other libraries lend to this package, and arrays that it returns.
+
+use std::ffi::CStr;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, from_ffi_and_data_type};
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray, make_array};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+
+use crate::python::imports::WrongTypeError;
+
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// Array that any library with the Arrow PyCapsule interface reads without copying it.
+///
+/// A record batch is an array of structs. A requested schema is ignored, as the interface allows.
+#[pyclass(frozen, skip_from_py_object, name = "ArrowArray", module = "assignor._core")]
+pub(crate) struct ArrowArray(ArrayRef);
+
+impl ArrowArray {
+    pub(crate) fn new(array: ArrayRef) -> Self {
+        Self(array)
+    }
+
+    pub(crate) fn array(&self) -> &ArrayRef {
+        &self.0
+    }
+}
+
+impl From<RecordBatch> for ArrowArray {
+    fn from(batch: RecordBatch) -> Self {
+        Self(Arc::new(StructArray::from(batch)))
+    }
+}
+
+impl FromPyObject<'_, '_> for ArrowArray {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        take_array(&given).map(Self)
+    }
+}
+
+#[pymethods]
+impl ArrowArray {
+    /// Return capsules of the type and of the data.
+    #[pyo3(signature = (requested_schema = None))]
+    pub(crate) fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        drop(requested_schema);
+        let schema = self.__arrow_c_schema__(py)?;
+        Ok((schema, PyCapsule::new_with_value(py, FFI_ArrowArray::new(&self.0.to_data()), ARRAY)?))
+    }
+
+    /// Return a capsule of the type.
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let field = Field::new("", self.0.data_type().clone(), true);
+        PyCapsule::new_with_value(py, FFI_ArrowSchema::try_from(&field).map_err(invalid)?, SCHEMA)
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Return a capsule of a schema.
+pub(crate) fn schema_capsule<'py>(py: Python<'py>, schema: &Schema) -> PyResult<Bound<'py, PyCapsule>> {
+    PyCapsule::new_with_value(py, FFI_ArrowSchema::try_from(schema).map_err(invalid)?, SCHEMA)
+}
+
+/// Return a capsule of a stream with one batch.
+pub(crate) fn stream_capsule(py: Python<'_>, batch: RecordBatch) -> PyResult<Bound<'_, PyCapsule>> {
+    let schema = batch.schema();
+    let stream = FFI_ArrowArrayStream::new(Box::new(RecordBatchIterator::new([Ok(batch)], schema)));
+    PyCapsule::new_with_value(py, stream, STREAM)
+}
+
+/// Take the array of an object with `__arrow_c_array__`.
+pub(crate) fn take_array(given: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
+    if !given.hasattr("__arrow_c_array__")? {
+        let kind = given.get_type().name()?;
+        return Err(WrongTypeError::new_err(format!("an Arrow array is needed, with __arrow_c_array__, not {kind}")));
+    }
+    let capsules = given.call_method0("__arrow_c_array__")?;
+    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+    let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
+    let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
+    // SAFETY: capsules of those names hold an initialised schema and array that belong together, and live as long as the
+    // capsules. `from_raw` marks the array in the capsule as released, so nothing else frees it.
+    let data = unsafe {
+        let array = FFI_ArrowArray::from_raw(array.as_ptr());
+        if array.is_released() {
+            return Err(PyValueError::new_err("the Arrow array has already been consumed"));
+        }
+        from_ffi(array, schema.as_ref())
+    };
+    Ok(make_array(data.map_err(invalid)?))
+}
+
+/// Take the arrays of an object with `__arrow_c_stream__`, and their type.
+pub(crate) fn take_stream(given: &Bound<'_, PyAny>) -> PyResult<(DataType, Vec<ArrayRef>)> {
+    let capsule = given.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
+    // SAFETY: a capsule of that name holds an initialised stream. `from_raw` marks it as released in the capsule.
+    let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
+    let (Some(get_schema), Some(get_next)) = (stream.get_schema, stream.get_next) else {
+        return Err(PyValueError::new_err("the Arrow stream has already been consumed"));
+    };
+    let mut schema = FFI_ArrowSchema::empty();
+    // SAFETY: the stream has not been released, and the schema is empty, as the interface demands.
+    let code = unsafe { get_schema(&raw mut stream, &raw mut schema) };
+    check(code, &mut stream)?;
+    let kind = DataType::try_from(&schema).map_err(invalid)?;
+    let mut arrays = Vec::new();
+    loop {
+        let mut array = FFI_ArrowArray::empty();
+        // SAFETY: as above.
+        let code = unsafe { get_next(&raw mut stream, &raw mut array) };
+        check(code, &mut stream)?;
+        if array.is_released() {
+            return Ok((kind, arrays));
+        }
+        // SAFETY: arrays of a stream have its type.
+        let data = unsafe { from_ffi_and_data_type(array, kind.clone()) };
+        arrays.push(make_array(data.map_err(invalid)?));
+    }
+}
+
+/// Raise the error that a stream reports.
+fn check(code: i32, stream: &mut FFI_ArrowArrayStream) -> PyResult<()> {
+    if code == 0 {
+        return Ok(());
+    }
+    // SAFETY: the stream has not been released; the text is valid until the next call, and is copied before it.
+    let message = stream.get_last_error.and_then(|last_error| unsafe {
+        let message = last_error(&raw mut *stream);
+        (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy().into_owned())
+    });
+    Err(PyValueError::new_err(message.unwrap_or_else(|| format!("the Arrow stream failed with code {code}"))))
+}
+
+fn pointer<T>(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> PyResult<NonNull<T>> {
+    Ok(capsule.pointer_checked(Some(name))?.cast())
+}
+
+fn invalid(error: ArrowError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
