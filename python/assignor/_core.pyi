@@ -7,6 +7,7 @@ from uuid import UUID
 import numpy as np
 import numpy.typing as npt
 
+from assignor.clients.membership import JoinedMembers
 from assignor.columns import ArrowArray, ArrowRecordBatch, ArrowTable, MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 
@@ -27,6 +28,7 @@ __all__ = [
     "decode_batch",
     "decode_record",
     "decode_subscription",
+    "decoded_group",
     "encode_assignment",
     "encode_record",
     "encode_subscription",
@@ -183,6 +185,7 @@ def match_topics(pattern: str, topics: list[str], dialect: str, include_internal
 def match_each(patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool) -> list[list[str]]:
     """Return the topics that each pattern matches. `patterns` has (pattern, dialect, owner); `topics` are distinct."""
 
+def decoded_group(partitions_per_topic: _Topics, members: JoinedMembers, /) -> tuple[Group, list[str]]: ...
 def decode_subscription(
     data: bytes, tolerant: bool
 ) -> tuple[int, list[str], bytes | None, list[tuple[str, list[int]]], int, str | None, int | None]:

@@ -29,6 +29,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::decode_batch::{decode_batch, record_groups};
     #[pymodule_export]
+    use super::verbs::decoded_group::decoded_group;
+    #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
     use super::verbs::group::PyGroup;

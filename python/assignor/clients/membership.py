@@ -22,7 +22,7 @@ from assignor.partition_assignor import (
 from assignor.validation import check_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping
 
     from assignor import Plan
     from assignor.model import PartitionInfo
@@ -55,13 +55,13 @@ class JoinedMembers(NamedTuple):
         generations: Generations of the owned partitions, -1 for none; None if the assignor does not read them.
     """
 
-    ids: Sequence[str]
-    topics: Sequence[Sequence[str]]
-    instance_ids: Sequence[str | None] | None = None
-    racks: Sequence[str | None] | None = None
-    user_data: Sequence[bytes | None] | None = None
-    owned: Sequence[Iterable[tuple[str, Iterable[int]]]] | None = None
-    generations: Sequence[int] | None = None
+    ids: list[str]
+    topics: list[list[str]]
+    instance_ids: list[str | None] | None = None
+    racks: list[str | None] | None = None
+    user_data: list[bytes | None] | None = None
+    owned: list[list[tuple[str, list[int]]]] | None = None
+    generations: list[int] | None = None
 
     def has_racks(self) -> bool:
         """Return True if a member has a rack; without one, the racks of the replicas do not matter."""
@@ -72,31 +72,18 @@ def plan_joined(
     assignor: str, partitions_per_topic: Mapping[str, int | list[int] | list[PartitionInfo]], members: JoinedMembers
 ) -> Plan:
     """Return the plan of Kafka's assignor of this name for members that joined with encoded subscriptions."""
-    from assignor import plan  # the core loads when it is first needed
+    from assignor import _core  # the core loads when it is first needed
 
-    count = len(members.ids)
-    nothing: list[None] = [None] * count
-    subscriptions = {
-        member: Subscription(
-            topics=tuple(topics),
-            group_instance_id=instance_id,
-            rack=rack or None,
-            user_data=user_data or b"",  # None would let owned partitions stand for the user data of `sticky`
-            owned_partitions=tuple(TopicPartition(topic, id) for topic, ids in owned or () for id in ids),
-            generation=generation,
+    group, missing = _core.decoded_group(partitions_per_topic, members)
+    if missing:
+        log.warning(
+            "%s: no partitions are known of %d subscribed topics; they are assigned when their metadata is known: %s%s",
+            assignor,
+            len(missing),
+            ", ".join(missing[:SHOWN_PARTITIONS]),
+            ", ..." if len(missing) > SHOWN_PARTITIONS else "",
         )
-        for member, topics, instance_id, rack, user_data, owned, generation in zip(
-            members.ids,
-            members.topics,
-            members.instance_ids or nothing,
-            members.racks or nothing,
-            members.user_data or nothing,
-            members.owned or nothing,
-            members.generations or nothing,
-            strict=True,
-        )
-    }
-    return plan(partitions_per_topic, subscriptions, assignor=assignor)
+    return group.plan(assignor=assignor)
 
 
 @dataclass(slots=True)

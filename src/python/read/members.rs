@@ -293,7 +293,7 @@ fn intern_iterable(
 }
 
 /// Return the text of a field that may be None.
-fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyResult<Option<&'s str>> {
+pub(crate) fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &str) -> PyResult<Option<&'s str>> {
     if value.is_none() {
         return Ok(None);
     }

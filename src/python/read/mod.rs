@@ -3,6 +3,7 @@
 pub(crate) mod arrow;
 pub(crate) mod arrow_types;
 pub(crate) mod binary_column;
+pub(crate) mod decoded_members;
 pub(crate) mod fleet;
 pub(crate) mod group;
 pub(crate) mod integer_column;

@@ -5,6 +5,7 @@ mod bounded_columns;
 pub(crate) mod check;
 pub(crate) mod decode_batch;
 mod decoded_columns;
+pub(crate) mod decoded_group;
 pub(crate) mod fleet;
 pub(crate) mod group;
 mod history_columns;
