@@ -1,19 +1,23 @@
-"""The command line without Spark: help, version, and errors for invalid input."""
+"""The command line without a Spark session: engines, help, version, and errors for invalid input."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from pyspark.errors import PySparkException
 
 from assignor import errors
-from assignor.cli import main
+from assignor.cli import engines, main
+from assignor.recording import Recording
+from assignor.recording.records import Size
 
 FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
 
@@ -55,6 +59,66 @@ def test_an_output_folder_with_other_files_is_refused_before_spark_starts(
     assert 2 == code
     error = f"cannot replace {tmp_path}: it is not an empty folder or an earlier report; choose another --out folder"
     assert f"assignor: {error}\n" == printed.err
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_an_output_folder_that_cannot_be_created_is_refused_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], engine: str
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr("assignor.recording.local.write_tables", fail)
+    monkeypatch.setattr("assignor.spark.session.session", fail)
+
+    code = main(["report", str(FLEET), "--engine", engine, "--out", str(tmp_path / "file" / "out")])
+
+    error = f"cannot create {tmp_path / 'file' / 'out'}: Not a directory; choose another --out folder"
+    assert (2, f"assignor: {error}\n") == (code, capsys.readouterr().err)
+
+
+def fail(*_: object, **__: object) -> None:
+    raise AssertionError("no work is expected")
+
+
+def test_a_small_recording_needs_no_spark(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = recording(tmp_path / "given")
+    for name in [name for name in sys.modules if name.partition(".")[0] in {"pyspark", "py4j", "pandas"}]:
+        monkeypatch.setitem(sys.modules, name, None)
+
+    for engine in ("auto", "local"):
+        code = main(["report", str(folder), "--json", "--engine", engine, "--out", str(tmp_path / "out")])
+
+        printed = capsys.readouterr()
+        assert 0 == code, printed.err
+        assert 0 == json.loads(printed.out)["records"]
+        assert ["decoding and replaying", "summarizing"] == [line.split(":")[0] for line in printed.err.splitlines()]
+    assert 2 == main(["report", str(folder), "--engine", "spark", "--out", str(tmp_path / "out")])
+    assert "assignor: pyspark is not installed: pip install 'assignor[spark]'\n" == capsys.readouterr().err
+
+
+def test_auto_uses_spark_above_the_stated_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = Recording.open(recording(tmp_path / "given"))
+
+    found: list[Size] = []
+    monkeypatch.setattr("assignor.recording.records.size_of", lambda _: found[-1])
+    for records, size, expected in (
+        (engines.LOCAL_RECORDS, engines.LOCAL_MEGABYTES * 10**6, False),
+        (engines.LOCAL_RECORDS + 1, 0, True),
+        (0, engines.LOCAL_MEGABYTES * 10**6 + 1, True),
+    ):
+        found.append(Size(records, size))
+        assert expected is engines.uses_spark("auto", given)
+        assert engines.uses_spark("spark", given)
+        assert not engines.uses_spark("local", given)
+
+
+def recording(folder: Path) -> Path:
+    """Return a recording without records."""
+    folder.mkdir()
+    for name in ("records.parquet", "topics.parquet"):
+        pq.write_table(pq.read_schema(FLEET / name).empty_table(), folder / name)
+    return folder
 
 
 def test_without_rich_one_line_names_the_extra(
@@ -106,7 +170,7 @@ def test_sigterm_closes_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("assignor.spark.session.session", session)
 
     with pytest.raises(SystemExit) as caught:
-        main(["report", str(FLEET)])
+        main(["report", str(FLEET), "--engine", "spark"])
     assert 143 == caught.value.code
     assert closed
     assert signal.SIG_DFL == signal.getsignal(signal.SIGTERM)
@@ -119,4 +183,4 @@ def run_into(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:
         raise error
 
     monkeypatch.setattr("assignor.spark.session.session", session)
-    return main(["report", str(FLEET)])
+    return main(["report", str(FLEET), "--engine", "spark"])

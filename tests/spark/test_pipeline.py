@@ -17,6 +17,9 @@ import pytest
 from assignor.cli import main
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.recording import Recording
+from assignor.recording.local import write_tables
+from assignor.recording.report_folder import TABLES
+from assignor.recording.summary import summarize
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -157,12 +160,32 @@ def test_the_readme_shows_what_the_demo_prints(fleet: Report) -> None:
     assert checked > 20
 
 
+def test_this_process_and_spark_write_the_same_report(fleet: Report, out: Path, tmp_path: Path) -> None:
+    assert_equal_without_spark(fleet, Recording.open(FLEET), out, tmp_path / "local")
+
+
+def assert_equal_without_spark(found: Report, recording: Recording, out: Path, local: Path) -> None:
+    """Assert that a report without Spark equals that of Spark: JSON, text, and the schemas and rows of all tables."""
+    local.mkdir()
+    write_tables(recording, local)
+
+    without_spark = summarize(local)
+
+    assert found.to_json() == without_spark.to_json()
+    assert found.to_text(width=100) == without_spark.to_text(width=100)
+    assert (out / "report.json").read_bytes() == (local / "report.json").read_bytes()
+    for name in TABLES:
+        expected, written = pq.read_table(out / name), pq.read_table(local / name)
+        assert expected.schema.remove_metadata() == written.schema.remove_metadata(), name
+        assert sorted(map(repr, expected.to_pylist())) == sorted(map(repr, written.to_pylist())), name
+
+
 def test_json_is_the_only_output_on_standard_output(
     spark: SparkSession, fleet: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert spark.version
 
-    code = main(["report", str(FLEET), "--json", "--out", str(tmp_path / "out")])
+    code = main(["report", str(FLEET), "--json", "--engine", "spark", "--out", str(tmp_path / "out")])
 
     printed = capsys.readouterr()
     assert 0 == code
@@ -196,8 +219,11 @@ def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, 
         {"partition": 9, "offset": 4, "timestamp": 1, "key": None, "value": b"\x00\x01"},
     ]
 
-    found = report(spark, recording(tmp_path / "broken", [*whole, *cut, *odd]), tmp_path / "out", quiet=True)
+    given = recording(tmp_path / "broken", [*whole, *cut, *odd])
 
+    found = report(spark, given, tmp_path / "out", quiet=True)
+
+    assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
     rows = pq.read_table(tmp_path / "out" / "records").to_pylist()
     assert len(whole) + len(cut) + len(odd) == found.records == len(rows)
     assert len(cut) + 3 == found.bad_records
@@ -221,8 +247,11 @@ def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, 
 def test_an_empty_recording_has_an_empty_report(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 
-    found = report(spark, recording(tmp_path / "empty", []), tmp_path / "out", quiet=True)
+    given = recording(tmp_path / "empty", [])
 
+    found = report(spark, given, tmp_path / "out", quiet=True)
+
+    assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
     assert {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": []} == found.to_json()
     assert "0 groups" in found.to_text()
 
@@ -267,14 +296,24 @@ def test_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("name", [" é注文 two words a%20b a#b:c", "x{a,b} g[1] q?* b\\s"])
-def test_folder_names_may_have_special_characters(spark: SparkSession, tmp_path: Path, name: str) -> None:
+def test_folders_are_nested_and_have_names_with_special_characters(
+    spark: SparkSession, tmp_path: Path, name: str
+) -> None:
     from assignor.spark.report import report
 
-    rows = pq.read_table(FLEET / "records.parquet").slice(0, 50).to_pylist()
+    given = recording(tmp_path / name, [])
+    rows = pq.read_table(FLEET / "records.parquet").slice(0, 50)
+    given.records.unlink()
+    for start, place in ((30, "a.parquet"), (10, f"{name}/b.parquet"), (0, "partition=7/deep/c.parquet")):
+        (given.records / place).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows.slice(start, 20 if start else 10), given.records / place)
+    (given.records / "_SUCCESS").touch()
+    out = tmp_path / f"out {name}"
 
-    found = report(spark, recording(tmp_path / name, rows), tmp_path / f"out {name}", quiet=True)
+    found = report(spark, given, out, quiet=True)
 
-    assert 50 == found.records == pq.read_table(tmp_path / f"out {name}" / "records").num_rows
+    assert 50 == found.records == pq.read_table(out / "records").num_rows
+    assert_equal_without_spark(found, given, out, tmp_path / "local")
 
 
 def test_other_columns_are_ignored(spark: SparkSession, tmp_path: Path) -> None:
@@ -286,7 +325,10 @@ def test_other_columns_are_ignored(spark: SparkSession, tmp_path: Path) -> None:
         records = records.append_column(name, pa.nulls(50, pa.string()))
     pq.write_table(records, given.records)
 
-    assert 50 == report(spark, given, tmp_path / "out", quiet=True).records
+    found = report(spark, given, tmp_path / "out", quiet=True)
+
+    assert 50 == found.records
+    assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
 
 
 def test_decode_rejects_columns_with_names_that_it_adds(spark: SparkSession) -> None:

@@ -56,9 +56,9 @@ class Recording:
 
         path = self.folder / "topics.parquet"
         try:
-            return _dataset(path).to_table()
+            return open_dataset(path).to_table()
         except (pa.ArrowException, OSError) as error:
-            raise _not_parquet(path, error) from error
+            raise parquet_error(path, error) from error
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Recording:
@@ -75,7 +75,7 @@ class Recording:
         for name, required in COLUMNS.items():
             if not (path / name).exists():
                 raise IllegalArgumentError(f"{path / name} does not exist; a recording needs {' and '.join(COLUMNS)}")
-            found = _dataset(path / name).schema.names
+            found = open_dataset(path / name).schema.names
             for column in required:
                 if column not in found:
                     raise IllegalArgumentError(
@@ -93,25 +93,25 @@ def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
     except (ValueError, TypeError) as error:
         raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
     for entry in aborted:
-        if not all(type(number) is int for number in entry):
+        if not all(type(number) is int and 0 <= number < 2**63 for number in entry):
             raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs, not {list(entry)}")
     return aborted
 
 
-def _not_parquet(path: Path, error: Exception) -> IllegalArgumentError:
-    """Return the error for a file that pyarrow cannot read, without the path that pyarrow's message repeats."""
-    cause = str(error).rpartition("': ")[2]
+def parquet_error(path: Path, error: Exception) -> IllegalArgumentError:
+    """Return the error for a file that pyarrow cannot read, on one line, without the path that its message repeats."""
+    cause = " ".join(str(error).rpartition("': ")[2].split())
     return IllegalArgumentError(f"{path} cannot be read as Parquet: {cause}")
 
 
-def _dataset(path: Path) -> Dataset:
+def open_dataset(path: Path) -> Dataset:
     """Open a Parquet file, or a folder of Parquet files, without reading rows."""
     try:
         import pyarrow as pa
         from pyarrow.dataset import dataset
     except ImportError as error:
-        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[spark]'") from error
+        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
     try:
         return dataset(path, format="parquet")
     except (pa.ArrowException, OSError) as error:
-        raise _not_parquet(path, error) from error
+        raise parquet_error(path, error) from error

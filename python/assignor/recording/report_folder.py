@@ -70,10 +70,16 @@ def replace_report_folder(out: Path) -> Iterator[Path]:
 
     Yields:
         The temporary folder. If the block fails, it is removed with the parent folders that were created for it.
+
+    Raises:
+        IllegalArgumentError: The folder cannot be created, for example because a parent is a file or read-only.
     """
     part = out.with_name(f".{out.name}.{os.getpid()}")
     made = [folder for folder in part.parents if not folder.exists()]
-    part.mkdir(parents=True)
+    try:
+        part.mkdir(parents=True)
+    except OSError as error:
+        raise IllegalArgumentError(f"cannot create {out}: {error.strerror}; choose another --out folder") from error
     try:
         yield part
         if out.exists():

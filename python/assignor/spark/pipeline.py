@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from assignor import _core
-from assignor.spark.replaying import topics_table
+from assignor.recording.metadata import topics_table
 from assignor.spark.schemas import DECODED, HISTORY, RECORDS
 from assignor.spark.slices import record_slices
 

@@ -10,9 +10,10 @@ from pyspark.sql import functions as F
 
 from assignor.errors import IllegalArgumentError
 from assignor.recording import Recording
+from assignor.recording.metadata import topics_table
 from assignor.spark.pipeline import with_groups
 from assignor.spark.recording_files import committed, read_records
-from assignor.spark.replaying import replay, topics_table
+from assignor.spark.replaying import replay
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
 
 if TYPE_CHECKING:

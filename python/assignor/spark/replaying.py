@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from assignor import _core
-from assignor.errors import WrongTypeError
+from assignor.recording.metadata import topics_table
 from assignor.spark.schemas import HISTORY, check_columns
 from assignor.spark.slices import record_slices
 
@@ -31,16 +31,6 @@ _NEEDED = StructType(
     ]
 )
 """Columns of the result of `decode` that `replay` needs."""
-
-_TOPICS = pa.schema(
-    [
-        ("t", pa.int64()),
-        ("topic", pa.string()),
-        ("topic_id", pa.string()),
-        ("partition", pa.int32()),
-        ("racks", pa.list_(pa.string())),
-    ]
-)
 
 _ROW = StructType([StructField("group_id", StringType()), *HISTORY.fields])
 
@@ -92,20 +82,3 @@ def _group_rows(schema: pa.Schema, ended: tuple[ArrowArray, ArrowArray]) -> pa.R
     group_id, history = pa.array(ended[0]), pa.array(ended[1])
     columns = [group_id, *(history.field(field.name).cast(field.type) for field in list(schema)[1:])]
     return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def topics_table(topics: pa.Table | None) -> pa.RecordBatch:
-    """Return the metadata as one batch with the needed columns and types."""
-    empty = pa.RecordBatch.from_pylist([], schema=_TOPICS)
-    if topics is None:
-        return empty
-    missing = [name for name in _TOPICS.names if name not in topics.column_names]
-    if missing:
-        raise WrongTypeError(
-            f"topic metadata has no column {missing[0]}; its columns are {', '.join(topics.column_names)}"
-        )
-    try:
-        batches = topics.select(_TOPICS.names).cast(_TOPICS).combine_chunks().to_batches()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise WrongTypeError(f"topic metadata cannot be read as {_TOPICS.names}: {error}") from error
-    return batches[0] if batches else empty

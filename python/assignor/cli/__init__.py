@@ -1,19 +1,20 @@
-"""Command line `assignor report`. Results go to standard output, progress and errors to standard error."""
+"""Command line `assignor`. Results go to standard output, progress and errors to standard error.
+
+One module per command, which adds its options to the parser; `engines` chooses between this process and Spark.
+"""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import io
-import json
 import os
-import shutil
 import signal
 import sys
 import threading
-from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
+from assignor.cli.report import add_report
 from assignor.errors import AssignorError
 
 if TYPE_CHECKING:
@@ -89,53 +90,5 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"assignor {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    report = commands.add_parser(
-        "report",
-        help="report the consumer groups of a recorded cluster and check their assignments",
-        description="Decode a recording of the topic __consumer_offsets with Spark, replay every consumer group, and "
-        "compare the recorded assignments with those of Kafka's assignors. Reads files only; connects to no cluster.",
-    )
-    report.add_argument(
-        "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
-    )
-    report.add_argument("--json", action="store_true", help="print one JSON object instead of text")
-    report.add_argument(
-        "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<FOLDER name>)"
-    )
-    report.set_defaults(run=_report)
+    add_report(commands)
     return parser
-
-
-def _report(options: argparse.Namespace) -> int:
-    from assignor.recording import Recording
-    from assignor.recording.report_folder import check_report_folder
-
-    recording = Recording.open(options.folder)
-    out = Path(options.out) if options.out else Path("assignor-report") / recording.folder.resolve().name
-    check_report_folder(out, recording.folder)
-    if not options.json:
-        import assignor.recording.text  # noqa: F401  # fails before Spark starts if rich is missing
-    from assignor.spark.progress import progress
-    from assignor.spark.session import session
-
-    with contextlib.ExitStack() as stack:
-        with progress(None, "starting Spark", quiet=False):
-            spark = stack.enter_context(session(app="assignor report"))
-        from assignor.spark.report import report
-
-        found = report(spark, recording, out)
-    if options.json:
-        print(json.dumps(found.to_json(), ensure_ascii=not _is_utf8(sys.stdout)))
-    else:
-        colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        print(f"{found.to_text(colour=colour, width=width)}\nParquet files: {out}")
-    return 0
-
-
-def _is_utf8(stream: TextIO) -> bool:
-    return (stream.encoding or "").lower().replace("-", "") == "utf8"
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,46 @@
+"""Choice of the engine that reads a recording: this process, or Spark for large recordings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from assignor.recording import Recording
+
+ENGINES = ("auto", "local", "spark")
+"""Values of `--engine`."""
+
+LOCAL_RECORDS = 2_000_000
+"""Highest number of records that `auto` reads without Spark."""
+
+LOCAL_MEGABYTES = 512
+"""Highest size of the records, before compression, that `auto` reads without Spark."""
+
+
+def add_engine(command: argparse.ArgumentParser) -> None:
+    """Add the option `--engine` to a command."""
+    command.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="auto",
+        help="local: read the recording in this process, without Spark and Java; spark: start Spark; auto (default): "
+        f"local up to {LOCAL_RECORDS:,} records and {LOCAL_MEGABYTES} MB before compression, else spark. The output "
+        "is the same",
+    )
+
+
+def uses_spark(engine: str, recording: Recording) -> bool:
+    """Return True if a recording is read with Spark.
+
+    Args:
+        engine: A value of `ENGINES`.
+        recording: The recording, whose size decides for `auto`.
+    """
+    if engine != "auto":
+        return engine == "spark"
+    from assignor.recording.records import size_of
+
+    size = size_of(recording)
+    return size.records > LOCAL_RECORDS or size.bytes > LOCAL_MEGABYTES * 10**6

@@ -1,0 +1,77 @@
+"""Command `assignor report`: the groups of a recording, and whether their assignments equal Kafka's."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assignor.cli.engines import add_engine, uses_spark
+from assignor.cli.output import colours, needs_ascii, width
+
+if TYPE_CHECKING:
+    import argparse
+
+    from assignor.recording import Recording
+
+
+def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "report",
+        help="report the consumer groups of a recorded cluster and check their assignments",
+        description="Decode a recording of the topic __consumer_offsets, replay every consumer group, and compare the "
+        "recorded assignments with those of Kafka's assignors. Reads files only; connects to no cluster.",
+    )
+    command.add_argument(
+        "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    command.add_argument(
+        "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<FOLDER name>)"
+    )
+    add_engine(command)
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from assignor.recording import Recording
+    from assignor.recording.report_folder import check_report_folder, replace_report_folder
+
+    recording = Recording.open(options.folder)
+    out = Path("assignor-report") / recording.folder.resolve().name if options.out is None else Path(options.out)
+    place = check_report_folder(out, recording.folder)
+    if not options.json:
+        import assignor.recording.text  # noqa: F401  # fails before any work if rich is missing
+    with replace_report_folder(place) as part:
+        from assignor.recording.summary import summarize
+        from assignor.spark.progress import progress
+
+        _write_tables(options.engine, recording, part)
+        with progress(None, "summarizing", quiet=False):
+            found = summarize(part)
+    if options.json:
+        print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
+    else:
+        print(f"{found.to_text(colour=colours(), width=width())}\nParquet files: {out}")
+    return 0
+
+
+def _write_tables(engine: str, recording: Recording, part: Path) -> None:
+    from assignor.spark.progress import progress
+
+    if not uses_spark(engine, recording):
+        from assignor.recording import local
+
+        with progress(None, "decoding and replaying", quiet=False):
+            local.write_tables(recording, part)
+        return
+    from assignor.spark.session import session
+
+    with contextlib.ExitStack() as stack:
+        with progress(None, "starting Spark", quiet=False):
+            spark = stack.enter_context(session(app="assignor report"))
+        from assignor.spark.report import write_tables
+
+        write_tables(spark, recording, part)

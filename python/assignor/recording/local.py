@@ -1,0 +1,87 @@
+"""Report on a recording without Spark: decode, replay and compare in this process, and write the results as Parquet."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from assignor import _core
+from assignor.recording.metadata import topics_table
+from assignor.recording.records import SCHEMA, by_group
+from assignor.recording.report_folder import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assignor.columns import ArrowArray
+    from assignor.recording.folder import Recording
+
+_LISTS = ("generations", "members", "assignment")
+"""Columns of a history that have a row per generation, member or span, and are tables of their own."""
+
+_NOT_NULL = ("aborted", "cluster")
+"""Columns without nulls, as in the files that Spark writes."""
+
+
+def write_tables(recording: Recording, part: Path) -> None:
+    """Decode and replay the records of a recording, and write the tables of a report.
+
+    The records are in memory. Decoded records are written in pieces.
+
+    Args:
+        recording: The recording.
+        part: Existing folder; the tables become folders in it.
+
+    Raises:
+        IllegalArgumentError: A file of the recording cannot be read.
+        WrongTypeError: A column of the recording is of another type.
+    """
+    replay = _core.RecordingReplay(topics_table(recording.topics()))
+    with _Tables(part) as tables:
+        for batch in by_group(recording):
+            decoded, ended = replay.push(batch)
+            tables.write_records(batch, pa.record_batch(decoded))
+            tables.write_groups(*ended)
+        tables.write_groups(*replay.finish())
+
+
+class _Tables(contextlib.ExitStack):
+    """Writers of the tables of a report; a file is created with the first rows, which may be none."""
+
+    def __init__(self, part: Path) -> None:
+        super().__init__()
+        self._part = part
+        self._writers: dict[str, pq.ParquetWriter] = {}
+
+    def write_records(self, batch: pa.RecordBatch, decoded: pa.RecordBatch) -> None:
+        """Write the decoded records of a batch."""
+        names = [*SCHEMA.names, "aborted"]
+        columns = dict(zip(names, batch.select(names).columns, strict=True))
+        self._write("records", columns | dict(zip(decoded.schema.names, decoded.columns, strict=True)))
+
+    def write_groups(self, ids: ArrowArray, histories: ArrowArray) -> None:
+        """Write the histories of completed groups."""
+        group_id, history = pa.array(ids), pa.array(histories)
+        fields = {field.name: history.field(field.name) for field in history.type}
+        lists = [fields.pop(name) for name in _LISTS]
+        self._write("groups", {"group_id": group_id, **fields})
+        for name, entries in zip(TABLES[2:], lists, strict=True):
+            groups = group_id.take(pc.list_parent_indices(entries))
+            rows = pc.list_flatten(entries)
+            columns = {field.name: rows.field(field.name) for field in rows.type}
+            cluster = {"cluster": pa.repeat("", len(rows))} if name == "assignments" else {}
+            self._write(name, {**cluster, "group_id": groups, **columns})
+
+    def _write(self, name: str, columns: dict[str, pa.Array]) -> None:
+        fields = [pa.field(column, array.type, column not in _NOT_NULL) for column, array in columns.items()]
+        table = pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
+        if name not in self._writers:
+            (self._part / name).mkdir()
+            path = self._part / name / "part-0.parquet"
+            self._writers[name] = self.enter_context(pq.ParquetWriter(path, table.schema))
+        if len(table):
+            self._writers[name].write_table(table)
