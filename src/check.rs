@@ -174,7 +174,6 @@ impl<'g> CheckedAssignment<'g> {
         let topics = self.group.topics();
         let is_subscribed = self.subscribed_topics();
         let numbers = topics.len() + self.group.absent().len() + self.other.len();
-        // Each entry is the start of a topic's spans now, and moves to their end.
         let mut ends = vec![0; numbers + 1];
         for span in &self.spans {
             ends[span.topic as usize + 1] += 1;
@@ -182,6 +181,7 @@ impl<'g> CheckedAssignment<'g> {
         for topic in 0..numbers {
             ends[topic + 1] += ends[topic];
         }
+        // `ends` has the start of each topic's spans; writing a span moves it towards their end.
         let mut of_topics = vec![(0, 0); self.spans.len()];
         for span in &self.spans {
             let place: &mut usize = &mut ends[span.topic as usize];

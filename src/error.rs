@@ -87,7 +87,7 @@ pub struct PatternError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MatchError {
     /// A name takes too many steps. This can happen with back-references and deeply nested loops.
-    #[error("{dialect} pattern '{pattern}': a search of over {steps} steps on the topic '{topic}'")]
+    #[error("{dialect} pattern '{pattern}': matching the topic '{topic}' takes more than {steps} steps")]
     TooManySteps {
         /// The pattern.
         pattern: String,

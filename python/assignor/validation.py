@@ -43,7 +43,7 @@ def check_name(value: object, what: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot carry: {shown(value)}") from None
+        raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot encode: {shown(value)}") from None
     return value
 
 

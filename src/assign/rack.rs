@@ -114,23 +114,30 @@ struct LocalRacks<'a> {
     /// Rack sets of positions, restricted to the racks of the consumer set.
     sets: Sets,
     /// For each rack set, the index in `sets` of its intersection with the racks of the consumer set.
-    left: Vec<u32>,
+    restricted: Vec<u32>,
     /// Racks that have an entry in `numbers`: `enter` clears only these.
     numbered: Vec<u32>,
-    /// Rack sets that have an entry in `left`: `enter` clears only these.
+    /// Rack sets that have an entry in `restricted`: `enter` clears only these.
     reduced: Vec<u32>,
 }
 
 impl<'a> LocalRacks<'a> {
     fn new(racks: &'a Racks) -> Self {
-        let (numbers, left) = (vec![NO_OWNER; racks.len()], vec![NO_OWNER; racks.sets().len()]);
-        Self { racks, numbers, count: 0, sets: Sets::default(), left, numbered: Vec::new(), reduced: Vec::new() }
+        Self {
+            racks,
+            numbers: vec![NO_OWNER; racks.len()],
+            count: 0,
+            sets: Sets::default(),
+            restricted: vec![NO_OWNER; racks.sets().len()],
+            numbered: Vec::new(),
+            reduced: Vec::new(),
+        }
     }
 
     /// Switch to another consumer set.
     fn enter(&mut self, racks: &[u32]) {
         self.numbered.drain(..).for_each(|rack| self.numbers[rack as usize] = NO_OWNER);
-        self.reduced.drain(..).for_each(|set| self.left[set as usize] = NO_OWNER);
+        self.reduced.drain(..).for_each(|set| self.restricted[set as usize] = NO_OWNER);
         self.numbered.extend_from_slice(racks);
         self.sets = Sets::default();
         self.count = racks.len() as u32;
@@ -151,16 +158,17 @@ impl<'a> LocalRacks<'a> {
     /// Return the set of racks of each position of a topic; None for a topic without racks.
     fn of_positions(&mut self, partitions: &Partitions) -> Option<Vec<u32>> {
         let column = partitions.racks.as_ref()?;
-        Some(column.iter().map(|set| self.left_of(*set)).collect())
+        Some(column.iter().map(|set| self.restrict(*set)).collect())
     }
 
-    fn left_of(&mut self, set: u32) -> u32 {
-        if self.left[set as usize] == NO_OWNER {
+    /// Return the index in `sets` of the intersection of a rack set with the racks of the consumer set.
+    fn restrict(&mut self, set: u32) -> u32 {
+        if self.restricted[set as usize] == NO_OWNER {
             let racks = self.racks.sets().get(set).iter().map(|rack| self.numbers[*rack as usize]);
             self.reduced.push(set);
-            self.left[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NO_OWNER).collect());
+            self.restricted[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NO_OWNER).collect());
         }
-        self.left[set as usize]
+        self.restricted[set as usize]
     }
 
     /// Return the racks that each position has in all topics; None if a topic has no racks.
@@ -176,7 +184,7 @@ impl<'a> LocalRacks<'a> {
             }
             last = column;
             for (common, set) in common.iter_mut().zip(column) {
-                let (left, right) = (*common, self.left_of(*set));
+                let (left, right) = (*common, self.restrict(*set));
                 if left != right {
                     *common = *known.entry((left, right)).or_insert_with(|| {
                         let right = self.sets.get(right);

@@ -1,9 +1,9 @@
 //! Round-robin assignment as in Kafka's `RoundRobinAssignor`: partitions go to the members in turn.
 //!
 //! Members form a ring in Kafka's order. For each partition, a pointer moves to the next member that subscribes to the topic.
-//! That member gets the partition. Kafka checks one member after another. Here the consumers of a topic are a sorted list of
-//! places in the ring: a binary search finds the first one, and the next ones follow it. The cost is
-//! O(partitions + members x consumer sets + topics x log members).
+//! That member gets the partition. Kafka asks one member after another whether it subscribes. Here each topic has a sorted list
+//! of its consumers' places in the ring. A binary search finds the first consumer, and the others follow in the list. The cost
+//! is O(partitions + members x consumer sets + topics x log members).
 //!
 //! Source: kafka-clients 4.4.0, `RoundRobinAssignor`.
 

@@ -25,7 +25,7 @@ impl Runs {
         for rank in 0..ranks {
             ends[rank + 1] += ends[rank];
         }
-        // Each entry is the start of a rank's runs now, and moves to their end.
+        // `ends` has the start of each rank's runs; writing a run moves it towards their end.
         let mut bounds = vec![(0, 0); ends[ranks] as usize];
         before = u32::MAX;
         for (position, owner) in (0..).zip(owners) {

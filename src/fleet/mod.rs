@@ -1,4 +1,4 @@
-//! Groups of a fleet.
+//! Groups of a fleet: the consumer groups of one or more clusters.
 //!
 //! Each group is assigned independently, with the topics of its cluster. A `Roster` holds the members of a group by name. Together
 //! with the cluster it gives a `Group` with only the topics that the members subscribe to, so the cost of a group does not

@@ -121,7 +121,7 @@ impl Scenario {
             generated_ids: 0,
         };
         for step in &self.steps {
-            simulated.take(step, matches)?;
+            simulated.apply(step, matches)?;
         }
         Ok(Outcome {
             plan: simulated.plan,
@@ -134,7 +134,7 @@ impl Scenario {
 }
 
 impl<'r> SimulatedGroup<'_, 'r> {
-    fn take(&mut self, step: &Step, matches: &dyn Fn(u32, &str) -> bool) -> Result<(), TooManyPartitions> {
+    fn apply(&mut self, step: &Step, matches: &dyn Fn(u32, &str) -> bool) -> Result<(), TooManyPartitions> {
         if self.roster.members.is_empty() {
             return Ok(());
         }

@@ -1,6 +1,6 @@
-//! What members report besides their topics: the partitions they own, their generation, and user data.
+//! Values that members report besides their topics: owned partitions, generation and user data.
 //!
-//! Range reads none of these values. Sticky assignors read them, and the size of a group's record depends on them. A group keeps the
+//! Range reads none of these values. Sticky assignors read them, and the size of a group's record depends on them. A group stores the
 //! values of all members in shared arrays; members that report nothing take no memory.
 
 use rustc_hash::FxHashSet;
@@ -8,9 +8,9 @@ use rustc_hash::FxHashSet;
 /// Values of a member's subscription besides topics, instance id and rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberData<'a> {
-    /// What the member's assignor added; empty and absent are different.
+    /// User data of the member's assignor; empty and absent are different.
     pub user_data: Option<&'a [u8]>,
-    /// The generation in which the member got what it owns.
+    /// The generation in which the member got its owned partitions.
     pub generation: Option<i32>,
     /// Per run of ids of one topic, in the order given, the topic's number and the number of ids.
     topics: &'a [(u32, u32)],
@@ -19,7 +19,7 @@ pub struct MemberData<'a> {
 }
 
 impl<'a> MemberData<'a> {
-    /// The owned partitions as (topic number, ids), in the order given.
+    /// Return the owned partitions as (topic number, ids), in the order given.
     pub fn owned(self) -> impl Iterator<Item = (u32, &'a [i32])> {
         let mut rest = self.ids;
         self.topics.iter().map(move |(topic, count)| {
@@ -29,7 +29,7 @@ impl<'a> MemberData<'a> {
         })
     }
 
-    /// The sizes of these values, without the rack; `name_length` is that of a topic's name in bytes.
+    /// Return the sizes of these values, without the rack; `name_length` returns the length of a topic's name in bytes.
     pub(super) fn sizes(self, name_length: impl Fn(u32) -> usize) -> FieldSizes {
         // An encoded subscription has each topic once, but here a topic may have several runs.
         let topics: FxHashSet<u32> = self.topics.iter().map(|(topic, _)| *topic).collect();
@@ -118,7 +118,7 @@ impl MemberDataTable {
         self.rows.iter().map(move |row| (row.member, self.data(&std::mem::replace(&mut before, *row), row)))
     }
 
-    /// True if a member owns partitions.
+    /// Return true if a member owns partitions.
     pub(super) fn has_owned(&self) -> bool {
         !self.topics.is_empty()
     }

@@ -70,7 +70,8 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Rack of each member; empty while no member has a rack.
     member_racks: Vec<MemberRack>,
-    /// For each rack, the rack of the next member last time: members are often spread over racks in turn.
+    /// For each rack, the rack of the member that followed last time. It is tried first for the next member, because members are
+    /// often spread over racks in turn.
     next_rack: Vec<u32>,
     last_rack: u32,
     /// Lengths of rack names that no replica is on, by member.
@@ -103,7 +104,7 @@ pub(crate) struct ReportedTarget {
 }
 
 impl Group {
-    /// Return a group without members, with room for `members`.
+    /// Return a group without members, with capacity for `members` members.
     #[must_use]
     pub fn new(topics: Arc<Topics>, members: usize) -> Self {
         Self {

@@ -81,7 +81,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Return an empty list with room for `count` names.
+    /// Return an empty list with capacity for `count` names.
     #[must_use]
     pub fn with_capacity(count: usize) -> Self {
         Self { text: String::with_capacity(16 * count), ends: Vec::with_capacity(count) }
@@ -158,9 +158,9 @@ impl NameTable {
         table
     }
 
-    /// Return the number of the first name that occurs for the second time.
+    /// Return the number of the first name that equals an earlier one.
     #[must_use]
-    pub fn twice(names: &Names) -> Option<usize> {
+    pub fn first_duplicate(names: &Names) -> Option<usize> {
         let mut table = Self(HashTable::with_capacity(names.len()));
         (0..names.len())
             .find(|number| table.number_or_insert(names, names.get(*number), *number as u32) != *number as u32)
@@ -230,6 +230,6 @@ mod tests {
         let found = ["t", "u", "", "absent"].map(|name| table.number(&names, name));
 
         assert_eq!([Some(0), Some(1), Some(3), None], found);
-        assert_eq!(Some(2), NameTable::twice(&names));
+        assert_eq!(Some(2), NameTable::first_duplicate(&names));
     }
 }

@@ -1,7 +1,8 @@
 //! Lists of topics in the order in which members give them.
 //!
-//! Most assignors treat the topics of a subscription as a set. The broker's uniform assignor goes through a table of names, whose order
-//! depends on the order of insertion if names share a bucket. An ascending list equals the subscription's own list and is not kept.
+//! Most assignors treat the topics of a subscription as a set. The broker's uniform assignor iterates over a hash table of names. If
+//! names share a bucket, its order depends on the order of insertion. An ascending list equals the subscription's own list and is
+//! not stored.
 
 use std::hash::BuildHasher;
 
@@ -26,8 +27,9 @@ pub(super) struct TopicLists {
     subscriptions: Vec<u32>,
     /// Runs of members with the same list: the first member, and the list or `NONE`. Members before the first run have none.
     runs: Vec<(u32, u32)>,
-    /// What `push` was given last, and the subscription. Mostly the next member has the same.
+    /// The number in the last call of `push`. In most groups the next member has the same one.
     last: u32,
+    /// The subscription of `last`.
     last_subscription: u32,
     sorted: Vec<u32>,
 }

@@ -58,8 +58,8 @@ impl Columns {
             ends[member] += ends[member - 1];
         }
         let mut spans = vec![Span { topic: 0, start: 0, count: 0 }; ends[ends.len() - 1]];
-        // The entry of a member moves from the start of its spans to their end. Spans are written as a whole: writing to four
-        // columns in random order would cause four times the cache misses.
+        // `ends` has the start of each member's spans; writing a span moves it towards their end. Spans are written as a whole,
+        // because writing to four columns in random order would cause four times the cache misses.
         each_span(group, owners, |member, span| {
             spans[ends[member as usize]] = span;
             ends[member as usize] += 1;

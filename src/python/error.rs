@@ -24,7 +24,7 @@ pub(crate) fn match_error(error: MatchError, owner: Option<String>) -> PyErr {
     match error {
         MatchError::Interrupted => pyo3::exceptions::PyKeyboardInterrupt::new_err(()),
         MatchError::TooManySteps { pattern, dialect, topic, steps } => {
-            let construct = format!("a search of over {steps} steps on the topic '{topic}'");
+            let construct = format!("matching the topic '{topic}' takes more than {steps} steps");
             UnsupportedPatternError::new_err((construct, pattern, dialect, 0, owner))
         }
     }

@@ -66,7 +66,7 @@ INVALID_IDS: list[tuple[Any, type[Exception], str]] = [
     (7, TYPE, "topic_ids must be a mapping of topic names to ids, not int: 7"),
     ([("t", ID)], TYPE, f"topic_ids must be a mapping of topic names to ids, not list: [('t', {ID!r})]"),
     ({7: ID}, TYPE, "topic_ids: a topic name must be a str, not int: 7"),
-    ({LONE: ID}, ARGUMENT, "topic_ids: a topic name has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    ({LONE: ID}, ARGUMENT, "topic_ids: a topic name has a lone surrogate, which UTF-8 cannot encode: '\\ud800'"),
     ({"t": None}, NULL, "topic_ids['t'] must be a uuid.UUID, 16 bytes or a str, not None"),
     ({"t": ID.int}, TYPE, f"topic_ids['t'] must be a uuid.UUID, 16 bytes or a str, not int: {ID.int}"),
     ({"t": bytes(15)}, ARGUMENT, f"topic_ids['t'] = {bytes(15)!r}: an id has 16 bytes, not 15"),

@@ -60,7 +60,7 @@ PARTITIONS = [
     (
         [Info(4, (None, LONE))],
         ARGUMENT,
-        "topic 't', partition 4: a rack has a lone surrogate, which UTF-8 cannot carry: '\\ud800'",
+        "topic 't', partition 4: a rack has a lone surrogate, which UTF-8 cannot encode: '\\ud800'",
     ),
     ([Unreadable()], TYPE, "topic 't': a partition id must be an int, not Unreadable: <Unreadable>"),
     (["x" * 90], TYPE, "topic 't': a partition id must be an int, not str: '" + "x" * 78 + "…"),
@@ -85,7 +85,7 @@ SUBSCRIBED = [
     (
         ["t", "x" + LONE],
         ARGUMENT,
-        "member 'a': a topic has a lone surrogate, which UTF-8 cannot carry: 'x\\ud800'",
+        "member 'a': a topic has a lone surrogate, which UTF-8 cannot encode: 'x\\ud800'",
     ),
 ]
 
@@ -104,7 +104,7 @@ NAMES = [
     (b"x", TYPE, "must be a str, not bytes: b'x'"),
     (None, NULL, "must be a str, not None"),
     (("t", 0), TYPE, "must be a str, not tuple: ('t', 0)"),
-    (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+    (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot encode: '\\ud800'"),
 ]
 
 

@@ -17,7 +17,7 @@ from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Interfering, refu
         (7, TYPE, "must be a str, not int: 7"),
         (b"r", TYPE, "must be a str, not bytes: b'r'"),
         (("r",), TYPE, "must be a str, not tuple: ('r',)"),
-        (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+        (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot encode: '\\ud800'"),
     ],
 )
 def test_a_subscription_refuses_invalid_names(field: str, value: Any, error: type[Exception], reason: str) -> None:
@@ -33,7 +33,7 @@ def test_a_subscription_refuses_invalid_names(field: str, value: Any, error: typ
         (None, NULL, "Subscription: topics must be an iterable of topic names, not None"),
         (["t", 7], TYPE, "Subscription: a topic must be a str, not int: 7"),
         ([None], NULL, "Subscription: a topic must be a str, not None"),
-        ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot carry: '\\ud800'"),
+        ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot encode: '\\ud800'"),
     ],
 )
 def test_a_subscription_refuses_invalid_topics(topics: Any, error: type[Exception], message: str) -> None:

@@ -34,7 +34,7 @@ REVIEWED = {
 }
 """Parts of the errors' `construct`, by dialect."""
 
-TOO_MANY_STEPS = "a search of over"
+TOO_MANY_STEPS = "takes more than 1000000 steps"
 """Part of the construct of an error that is raised when a name is matched, not when the pattern is parsed."""
 
 

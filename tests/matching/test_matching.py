@@ -172,7 +172,9 @@ def test_slow_backreferences_raise_with_the_topic() -> None:
     pattern = "(a*)" * 7 + "".join(rf"\{group}" for group in range(1, 8)) + "c"
     name = "a" * 200
 
-    with pytest.raises(errors.UnsupportedPatternError, match=r"a search of over 1000000 steps on the topic 'aaa"):
+    with pytest.raises(
+        errors.UnsupportedPatternError, match=r"matching the topic 'aaa.* takes more than 1000000 steps"
+    ):
         match_topics(pattern, [name])
 
 

@@ -133,7 +133,7 @@ def test_failed_change_changes_nothing() -> None:
 
     with pytest.raises(errors.InvalidPatternError, match=r"key 'k': java pattern '\(', position"):
         matcher.add_pattern("k", "(")
-    with pytest.raises(errors.UnsupportedPatternError, match="a search of over"):
+    with pytest.raises(errors.UnsupportedPatternError, match="takes more than 1000000 steps"):
         matcher.add_pattern("k", hard)
     with pytest.raises(errors.IllegalArgumentError, match="cannot match a pattern against topic 'ö'"):
         matcher.add_topics(["b", "ö"])
@@ -152,7 +152,7 @@ def test_topics_with_failed_matches_are_not_added() -> None:
     matcher.add_pattern("hard", "(a*)" * 7 + "".join(rf"\{group}" for group in range(1, 8)) + "c")
 
     for names in (["b", "a" * 200], [*MANY, "a" * 200]):
-        with pytest.raises(errors.UnsupportedPatternError, match="a search of over"):
+        with pytest.raises(errors.UnsupportedPatternError, match="takes more than 1000000 steps"):
             matcher.add_topics(names)
 
     assert {} == matcher.add_pattern("any", ".*")

@@ -398,11 +398,11 @@ def test_binary_and_large_binary_columns_and_slices() -> None:
 
 def test_columns_that_do_not_fit_are_refused() -> None:
     binary = pa.array([b"a", b"b"], pa.binary())
-    with pytest.raises(errors.IllegalArgumentError, match="keys has 2 rows and values 1"):
+    with pytest.raises(errors.IllegalArgumentError, match="keys has 2 rows, and values has 1"):
         decode_batch(binary, binary[:1])
-    with pytest.raises(errors.WrongTypeError, match="values is a column of Utf8"):
+    with pytest.raises(errors.WrongTypeError, match="column values must be of binary, not Utf8"):
         decode_batch(binary, pa.array(["a", "b"]))
-    with pytest.raises(errors.WrongTypeError, match="keys is an Arrow array, not list"):
+    with pytest.raises(errors.WrongTypeError, match="keys must be an Arrow array, not list"):
         decode_batch([b"a", b"b"], binary)  # type: ignore[arg-type]  # deliberately wrong type
 
 

@@ -63,7 +63,7 @@ REFUSED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
     (GROUP, ("key", "group"), TOO_LONG, WIRE, MANY, "key.group"),
     (GROUP, ("value", "members", 0, "memberId"), TOO_LONG, WIRE, MANY, "value.members[0].memberId"),
     (METADATA, ("value", "clientHost"), TOO_LONG, WIRE, MANY, "value.clientHost"),
-    (GROUP, ("value", "leader"), LONE, WIRE, "'\\ud800' has a lone surrogate, which UTF-8 cannot carry",
+    (GROUP, ("value", "leader"), LONE, WIRE, "'\\ud800' has a lone surrogate, which UTF-8 cannot encode",
      "value.leader"),
     (CURRENT, TOPIC_ID, "", WIRE, f"'' {UUID}", "value.assignedPartitions[0].topicId"),
     (CURRENT, TOPIC_ID, "A" * 21, WIRE, f"'{'A' * 21}' {UUID}", "value.assignedPartitions[0].topicId"),

@@ -1,4 +1,4 @@
-//! Range assignment as the broker's `RangeAssignor` does it: like the client's, but without racks.
+//! Range assignment as in the broker's `RangeAssignor`: like the client's, but without racks.
 //!
 //! Source: kafka-group-coordinator 4.4.0, `RangeAssignor`.
 

@@ -65,7 +65,7 @@ impl Claims {
         claims
     }
 
-    /// Return the partitions that a member claims, in the order claimed. A partition may come twice only if the claim fails.
+    /// Return the partitions that a member claims, in the order claimed. A partition occurs twice only if the claim fails.
     pub(super) fn claimed_by(&self, member: u32) -> &[u32] {
         let (start, end) = self.bounds[member as usize];
         &self.claimed[start as usize..end as usize]

@@ -75,7 +75,7 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
     for bucket in 0..buckets {
         ends[bucket + 1] += ends[bucket];
     }
-    // Each entry is the start of a bucket now, and moves to its end.
+    // `ends` has the start of each bucket; writing a key moves it towards the end.
     let mut order = vec![0; hashes.len()];
     for (index, hash) in (0..).zip(hashes) {
         let place = &mut ends[bucket(*hash, buckets)];

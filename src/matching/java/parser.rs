@@ -239,7 +239,9 @@ impl Parser {
         group
     }
 
-    /// Parse a group and its quantifier; return None if it only sets flags. The recursive part is separate for a small stack.
+    /// Parse a group and its quantifier; return None if it only sets flags.
+    ///
+    /// This function is recursive. To keep its stack frame small, the functions that it calls hold most local variables.
     fn group(&mut self) -> Result<Option<SizedNode>, PatternError> {
         let (start, flags, first) = (self.cursor.at, self.cursor.flags, self.groups + 1);
         self.cursor.enter()?;

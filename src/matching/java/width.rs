@@ -1,7 +1,6 @@
 //! Lengths of parts of a pattern as Java computes them, for the limits of look-behinds and for repeated groups.
 //!
-//! Java's ints overflow, and some parts count less than the characters that they match, so the syntax tree has no such
-//! lengths.
+//! The syntax tree cannot give these lengths: Java's ints overflow, and Java computes too short a length for some parts.
 
 use super::super::char_set::CharSet;
 use super::super::syntax::Node;

@@ -94,7 +94,7 @@ fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Res
     Ok(())
 }
 
-/// Raise if a group with a backreference is copied or has assertions.
+/// Return an error if a group with a backreference is copied or has assertions.
 fn groups(part: &GlibcNode, copied: Option<usize>, used: &Used) -> Result<(), PatternError> {
     match part {
         GlibcNode::Group(group, part) => match (used.get(group), copied) {

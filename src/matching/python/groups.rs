@@ -29,7 +29,8 @@ enum Opening {
 impl ParserState {
     /// Parse a group after its `(`, which is at `start`. Return None for a comment and for global flags.
     ///
-    /// Global flags must be at the start of the pattern. This function is recursive, so other functions hold most locals.
+    /// Global flags must be at the start of the pattern. This function is recursive. To keep its stack frame small, the functions
+    /// that it calls hold most local variables.
     pub(super) fn group(&mut self, mode: Mode, start: usize, leads: bool) -> Result<Option<ParsedNode>, PatternError> {
         let opening = match self.opening(mode, start, leads)? {
             Opening::Done(part) => return Ok(part),
@@ -173,7 +174,7 @@ impl ParserState {
         Ok(ParsedNode::new(Node::Backreference { group, folded: mode.ignore }, width))
     }
 
-    /// Raise if a name is not an identifier. Whether a non-ASCII name is one depends on the version of Unicode.
+    /// Return an error if a name is not an identifier. Whether a non-ASCII name is one depends on the version of Unicode.
     fn check_name(&mut self, name: &str, at: usize) -> Result<(), PatternError> {
         if !is_identifier(name) {
             return Err(invalid(at, "invalid group name"));

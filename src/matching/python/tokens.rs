@@ -30,7 +30,7 @@ impl Token {
     }
 }
 
-/// Tokens of a pattern. The next token is read ahead, so a lone backslash at the end raises early, as in `re`.
+/// Tokens of a pattern. The next token is read ahead, so a lone backslash at the end is an error early, as in `re`.
 pub(super) struct Tokens {
     /// The pattern.
     pub(super) text: Scanner,

@@ -34,7 +34,7 @@ pub(crate) fn batch(given: &ArrowArray) -> PyResult<RecordBatch> {
 
 fn of_structs(array: &ArrayRef) -> PyResult<RecordBatch> {
     match array.as_struct_opt() {
-        // A batch has no null rows: it would show the values below the null.
+        // A record batch cannot have null rows; it would expose the values that the null rows hide.
         Some(rows) if rows.null_count() == 0 => Ok(RecordBatch::from(rows)),
         Some(_) => Err(IllegalArgumentError::new_err("a table cannot have rows that are null")),
         None => Err(IllegalArgumentError::new_err(format!("a table is needed, not an array of {}", array.data_type()))),

@@ -14,7 +14,7 @@ pub(crate) struct BinaryColumn(ArrayRef);
 impl BinaryColumn {
     pub(crate) fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let Ok(array) = given.extract::<ArrowArray>() else {
-            let message = format!("{name} is an Arrow array, not {}", given.get_type().name()?);
+            let message = format!("{name} must be an Arrow array, not {}", given.get_type().name()?);
             return Err(WrongTypeError::new_err(message));
         };
         Self::from_array(name, array.array().clone())
@@ -23,7 +23,7 @@ impl BinaryColumn {
     pub(crate) fn from_array(name: &str, array: ArrayRef) -> PyResult<Self> {
         match array.data_type() {
             DataType::Binary | DataType::LargeBinary => Ok(Self(array)),
-            other => Err(WrongTypeError::new_err(format!("{name} is a column of {other}, not of binary"))),
+            other => Err(WrongTypeError::new_err(format!("column {name} must be of binary, not {other}"))),
         }
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn read(topics: Arc<NamedTopics>, members: &DecodedMembers<'_>) -> Py
     ints::check(members.ids.py());
     let mut group = Group::new(Arc::clone(&topics.topics), count);
     group.set_from_wire();
-    let mut interner = SubscriptionInterner::new(topics.as_they_came());
+    let mut interner = SubscriptionInterner::new(topics.in_input_order());
     let mut objects = Vec::with_capacity(count);
     for place in 0..count {
         let id = plain(&members.ids.get_item(place)?, || format!("members.ids[{place}]"))?;

@@ -12,7 +12,8 @@ fn unreadable(column: &str) -> PyErr {
     IllegalArgumentError::new_err(format!("column {column} has lists that cannot be read"))
 }
 
-/// Call `read` with every list of names and return the answers; a row that may be null counts as no names.
+/// Call `read` with the names in each row, and return its results. A null row counts as an empty list if `may_be_null` is true for
+/// it; otherwise it is an error.
 pub(crate) fn names_in_lists(
     array: &ArrayRef,
     may_be_null: &dyn Fn(usize) -> bool,

@@ -26,7 +26,7 @@ use crate::python::imports::{IllegalArgumentError, MEMBER_COLUMNS};
 pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
     let py = given.py();
     let mut group = Group::new(Arc::clone(&topics.topics), 0);
-    let mut interner = SubscriptionInterner::new(topics.as_they_came());
+    let mut interner = SubscriptionInterner::new(topics.in_input_order());
     let mut pattern_subscriptions = PatternSubscriptions::default();
     if given.get_type().is(MEMBER_COLUMNS.get(py)?) {
         let ids = TextColumn::read(&given.getattr("member_id")?, "member_id")?;

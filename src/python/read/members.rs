@@ -73,7 +73,7 @@ pub(crate) fn read(
         topics,
         group: &mut group,
         patterns: PatternSubscriptions::default(),
-        interner: SubscriptionInterner::new(topics.as_they_came()),
+        interner: SubscriptionInterner::new(topics.in_input_order()),
         subscription: SUBSCRIPTION.get(py)?,
         slots: SLOTS.get_or_try_init(py, || Slots::new(SUBSCRIPTION.get(py)?, FIELDS))?,
         none: py.None().as_ptr() as usize,
@@ -134,7 +134,7 @@ impl MemberReader<'_> {
         let py = subscription.object.py();
         let names = subscription.get(SubscriptionField::Topics)?;
         if names.cast_exact::<PyTuple>().is_ok_and(|names| !names.is_empty()) {
-            return self.names(id, &names); // and no pattern, as the subscription made sure
+            return self.names(id, &names); // a `Subscription` with topics has no pattern
         }
         let pattern = subscription.get(SubscriptionField::Pattern)?;
         if pattern.is_none() {
@@ -151,9 +151,9 @@ impl MemberReader<'_> {
         number
     }
 
-    /// Add a member whose values are objects that earlier members have, except owned partitions; return false if it has others.
+    /// Add a member if all its values except owned partitions are None or objects of earlier members; otherwise return false.
     ///
-    /// Most members of a large group are such. They are recognised by addresses.
+    /// Most members of a large group share such objects. The objects are recognised by their addresses.
     fn repeated_subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<bool> {
         use SubscriptionField::{Generation, GroupInstanceId, OwnedPartitions, Pattern, Rack, Topics, UserData};
         let Some(addresses) = self.slots.addresses(subscription) else { return Ok(false) };

@@ -53,7 +53,7 @@ impl NamedTopics {
     }
 
     /// Iterate over the topics in the order of the input: number, and address of the name's object or 0.
-    pub(crate) fn as_they_came(&self) -> impl ExactSizeIterator<Item = (u32, usize)> {
+    pub(crate) fn in_input_order(&self) -> impl ExactSizeIterator<Item = (u32, usize)> {
         (0..self.topics.len()).map(|place| {
             let number = self.order.as_ref().map_or(place as u32, |order| order[place]);
             (number, self.objects.address(number).unwrap_or(0))

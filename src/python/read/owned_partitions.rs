@@ -11,7 +11,7 @@ use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
 use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
-/// Start of the numbers for ids that the engine cannot represent and that no topic has.
+/// First number of those that stand for ids above int64. No topic has such ids.
 const LARGE: i64 = 1 << 62;
 
 /// Python objects of an assignment.

@@ -1,7 +1,8 @@
-//! A record's fields as Python hands them over: what `decode_record` gives, read by the tables of its type.
+//! Parser of the fields of a record to encode, in the form that `decode_record` returns.
 //!
-//! Dicts, lists and tuples are listed before what is in them is looked at, so that code that runs meanwhile (an
-//! `__index__`) can change them without harm; of subclasses the built-in content counts. How deep it goes the tables say.
+//! The entries of a dict, list or tuple are copied before any of them is read, because user code such as `__index__` may change the
+//! container in between. Subclasses of these types are read by the methods of the built-in type; overridden methods are not
+//! called. The schema of the record type limits the depth of the recursion.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -15,11 +16,14 @@ use crate::offsets::{Record, Status, Value, layout_of};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::WireError;
 
-/// Where in a record something is.
+/// Path of a value in a record, for error messages.
 #[derive(Clone, Copy)]
 enum Path<'a> {
+    /// The key or the value of the record.
     Root(&'a str),
+    /// A field of a structure.
     Field(&'a Path<'a>, &'a str),
+    /// An element of an array.
     Element(&'a Path<'a>, usize),
 }
 
@@ -43,7 +47,7 @@ impl Path<'_> {
     }
 }
 
-/// Reads a record that is to be written; the version of a tombstone is not looked at.
+/// Parse a record to encode. The version is ignored if the value is None (a tombstone).
 pub(crate) fn read(
     record_type: &Bound<'_, PyAny>,
     key: &Bound<'_, PyAny>,
@@ -63,6 +67,7 @@ pub(crate) fn read(
     Ok(Record { record_type, name: None, status: Status::Decoded, key, version, value })
 }
 
+/// Parse the fields of a dict, in the order of `fields`; missing fields are allowed.
 fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>) -> PyResult<Value> {
     let Ok(dict) = given.cast::<PyDict>() else { return Err(path.wrong_type("a dict", given)) };
     let entries: Vec<_> = dict.iter().collect();
@@ -78,7 +83,7 @@ fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>)
     Ok(Value::Struct(named.collect()))
 }
 
-/// Which of the fields has that name.
+/// Return the index of the field with a name.
 fn place(name: &Bound<'_, PyAny>, fields: &[Field], path: Path<'_>) -> PyResult<usize> {
     let Ok(text) = name.cast::<PyString>() else {
         return Err(wrong_type(&format!("{path}: a field's name"), "a str", name));
@@ -88,10 +93,12 @@ fn place(name: &Bound<'_, PyAny>, fields: &[Field], path: Path<'_>) -> PyResult<
     found.ok_or_else(|| path.refused(format!("unknown field {}", shown(name))))
 }
 
+/// Parse the value of a field, or null if the field is nullable.
 fn field(given: &Bound<'_, PyAny>, field: &Field, path: Path<'_>) -> PyResult<Value> {
     if field.nullable && given.is_none() { Ok(Value::Null) } else { value(given, field.kind, path) }
 }
 
+/// Parse a value that cannot be null.
 fn value(given: &Bound<'_, PyAny>, kind: FieldType, path: Path<'_>) -> PyResult<Value> {
     Ok(match kind {
         FieldType::Int8 => Value::Int(integer(given, i8::MIN.into(), i8::MAX.into(), path)?),
@@ -137,7 +144,7 @@ fn text(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<String> {
     let Ok(text) = given.cast::<PyString>() else { return Err(path.wrong_type("a str", given)) };
     match text.to_cow() {
         Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(path.refused(format!("{} has a lone surrogate, which UTF-8 cannot carry", shown(given)))),
+        Err(_) => Err(path.refused(format!("{} has a lone surrogate, which UTF-8 cannot encode", shown(given)))),
     }
 }
 

@@ -99,7 +99,7 @@ impl TextColumn {
             for unit in &units[..length] {
                 name.push(char::from_u32(*unit).ok_or_else(|| {
                     IllegalArgumentError::new_err(format!(
-                        "{column}[{row}] has a lone surrogate, which UTF-8 cannot carry"
+                        "{column}[{row}] has a lone surrogate, which UTF-8 cannot encode"
                     ))
                 })?);
             }

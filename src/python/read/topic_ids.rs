@@ -1,4 +1,4 @@
-//! Ids of topics: a mapping of topic names to UUIDs in any form that Python and Kafka have for them.
+//! Ids of topics: a mapping of topic names to UUIDs, in any form that Python or Kafka uses for them.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -55,7 +55,7 @@ impl TopicIds {
     /// Set the ids of a group's topics; names of other topics have no effect.
     pub(crate) fn set_in(&self, group: &mut Group, topics: &NamedTopics) {
         // Usually the ids are in the order of the topics.
-        let mut expected = topics.as_they_came();
+        let mut expected = topics.in_input_order();
         for (name, id) in self.names.iter().zip(&self.ids) {
             let next = expected.next().filter(|(topic, _)| group.topics().names().get(*topic as usize) == name);
             let topic = next.map(|(topic, _)| topic).or_else(|| group.topics().number(name));
@@ -83,7 +83,7 @@ fn read_id(topic: &str, value: &Bound<'_, PyAny>) -> PyResult<u128> {
         return Ok(u128::from_be_bytes(id));
     }
     if let Ok(text) = value.cast::<PyString>() {
-        let text = text.to_cow().unwrap_or_default(); // text that UTF-8 cannot carry is no id
+        let text = text.to_cow().unwrap_or_default(); // text that UTF-8 cannot encode is no id
         let id = from_kafka_text(&text).or_else(|| from_hexadecimal_text(&text));
         return id.map_or_else(
             || wrong("an id as text has 22 characters of URL-safe base64, or the form of str(uuid.UUID)"),

@@ -106,7 +106,7 @@ pub(crate) fn with_name<T>(
     match Entry::of(value).text() {
         Some(name) => Ok(read(name)),
         None => Err(IllegalArgumentError::new_err(format!(
-            "{} has a lone surrogate, which UTF-8 cannot carry: {}",
+            "{} has a lone surrogate, which UTF-8 cannot encode: {}",
             what(),
             shown(value)
         ))),
@@ -135,7 +135,7 @@ pub(crate) fn one_dimension(array: &Bound<'_, PyUntypedArray>, column: &str) -> 
 
 /// Raise an error if a name occurs twice; `what` says what has the names.
 pub(crate) fn unique(what: &str, names: &Names) -> PyResult<()> {
-    match NameTable::twice(names) {
+    match NameTable::first_duplicate(names) {
         None => Ok(()),
         Some(number) => Err(IllegalArgumentError::new_err(format!("{what} has '{}' twice", names.get(number)))),
     }

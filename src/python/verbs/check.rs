@@ -19,7 +19,7 @@ type PyFindings<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyT
 
 /// Return the problems of an assignment as the four fields of `Findings`.
 ///
-/// Arguments and errors are those of `assignor.check`. Of a `Plan` the spans are read, without building lists.
+/// Arguments and errors are those of `assignor.check`. A `Plan` is read by its spans, without building lists.
 #[pyfunction]
 pub(crate) fn check<'py>(
     py: Python<'py>,

@@ -15,7 +15,7 @@ pub(crate) fn decode_batch(py: Python<'_>, keys: &Bound<'_, PyAny>, values: &Bou
     let (keys, values) = (BinaryColumn::read("keys", keys)?, BinaryColumn::read("values", values)?);
     let rows = keys.len();
     if rows != values.len() {
-        let message = format!("keys has {rows} rows and values {}", values.len());
+        let message = format!("keys has {rows} rows, and values has {}: their lengths must be equal", values.len());
         return Err(IllegalArgumentError::new_err(message));
     }
     let columns = py.detach(|| {

@@ -134,7 +134,7 @@ def outcome(name: str, steps: list[Step], group: Group) -> Row:
     simulated = SimulatedGroup(group)
     for step in steps:
         try:
-            simulated.take(step)
+            simulated.apply(step)
         except IllegalArgumentError as error:
             raise IllegalArgumentError(f"{group.name}: scenario '{name}': {error}") from None
     plan = simulated.plan if simulated.is_computed or not group.roster else None

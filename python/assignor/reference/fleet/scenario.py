@@ -53,7 +53,7 @@ class SimulatedGroup:
         """True if the group and each of its rebalances could be computed."""
         return self.assignor is not None and not self._has_unknown_rebalance
 
-    def take(self, step: Step) -> None:
+    def apply(self, step: Step) -> None:
         """Apply a step; it does not change a group without members.
 
         Raises:

@@ -45,7 +45,7 @@ class Pattern:
         try:
             found = self._matches(topic)
         except TooManySteps:
-            construct = f"a search of over {MAX_STEPS} steps on the topic '{topic}'"
+            construct = f"matching the topic '{topic}' takes more than {MAX_STEPS} steps"
             raise UnsupportedPatternError(construct, *self._details) from None
         return found and (self._shows_internal or topic not in INTERNAL_TOPICS)
 

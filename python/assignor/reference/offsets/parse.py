@@ -72,7 +72,7 @@ def parse_text(value: object, path: str) -> str:
     try:
         return str.encode(value).decode()
     except UnicodeEncodeError:
-        raise WireError(f"{shown(value)} has a lone surrogate, which UTF-8 cannot carry", None, path) from None
+        raise WireError(f"{shown(value)} has a lone surrogate, which UTF-8 cannot encode", None, path) from None
 
 
 def parse_bytes(value: object, path: str) -> bytes:

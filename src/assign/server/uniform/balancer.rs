@@ -1,10 +1,10 @@
-//! Choice of the subscriber of a topic that gives up the next partition, and of the one that gets it.
+//! Choice of the next subscriber of a topic that gets a partition (taker) and that gives one up (giver).
 //!
-//! Subscribers are sorted by (number of partitions, place in the table) once per topic. Takers are a range that starts at the first
-//! subscriber, givers a range that ends at the last one. All subscribers in a range have the same number of partitions, their level.
-//! After each of them has had a turn, the level moves by one, and the range grows by the subscribers that started on the new level.
+//! Subscribers are sorted once per topic by number of partitions, then by place in the members' table. Takers are a prefix of this
+//! list, givers a suffix. All takers have the same number of partitions, their level, and so have all givers. After each of them has
+//! had a turn, the level changes by one and the range grows by the subscribers that started on the new level.
 
-/// Takers and givers of one topic. One value serves many topics, one after another, to save allocations.
+/// Takers and givers of one topic. One value is used for many topics, one after another, to save allocations.
 #[derive(Default)]
 pub(super) struct Balancer {
     /// Subscribers by (number of partitions, place).
@@ -33,8 +33,8 @@ impl Balancer {
         self.giver = subscribers.len();
     }
 
-    /// Start with another topic, for a known number of partitions to give and none to take away. If enough subscribers are on the lowest
-    /// level, the others need not be sorted.
+    /// Start with another topic, to give a known number of partitions and to take none away. If enough subscribers are on the lowest
+    /// level, the others are not sorted.
     pub(super) fn start_takers(&mut self, subscribers: &[u32], sizes: &[u32], (least, most): (u32, u32), count: usize) {
         let lowest = subscribers.iter().filter(|place| sizes[**place as usize] == least);
         self.sorted.clear();
@@ -73,7 +73,7 @@ impl Balancer {
         }
     }
 
-    /// True if the levels of givers and takers differ by at most one.
+    /// Return true if the levels of givers and takers differ by at most one.
     pub(super) fn is_balanced(&self) -> bool {
         self.high_level - self.low_level <= 1
     }

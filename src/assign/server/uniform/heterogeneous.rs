@@ -1,7 +1,8 @@
 //! Uniform assignment of a group whose members subscribe to different topics.
 //!
-//! Members keep what they had of topics that they still subscribe to. Each free partition goes to the subscriber with the fewest
-//! partitions. Then rounds over the topics move partitions from subscribers with the most to those with the fewest.
+//! Members keep the partitions of topics that they still subscribe to. Each free partition goes to the subscriber with the fewest
+//! partitions. Several rounds over the topics then move partitions from subscribers with the most partitions to those with the
+//! fewest.
 
 use std::cmp::Ordering;
 
@@ -32,8 +33,8 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     balance(target, &topics, &subscribers, &mut balancer);
 }
 
-/// Return the topics that have partitions and subscribers, each with its consumer set: by partitions per subscriber, most first,
-/// then by the number of subscribers, fewest first, then by id.
+/// Return the topics that have partitions and subscribers, each with its consumer set. They are sorted by partitions per subscriber,
+/// most first, then by number of subscribers, fewest first, then by id.
 fn by_priority(group: &Group, sets: &ConsumerSets, subscribers: &Lists) -> Vec<(u32, u32)> {
     struct Key {
         partitions: f64,
@@ -88,7 +89,7 @@ fn balance(target: &mut Target<'_>, topics: &[(u32, u32)], subscribers: &Lists, 
     }
 }
 
-/// Move partitions of one topic; true if one moved.
+/// Move partitions of one topic; return true if any partition moved.
 fn balance_topic(target: &mut Target<'_>, topic: u32, subscribers: &[u32], balancer: &mut Balancer) -> bool {
     let Target { owners, sizes, .. } = target;
     let (least, most) = bounds(subscribers, sizes);
@@ -126,7 +127,7 @@ fn next_movable(balancer: &mut Balancer, movable: &mut Movable, sizes: &[u32]) -
     }
 }
 
-/// The fewest and the most partitions that a subscriber has.
+/// Return the fewest and the most partitions that a subscriber has.
 fn bounds(subscribers: &[u32], sizes: &[u32]) -> (u32, u32) {
     subscribers.iter().fold((u32::MAX, 0), |(least, most), place| {
         let size = sizes[*place as usize];

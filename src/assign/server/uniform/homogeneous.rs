@@ -1,7 +1,8 @@
 //! Uniform assignment of a group whose members all subscribe to the same topics.
 //!
-//! Every member gets total / members partitions, and the first ones one more as a bonus. A member keeps what it had, up to its quota.
-//! The rest goes to the members below their quota: each gets all its missing partitions at once.
+//! Each member gets total / members partitions; the remainder is spread as a bonus of one partition each. A member keeps its
+//! partitions up to its quota. The other partitions go to the members below their quota: each gets all its missing partitions at
+//! once.
 
 use super::target::Target;
 use crate::assign::table_order::{
@@ -36,7 +37,7 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
         }
         quota = quota.saturating_sub(had);
         if quota > 0 && has_bonus && members - place > extra {
-            // A later member may already have one more: there are enough later members for all bonuses.
+            // Leave the bonus to a later member, which may already have one more: enough members remain for all bonuses.
             quota -= 1;
             has_bonus = false;
         }

@@ -1,7 +1,7 @@
-//! Uniform assignment as the broker's `UniformAssignor` does it: as even as possible, with few moves.
+//! Uniform assignment as in the broker's `UniformAssignor`: as even as possible, with few moves.
 //!
-//! A group whose members all subscribe to the same topics is assigned by `homogeneous`, any other by `heterogeneous`. Names that do
-//! not exist count in this comparison, as they do for the broker.
+//! If all members subscribe to the same topics, `homogeneous` assigns the group, otherwise `heterogeneous`. As in the broker, the
+//! comparison includes names of topics that do not exist.
 //!
 //! Source: kafka-group-coordinator 4.4.0, `UniformAssignor` and its two builders.
 

@@ -1,7 +1,7 @@
 //! The target assignment that an assignor of the broker starts from and changes.
 //!
 //! Members are numbered by their place in the broker's table. Each partition has at most one owner: the last member in the table
-//! that names it and subscribes to its topic. Partitions that do not exist are dropped. Kafka's own class keeps all owners of a
+//! that reports it and subscribes to its topic. Partitions that do not exist are dropped. Kafka's own class keeps all owners of a
 //! partition, and then fails or gives the partition to two members.
 
 use crate::assign::table_order::member_order;
@@ -16,7 +16,7 @@ pub(super) struct Target<'g> {
     pub(super) owners: Owners,
     /// By place, the number of partitions that the member owns.
     pub(super) sizes: Vec<u32>,
-    /// See `ReportedTarget`: Kafka's balancing counts these partitions for both members.
+    /// Partitions that two members report (see `ReportedTarget`); Kafka's balancing counts them for both members.
     pub(super) lost: Vec<(u32, u32)>,
 }
 
@@ -71,11 +71,11 @@ struct Claims {
 }
 
 impl Claims {
-    /// Make a member the owner of the partitions that it names, except those that a member with a later place owns.
+    /// Make a member the owner of the partitions that it reports, except those that a member with a later place owns.
     fn claim(&mut self, group: &Group, subscribed: &[u32], place: u32, data: MemberData<'_>) {
         let mut size = self.sizes[place as usize];
         for (topic, ids) in data.owned() {
-            // A member that subscribes to all topics has each at its own number.
+            // If the member subscribes to all topics, each topic is at the index of its number; otherwise search for it.
             if subscribed.get(topic as usize) != Some(&topic) && subscribed.binary_search(&topic).is_err() {
                 continue;
             }

@@ -147,7 +147,7 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
         }
     }
     let names: Names = (0..given.len()).map(|row| names.value(row)).collect();
-    if let Some(twice) = NameTable::twice(&names) {
+    if let Some(twice) = NameTable::first_duplicate(&names) {
         return Err(wrong(twice, "the topic is given twice".into()));
     }
     let (topics, order) = Topics::sorted(names, partitions, known);

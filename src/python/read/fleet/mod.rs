@@ -1,4 +1,4 @@
-//! Arrow columns of clusters and consumer groups, read for the verbs of a fleet.
+//! Reader of Arrow columns of clusters and consumer groups, for the class `Clusters`.
 
 pub(crate) mod arrays;
 pub(crate) mod clusters;

@@ -142,7 +142,7 @@ impl PyClusters {
 /// Return the group, whose members must be distinct.
 fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
     let group = read.roster.group(read.cluster, None, &read.roster.owned);
-    if let Some(twice) = NameTable::twice(group.members()) {
+    if let Some(twice) = NameTable::first_duplicate(group.members()) {
         let id = group.members().get(twice);
         return Err(IllegalArgumentError::new_err(format!("{}: member '{id}' is given twice", read.name())));
     }

@@ -74,7 +74,7 @@ class _Assigning:
             self.under.append(member)
         elif len(places) >= self.high and self.at_high < self.more:
             count = self.high
-            self.one_more_at_high()
+            self.count_high()
         else:
             count = self.low
             if self.at_high < self.more:
@@ -114,7 +114,7 @@ class _Assigning:
                 left.append(place)
             elif self.give(found, place) == self.high:
                 self.exact.remove(found)
-                self.one_more_at_high()
+                self.count_high()
         return left
 
     def assign_in_turn(self, rest: list[Place]) -> None:
@@ -132,7 +132,7 @@ class _Assigning:
                 index += 1
             index = index if index < len(self.under) else 0
 
-    def one_more_at_high(self) -> None:
+    def count_high(self) -> None:
         """Count one more member with `high` partitions; once there are enough, no other member gets one more."""
         self.at_high += 1
         if self.at_high == self.more:

@@ -50,11 +50,11 @@ class Cursor:
         self.flags = Flags()
 
     def ended(self) -> bool:
-        """Return true at the end of the pattern or after it."""
+        """Return True at the end of the pattern or after it."""
         return self.at >= len(self._chars)
 
     def at_end(self) -> bool:
-        """Return true exactly at the end of the pattern, not after it."""
+        """Return True exactly at the end of the pattern, not after it."""
         return self.at == len(self._chars)
 
     def raw(self, index: int) -> str:

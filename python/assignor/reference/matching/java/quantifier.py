@@ -24,7 +24,7 @@ class Quantifier:
     greed: Greed
 
     def is_optional(self) -> bool:
-        """Return true if the counts are 0 and 1."""
+        """Return True if the counts are 0 and 1."""
         return (self.least, self.most) == (0, 1)
 
     def times(self, steps: list[Step]) -> Step:

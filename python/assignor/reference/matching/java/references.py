@@ -25,7 +25,7 @@ class _InexactError(Exception):
 
 
 def are_exact(node: Node, kept: set[int]) -> bool:
-    """Return true if no backreference can see a capture that Java kept after backtracking."""
+    """Return True if no backreference can see a capture that Java kept after backtracking."""
     try:
         _passed(node, kept, False, frozenset())
     except _InexactError:

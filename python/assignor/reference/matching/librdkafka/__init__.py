@@ -70,7 +70,7 @@ def parse(pattern: str) -> Node:
 
 
 def _starts(node: Node) -> bool:
-    """Return true if every alternative begins at the start of the name."""
+    """Return True if every alternative begins at the start of the name."""
     match node:
         case Assert(assertion):
             return assertion is Assertion.START

@@ -198,7 +198,7 @@ def _groups(part: GlibcNode, copied: int | None, used: dict[int, int]) -> None:
 
 
 def is_nothing(part: GlibcNode) -> bool:
-    """Return true if glibc creates no node for the part."""
+    """Return True if glibc creates no node for the part."""
     return isinstance(part, Row) and all(map(is_nothing, part.parts))
 
 

@@ -30,7 +30,7 @@ class Balancer:
 
     @property
     def is_balanced(self) -> bool:
-        """True if the levels of givers and takers differ by at most one."""
+        """Return True if the levels of givers and takers differ by at most one."""
         return self._high_level - self._low_level <= 1
 
     def next_taker(self) -> int:

@@ -35,7 +35,7 @@ def assign(
 
     ordered = sorted((topic for topic in topics if topics[topic] and subscribers[topic]), key=priority)
     owners: dict[str, dict[int, int]] = {topic: {} for topic in ordered}
-    # As in Kafka, a partition that two members name counts in the size of both.
+    # As in Kafka, a partition that two members report counts in the size of both.
     sizes = [len(claims(topics, member)) for member in members]
     for number, member in enumerate(members):
         for topic, ids in target[member.info.member_id].items():
