@@ -17,7 +17,7 @@ def choose(engine: Engine, verb: Verb, module: str) -> Verb:
 
     Args:
         engine: `"rust"` or `"reference"`.
-        verb: The function or class of the core.
+        verb: The function or class of the core, which the reference has under the same name.
         module: Name of the module in `assignor.reference`, which is imported only if it is needed.
 
     Raises:
