@@ -21,7 +21,10 @@ KIND = "assignors"
 FILES = "assignor_*_*.jsonl.gz"
 
 DEFECTS = frozenset({"error", "not_a_partition", "gives_unsubscribed", "out_of_range"})
-"""Tags of cases in which Kafka's answer comes from one of its defects (docs/assignors/)."""
+"""Tags of cases in which Kafka's answer comes from one of its defects (docs/assignors/).
+
+`out_of_range` means that a member claims a partition that does not exist. The broker's range assignor reads no claims.
+"""
 
 Json = dict[str, Any]
 Partitions = list[TopicPartition]
@@ -139,8 +142,13 @@ def parse(line: Json, place: str = "case") -> Case:
         expected=None if "error" in line else {member: _partitions(of) for member, of in line["expected"].items()},
         member_order=line.get("member_order"),
         previous=dict(_previous(name, member) for member in members) if kind == "sticky" else None,
-        is_exact=not (DEFECTS.intersection(_tags(line)) or "error" in line or line.get("not_a_partition")),
+        is_exact=not (_defects(kind, line) or "error" in line or line.get("not_a_partition")),
     )
+
+
+def _defects(kind: str, line: Json) -> frozenset[str]:
+    found = DEFECTS.intersection(_tags(line))
+    return found - {"out_of_range"} if kind == "server_range" else found
 
 
 def _tags(line: Json) -> list[str]:

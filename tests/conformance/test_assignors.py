@@ -34,7 +34,7 @@ Answer = Mapping[str, list[TopicPartition]]
 COUNTS = {
     "assignor_cooperative_sticky_visible.jsonl.gz": (1000, 31),
     "assignor_roundrobin_visible.jsonl.gz": (1000, 0),
-    "assignor_server_range_visible.jsonl.gz": (1000, 26),
+    "assignor_server_range_visible.jsonl.gz": (1000, 0),
     "assignor_server_uniform_visible.jsonl.gz": (1000, 85),
     "assignor_sticky_visible.jsonl.gz": (1000, 25),
 }
@@ -46,7 +46,7 @@ CLAIMED_OTHERWISE = 925
 ON_THE_WIRE = {
     "assignor_cooperative_sticky_visible.jsonl.gz": 969,
     "assignor_roundrobin_visible.jsonl.gz": 1000,
-    "assignor_server_range_visible.jsonl.gz": 362,
+    "assignor_server_range_visible.jsonl.gz": 368,
     "assignor_server_uniform_visible.jsonl.gz": 365,
     "assignor_sticky_visible.jsonl.gz": 975,
 }
