@@ -1,4 +1,4 @@
-"""Sections about the coordinator: many members at once, growth, memory, Kafka's own class, and a real broker."""
+"""Sections about the coordinator: rounds of many members, growth, memory, Kafka's own class, and a real broker."""
 
 from __future__ import annotations
 

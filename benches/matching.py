@@ -90,7 +90,7 @@ def available() -> dict[str, Prepare]:
 
 
 def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section about many patterns at once, one more pattern, and one more topic."""
+    """Return the section about many patterns in one call, one more pattern, and one more topic."""
     rows, target_results = [], []
     implementations = available()
     java: JavaPatterns | None

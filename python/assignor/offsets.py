@@ -107,7 +107,7 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
 
             All untagged fields of the version are required, and fields that the type does not have are an error. None
             is allowed for nullable fields only. As in Kafka's writers, fields that the version lacks and tagged
-            fields at their default are left out; their values are checked all the same.
+            fields at their default are left out, but their values are checked.
         engine: "rust" or "reference".
 
     Returns:

@@ -35,7 +35,7 @@ pub(super) struct TopicLists {
 }
 
 impl TopicLists {
-    /// Return a number for `push` that stands for a list.
+    /// Return a number for `push` that identifies a list.
     pub(super) fn intern(&mut self, topics: &[u32], subscriptions: &mut Sets) -> u32 {
         let lists = &self.lists;
         let entry = self.table.entry(
@@ -57,7 +57,7 @@ impl TopicLists {
         }
     }
 
-    /// Record the list of a member if the number stands for a list; return the number of the subscription.
+    /// Record the list of a member if the number identifies a list; return the number of the subscription.
     #[inline]
     pub(super) fn push(&mut self, member: u32, number: u32) -> u32 {
         if number != self.last {

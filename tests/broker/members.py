@@ -123,7 +123,7 @@ class Members:
         return self.coordinator_view()
 
     def view(self) -> View:
-        """Return the view of the members. The epochs of `others` are not known; the group epoch stands for them."""
+        """Return the view of the members. The epochs of `others` are not known; the group epoch is used instead."""
         epoch = self.scenario.admin.describe(self.scenario.group).epoch if self.others else 0
         ours = {
             client.member_id: (client.member.epoch, frozenset(client.member.assignment))

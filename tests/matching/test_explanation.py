@@ -72,7 +72,7 @@ def test_invalid_topics_raise() -> None:
     with pytest.raises(errors.WrongTypeError, match="topics must be an iterable of topic names, not str"):
         explain_pattern("a", topics="abc")
     with pytest.raises(errors.WrongTypeError, match="topics must be an iterable of topic names, not int"):
-        explain_pattern("a", topics=5)  # type: ignore[arg-type]  # on purpose
+        explain_pattern("a", topics=5)  # type: ignore[arg-type]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(

@@ -206,12 +206,12 @@ def test_invalid_arguments_raise(
     pattern: object, topics: object, options: dict[str, object], kind: type[Exception], message: str, engine: Engine
 ) -> None:
     with pytest.raises(kind, match=message):
-        match_topics(pattern, topics, engine=engine, **options)  # type: ignore[arg-type]  # on purpose
+        match_topics(pattern, topics, engine=engine, **options)  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_unknown_engine_raises() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
-        match_topics("a", [], engine="java")  # type: ignore[arg-type]  # on purpose
+        match_topics("a", [], engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_group_resolves_to_existing_topics(engine: Engine) -> None:
@@ -262,14 +262,14 @@ def test_invalid_pattern_error_names_the_member(engine: Engine) -> None:
 
 def test_resolve_rejects_invalid_groups(engine: Engine) -> None:
     with pytest.raises(errors.WrongTypeError, match="subscriptions must be a mapping"):
-        resolve(["a"], TOPICS, engine=engine)  # type: ignore[arg-type]  # on purpose
+        resolve(["a"], TOPICS, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(errors.WrongTypeError, match="member 'a': topics must be an iterable of topic names, not str"):
         resolve({"a": "t"}, TOPICS, engine=engine)
 
 
 @pytest.mark.parametrize("name", ["a", "orders.v1", "_-.", "...", "x" * 249, "0"])
 def test_valid_topic_names(name: str) -> None:
-    assert validate_topic(name) is None  # type: ignore[func-returns-value]  # on purpose
+    assert validate_topic(name) is None  # type: ignore[func-returns-value]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(
@@ -292,9 +292,9 @@ def test_invalid_topic_names_raise_with_reason(name: str, message: str) -> None:
 
 def test_topic_name_of_wrong_type_raises() -> None:
     with pytest.raises(errors.NullArgumentError, match="a topic name must be a str, not None"):
-        validate_topic(None)  # type: ignore[arg-type]  # on purpose
+        validate_topic(None)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(errors.WrongTypeError, match="a topic name must be a str, not bytes"):
-        validate_topic(b"a")  # type: ignore[arg-type]  # on purpose
+        validate_topic(b"a")  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_topic_pattern_matches_single_names() -> None:

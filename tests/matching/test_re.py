@@ -72,7 +72,7 @@ def both(pattern: str, names: list[str]) -> tuple[object, object]:
         # `re` can lose a capture in a possessive repetition ("please report a bug for the re module").
         return True, re.search(r"[*+?}]\+", pattern) is not None
     if isinstance(expected, Fault) and isinstance(found, InvalidPatternError):
-        # `re` rejects an unknown character or group name at once, this package only if nothing else is wrong.
+        # `re` rejects an unknown character or group name when it reads it, this package only if nothing else is wrong.
         if expected.position is not None and pattern.isascii() and r"\N{" not in pattern:
             return (expected.position, found.reason), (found.position, found.reason)
         return found, found

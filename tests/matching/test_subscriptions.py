@@ -139,7 +139,7 @@ def test_pattern_together_with_topics_raises() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"Subscription: dialect must be one of .*, not 'perl'"):
         Subscription(pattern="a", dialect="perl")
     with pytest.raises(errors.WrongTypeError, match="Subscription: pattern must be a str, not int: 7"):
-        Subscription(pattern=7)  # type: ignore[arg-type]  # on purpose
+        Subscription(pattern=7)  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_pattern_cannot_be_encoded_as_consumer_protocol(engine: Engine) -> None:

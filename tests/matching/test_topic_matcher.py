@@ -140,9 +140,9 @@ def test_failed_change_changes_nothing() -> None:
     with pytest.raises(errors.WrongTypeError, match="topics must be an iterable of topic names, not str"):
         matcher.add_topics("b")
     with pytest.raises(errors.WrongTypeError, match="key 'k': pattern must be a str, not int: 7"):
-        matcher.add_pattern("k", 7)  # type: ignore[arg-type]  # on purpose
+        matcher.add_pattern("k", 7)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(errors.WrongTypeError, match=r"key must be a hashable object, not list: \[\]"):
-        matcher.add_pattern([], "a")  # type: ignore[arg-type]  # on purpose
+        matcher.add_pattern([], "a")  # type: ignore[arg-type]  # deliberately wrong type
 
     assert {"k": ["a" * 200]} == matcher.add_pattern("k", ".*")
 

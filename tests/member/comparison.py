@@ -144,7 +144,7 @@ def _drops_subscription(context: EventContext) -> bool:
 
 
 def _joins_without_subscription(context: EventContext) -> bool:
-    """Return True if it joins without a subscription; it may become STALE at once and send a leave heartbeat."""
+    """Return True if it joins without a subscription; it may become STALE immediately and send a leave heartbeat."""
     if context.subscribed:
         return False
     sends = any(effect["kind"] == "heartbeat" for effect in context.after["effects"])
@@ -312,7 +312,7 @@ class Pair:
 
     Args:
         ours: Our member, before its first event; can be resynchronised.
-        kafkas: Kafka's member, likewise.
+        kafkas: Kafka's member, before its first event; can be resynchronised.
         comparison: Comparison of the two.
     """
 

@@ -29,8 +29,8 @@ class Runner(Protocol):
 def member(options: Json, **others: Any) -> Member:
     """Return a member with the options that follow Kafka's code.
 
-    The request timeout is disabled, because in Kafka the network client handles it, and the program stands for the
-    network client.
+    The request timeout is disabled, because in Kafka the network client handles it, and the program takes the place of
+    the network client.
     """
     given = {name: value for name, value in options.items() if name != "group"}
     kafka = {

@@ -145,7 +145,7 @@ def test_the_reference_works_without_the_core() -> None:
 
 
 def modules(folder: Path, suffix: str, package: str) -> set[str]:
-    """Return the dotted names of the modules of a folder; a file named `package` stands for its folder."""
+    """Return the dotted names of the modules of a folder; a file named `package` has the name of its folder."""
     found = (".".join(path.relative_to(folder).with_suffix("").parts) for path in folder.rglob(f"*{suffix}"))
     return {name.removesuffix(f".{package}") for name in found} - {package}
 

@@ -118,7 +118,7 @@ def test_older_internal_topics_are_matched_on_request() -> None:
 def test_an_equal_partition_of_other_types_does_not_replace_the_assigned_one() -> None:
     state = assigned(T0, U0)
 
-    state.move_partition_to_end(("t", np.int64(0)))  # type: ignore[arg-type]  # on purpose
+    state.move_partition_to_end(("t", np.int64(0)))  # type: ignore[arg-type]  # deliberately wrong type
     assert [U0, T0] == state.assigned_partitions_list()
     assert {int} == {type(tp.partition) for tp in state.assigned_partitions_list()}
 

@@ -92,7 +92,7 @@ def test_invalid_settings_are_rejected_with_kafkas_messages(text: str, message: 
 
 def test_none_is_rejected_as_null_in_kafka() -> None:
     with pytest.raises(IllegalArgumentError, match=r"^Auto offset reset strategy is null$"):
-        AutoOffsetResetStrategy.from_string(None)  # type: ignore[arg-type]  # on purpose
+        AutoOffsetResetStrategy.from_string(None)  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_timestamps_for_list_offsets() -> None:
@@ -115,7 +115,7 @@ def test_equal_durations_are_equal_strategies() -> None:
 
 def test_the_constructor_checks_its_arguments() -> None:
     with pytest.raises(WrongTypeError, match="type must be a StrategyType, not str"):
-        AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]  # on purpose
+        AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(IllegalArgumentError, match="type = latest, duration = 5: by_duration, and no"):
         AutoOffsetResetStrategy(StrategyType.LATEST, 5)
     with pytest.raises(IllegalArgumentError, match="type = by_duration, duration = None: "):
@@ -123,6 +123,6 @@ def test_the_constructor_checks_its_arguments() -> None:
     with pytest.raises(IllegalArgumentError, match="a duration cannot be negative: -1"):
         AutoOffsetResetStrategy(StrategyType.BY_DURATION, -1)
     with pytest.raises(WrongTypeError, match="an int of nanoseconds, not float"):
-        AutoOffsetResetStrategy(StrategyType.BY_DURATION, 1.5)  # type: ignore[arg-type]  # on purpose
+        AutoOffsetResetStrategy(StrategyType.BY_DURATION, 1.5)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(WrongTypeError, match="must be a str, not int"):
-        AutoOffsetResetStrategy.from_string(7)  # type: ignore[arg-type]  # on purpose
+        AutoOffsetResetStrategy.from_string(7)  # type: ignore[arg-type]  # deliberately wrong type

@@ -296,7 +296,7 @@ class ClassicGroup:
 def to_signed(number: int, *, bits: int) -> int:
     """Wrap a number to a signed integer of the given width, with Java's overflow: the largest + 1 is the smallest.
 
-    Generations and timestamps in a log can have any value of their width, and Kafka's coordinator overflows likewise.
+    Generations and timestamps in a log can have any value of their width, and Kafka's coordinator overflows too.
 
     Example:
         >>> to_signed(2**31 - 1, bits=32), to_signed(2**31, bits=32), to_signed(-5, bits=64)

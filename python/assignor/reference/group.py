@@ -74,7 +74,7 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
 
 
 def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
-    """Parse members, in the order of the mapping; a pattern stands for the existing topics that it matches."""
+    """Parse members, in the order of the mapping; a pattern is replaced by the existing topics that it matches."""
     members = []
     given = members_as_mapping(subscriptions)
     for name, subscription in _items(given, "subscriptions", "member ids to subscriptions"):

@@ -1,4 +1,4 @@
-"""Fetch positions, leaders and offsets as immutable data; `None` stands for Java's empty Optional.
+"""Fetch positions, leaders and offsets as immutable data; `None` represents Java's empty Optional.
 
 Source: SubscriptionState.FetchPosition and LogTruncation, Metadata.LeaderAndEpoch, Node, OffsetAndMetadata,
 IsolationLevel and OffsetForLeaderEpochResponseData.EpochEndOffset of kafka-clients 4.4.0.

@@ -457,8 +457,8 @@ class SubscriptionState:
     def maybe_seek_unvalidated(self, tp: TopicPartition, position: FetchPosition | None, strategy: Strategy) -> None:
         """Seek to the position that a reset found, unless it is out of date.
 
-        Do nothing if the partition is not assigned, awaits no reset, or awaits one by another strategy. None stands for
-        any strategy.
+        Do nothing if the partition is not assigned, awaits no reset, or awaits one by another strategy. None means any
+        strategy.
         """
         state, position, strategy = self._assignment.find(tp), _read_optional(position), _read_strategy(strategy)
         if state is None or state.fetch_state is not _AWAIT_RESET:

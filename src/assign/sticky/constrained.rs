@@ -151,7 +151,7 @@ impl ByNumber {
             if !(starts[topic]..starts[topic + 1]).contains(partition) {
                 topic = starts.partition_point(|start| start <= partition) - 1;
             }
-            // Partitions of later topics have higher numbers, so the number stands for the topic.
+            // Partitions of later topics have higher numbers, so ordering by number orders by topic.
             self.keyed.push((partition - starts[topic], *partition));
         }
         self.keyed.select_nth_unstable(count);

@@ -26,7 +26,7 @@ const SCRIPTS: &str = "\
 
 /// Return the characters between two code points, with their other cases if case is ignored.
 pub(super) fn range(first: u32, last: u32, folded: bool, position: usize) -> Result<CharSet, PatternError> {
-    // No name has a non-ASCII character, so U+0080 can stand for all of them.
+    // No name has a non-ASCII character, so U+0080 can represent all of them.
     let ascii = |code: u32| char::from_u32(code.min(0x80)).unwrap_or('\u{80}');
     let set = CharSet::range(ascii(first), ascii(last));
     if !folded || first <= FOLDED.0 && FOLDED.1 <= last {

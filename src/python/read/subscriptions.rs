@@ -103,12 +103,12 @@ impl SubscriptionInterner {
         self.last_generation = (0, 0);
     }
 
-    /// Return the generation that an object stands for, if it is the object read last.
+    /// Return the generation in an object, if it is the object read last.
     pub(crate) fn known_generation(&self, address: usize) -> Option<i32> {
         (address != 0 && self.last_generation.0 == address).then_some(self.last_generation.1)
     }
 
-    /// Remember the generation that an object stands for.
+    /// Store the generation in an object.
     pub(crate) fn note_generation(&mut self, address: usize, generation: i32) {
         self.last_generation = (address, generation);
     }

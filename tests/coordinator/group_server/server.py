@@ -386,7 +386,7 @@ class GroupServer:
         self.notifier.notify()
 
     def _forget(self, connection: Connection) -> None:
-        """Reset a connection, so that the client notices at once."""
+        """Reset a connection, so that the client notices immediately."""
         connection.closed = True
         self._connections.discard(connection)
         self._selector.unregister(connection.socket)

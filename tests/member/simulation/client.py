@@ -1,6 +1,6 @@
 """One application with its member: it performs the member's effects, polls, and runs callbacks.
 
-It stands for a client library around `Member`, in virtual time and with faults. It crashes and restarts, stalls (the
+It simulates a client library around `Member`, in virtual time and with faults. It crashes and restarts, stalls (the
 application does not poll) and freezes (nothing runs). Its callbacks and commits are slow or fail, and its metadata is
 late or incomplete.
 """

@@ -12,7 +12,7 @@ _FOLDED_APART = {0x49, 0x4B, 0x53, 0x69, 0x6B, 0x73, 0xB5, 0xC5, 0xE5, 0xFF}
 
 
 class _Singles:
-    """Operand that stands for all single characters of the class."""
+    """Operand that represents all single characters of the class."""
 
 
 _SINGLES = _Singles()

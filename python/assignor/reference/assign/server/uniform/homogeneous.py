@@ -1,8 +1,8 @@
 """Uniform assignment of a group whose members all subscribe to the same topics.
 
 Each member gets total / members partitions; the remainder is spread as a bonus of one partition each. A member keeps
-its partitions up to its quota. The other partitions go to the members below their quota: each gets all its missing
-partitions at once.
+its partitions up to its quota. The other partitions go to the members below their quota, member by member: each gets
+all its missing partitions before the next one.
 """
 
 from __future__ import annotations

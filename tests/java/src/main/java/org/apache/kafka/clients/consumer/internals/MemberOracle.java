@@ -106,7 +106,7 @@ public final class MemberOracle {
 
     public static void main(String[] args) throws Exception {
         PrintStream answers = System.out;
-        System.setOut(System.err); // whatever logs must not write between the answers
+        System.setOut(System.err); // log output must not be written between the answers
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         MemberOracle oracle = null;
         for (String line = lines.readLine(); line != null; line = lines.readLine()) {
