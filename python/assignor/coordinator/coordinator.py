@@ -81,8 +81,8 @@ class Coordinator:
             to other topics, and recognises topic changes as the cause of a rebalance. None disables both.
         member_ids: Function that returns a new member id for a client id or instance id; None appends a random UUID, as
             Kafka does.
-        confirm_writes: False if every write counts as complete immediately: the caller writes the records, then sends the
-            answers. True if answers that depend on a write wait for `written` or `write_failed`.
+        confirm_writes: False if every write counts as complete immediately: the caller writes the records, then sends
+            the answers. True if answers that depend on a write wait for `written` or `write_failed`.
 
     Raises:
         WrongTypeError: An argument has a wrong type.
