@@ -70,8 +70,8 @@ def test_slices_hold_all_records_in_order_and_at_most_the_limit() -> None:
 
 def test_the_pieces_of_an_answer_are_bounded() -> None:
     """A batch of 30 such groups has 2.5 MB, and its histories would have 180 MB in one piece."""
-    from assignor.spark.decoding import decoded_columns
     from assignor.recording.metadata import topics_table
+    from assignor.spark.decoding import decoded_columns
     from assignor.spark.replaying import histories
 
     count = 30
