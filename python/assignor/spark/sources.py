@@ -1,7 +1,7 @@
 """Sources of `__consumer_offsets` records: a recording, Spark's Kafka connector, or confluent-kafka.
 
-Each returns the columns of `schemas.RECORDS`, and the sources of live clusters also `cluster`. By default they read as a
-read_committed reader: without the records of aborted transactions, as a broker loads its groups. None of them joins a
+Each returns the columns of `schemas.RECORDS`, and the sources of live clusters also `cluster`. By default they read as
+a read_committed reader: without the records of aborted transactions, as a broker loads its groups. None of them joins a
 group or commits an offset.
 """
 
