@@ -1,12 +1,37 @@
-"""Assignors for `partition_assignment_strategy` of aiokafka's consumer; this module imports aiokafka."""
+"""Assignors for `partition_assignment_strategy` of aiokafka's consumer, 0.11.0 and newer.
+
+    from assignor.clients.aiokafka import RangeAssignor
+
+    consumer = AIOKafkaConsumer("orders", group_id="g", partition_assignment_strategy=(RangeAssignor,))
+
+The classes have Kafka's protocol names, so their members can be in one group with Java, librdkafka and kafka-python
+consumers and with members that use aiokafka's own assignors. A member writes the subscription that Kafka's consumer
+writes, in version 3. aiokafka is eager, so there is no `cooperative-sticky`. Pass a class, or an instance with options.
+
+What an aiokafka leader does not pass to its assignor, so that the answer differs from Kafka's:
+
+* Group instance ids. Static members are ordered by their member ids, among the others.
+* Racks of the members. Partitions are assigned as if no member had a rack.
+* Generations. The user data of `StickyAssignor` has the generation -1, as aiokafka's own has. If two members claim the
+  same partition, neither keeps it.
+
+aiokafka reads only the fields of version 0, and ignores what follows. It therefore accepts members that Kafka's
+consumer refuses, such as those of kafka-go with a version 1 header and a version 0 body.
+
+A class keeps the state of each consumer apart by the task in which the consumer joins. (aiokafka's own sticky class
+shares it among all consumers of a process.) Do not share an instance between consumers.
+
+This module imports aiokafka.
+"""
 
 from __future__ import annotations
 
 import asyncio
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from assignor.clients.membership import JoinedMembers, Membership, log_comparison, plan_joined
+from assignor.clients.membership import JoinedMembers, Membership, counted, plan_joined, shadow_answer
 from assignor.errors import MissingDependencyError
 from assignor.wire import encode_subscription
 
@@ -36,7 +61,7 @@ class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
         self._encoded = encoded
 
     def encode(self) -> bytes:
-        """Return the bytes."""
+        """Return the bytes of version 3."""
         return self._encoded
 
 
@@ -98,7 +123,19 @@ class _ClassOrInstanceMethod:
 
 
 class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
-    """Base of the assignors, which can be passed to a consumer as classes or as instances."""
+    """Base of the assignors, which a consumer accepts as classes or as instances. All arguments are keywords.
+
+    Args:
+        client_rack: Rack of this consumer, for groups that another client leads. None or `""` means no rack.
+        shadow: Let aiokafka's own assignor of that name decide, and log how the answer of Kafka's class differs: a line
+            per rebalance on the logger `assignor.clients`, at INFO if the answers are equal, else at WARNING. The
+            subscriptions, too, are those of aiokafka's assignor.
+        tolerant: Has no effect, and is here for the same arguments as for kafka-python: aiokafka reads all members as
+            if it were True.
+
+    Raises:
+        AssignorError: `client_rack` is not a name.
+    """
 
     name: ClassVar[str]
     _own: ClassVar[type[Any]]
@@ -109,7 +146,13 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         super().__init_subclass__(**arguments)
         cls._instances = WeakKeyDictionary()
 
-    def __init__(self, *, client_rack: str | None = None, shadow: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        client_rack: str | None = None,
+        shadow: bool = False,
+        tolerant: bool = False,  # noqa: ARG002 - see the docstring
+    ) -> None:
         self._membership = Membership(self.name, client_rack)
         # aiokafka's own classes keep state in class attributes; a subclass per instance keeps it apart.
         self._shadowed: Any = type(self._own.__name__, (self._own,), {}) if shadow else None
@@ -145,12 +188,27 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
 
     @_ClassOrInstanceMethod
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, ConsumerProtocolMemberAssignment]:
-        """Return the assignment of each member, as Kafka's assignor of that name computes it."""
+        """Return the assignment of each member, as Kafka's assignor of that name computes it.
+
+        Args:
+            cluster: aiokafka's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.
+            members: Member ids to decoded subscriptions.
+
+        Returns:
+            For each member an assignment whose `encode()` returns the bytes that Kafka's leader writes, in version 3.
+            Its attributes are decoded when they are read.
+
+        Raises:
+            AssignorError: Invalid subscription; the message names the member.
+        """
         if self._shadowed is not None:
-            theirs: dict[str, Any] = self._shadowed.assign(cluster, members)
-            entries = {member: assignment.assignment for member, assignment in theirs.items()}
-            log_comparison(self.name, "aiokafka", entries, lambda: self._plan(cluster, members))
-            return theirs
+            return shadow_answer(
+                self.name,
+                "aiokafka",
+                theirs=lambda: self._shadowed.assign(cluster, members),
+                entries=attrgetter("assignment"),
+                ours=lambda: self._plan(cluster, members),
+            )
         if not members:
             return {}
         encoded = self._plan(cluster, members).encode(VERSION)
@@ -162,30 +220,50 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
             [member.subscription for member in members.values()],
             user_data=[member.user_data for member in members.values()] if self._reads_user_data else None,
         )
-        partitions: dict[str, int | list[int]] = {}
-        for topic in cluster.topics(exclude_internal_topics=False):
-            ids = cluster.partitions_for_topic(topic)
-            if ids:
-                partitions[topic] = len(ids) if max(ids) == len(ids) - 1 and min(ids) == 0 else sorted(ids)
+        topics = cluster.topics(exclude_internal_topics=False)
+        partitions = counted({topic: cluster.partitions_for_topic(topic) for topic in topics})
         return plan_joined(self.name, partitions, joined)
 
 
 class RangeAssignor(AiokafkaAssignor):
-    """Kafka's `range` for aiokafka: each member gets consecutive partitions of each of its topics."""
+    """Kafka's `range` for aiokafka: each member gets consecutive partitions of each of its topics.
+
+    Arguments are those of `AiokafkaAssignor`.
+
+    Example:
+        >>> RangeAssignor.metadata({"payments", "orders"}).subscription
+        ['orders', 'payments']
+    """
 
     name = "range"
     _own = OwnRange
 
 
 class RoundRobinAssignor(AiokafkaAssignor):
-    """Kafka's `roundrobin` for aiokafka: members get the partitions of all topics in turn."""
+    r"""Kafka's `roundrobin` for aiokafka: members get the partitions of all topics in turn.
+
+    Arguments are those of `AiokafkaAssignor`.
+
+    Example:
+        >>> RoundRobinAssignor(client_rack="r1").metadata({"orders"}).encode()[-4:]
+        b'\x00\x02r1'
+    """
 
     name = "roundrobin"
     _own = OwnRoundRobin
 
 
 class StickyAssignor(AiokafkaAssignor):
-    """Kafka's `sticky` for aiokafka: balanced, and members keep their partitions if possible."""
+    """Kafka's `sticky` for aiokafka: balanced, and members keep their partitions if possible.
+
+    Arguments are those of `AiokafkaAssignor`.
+
+    Example:
+        >>> assignor = StickyAssignor()
+        >>> assignor.on_assignment(ConsumerProtocolMemberAssignment(0, [("orders", [2])], None))
+        >>> assignor.metadata({"orders"}).user_data.hex(" ", 4)
+        '00000001 00066f72 64657273 00000001 00000002 ffffffff'
+    """
 
     name = "sticky"
     _own = OwnSticky

@@ -1,19 +1,43 @@
-"""Assignors for `partition_assignment_strategy` of kafka-python's consumer; this module imports kafka-python.
+"""Assignors for `partition_assignment_strategy` of kafka-python's consumer, 3.0.0 and newer.
+
+    from assignor.clients.kafka_python import RangeAssignor
+
+    consumer = KafkaConsumer("orders", group_id="g", partition_assignment_strategy=[RangeAssignor()])
 
 The classes have Kafka's protocol names, so their members can be in one group with Java, librdkafka and aiokafka
-consumers and with members that use kafka-python's own assignors.
+consumers and with members that use kafka-python's own assignors. A member writes the subscription that Kafka's consumer
+writes, in version 3: owned partitions, generation and rack. A leader reads group instance ids and racks, and gives the
+answers of Kafka's classes. Pass an instance, or a class for one without options. Do not share an instance between
+consumers: it remembers the assignment of one member.
+
+What kafka-python does not pass on:
+
+* A member that loses its membership is not told. Until the next assignment, `CooperativeStickyAssignor` reports the
+  partitions that it had, with their generation. Newer claims of other members win.
+* kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
+  Neither Kafka's class nor `StickyAssignor` can read them: the first rebalance after a change from one to the other
+  assigns such members anew.
+* A leader that joins before it knows the metadata of its topics assigns no partitions, and joins again when it has
+  the metadata. In kafka-python 3.0.12 a `poll(timeout_ms)` that ends during this second rebalance can leave the
+  consumer outside the group. Call `consumer.topics()` before the first `poll`.
+
+This module imports kafka-python.
 """
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assignor.clients.kafka_python import partitions_per_topic
-from assignor.clients.membership import JoinedMembers, Membership, log_comparison, plan_joined
-from assignor.errors import MissingDependencyError
+from assignor.clients.membership import JoinedMembers, Membership, counted, plan_joined, shadow_answer
+from assignor.errors import MissingDependencyError, WireError
 from assignor.ordering import java_order
+from assignor.validation import shown
+from assignor.wire import decode_subscription
 
 try:
+    from kafka.coordinator import consumer as coordinator
     from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor as OwnCooperativeSticky
     from kafka.coordinator.assignors.range import RangePartitionAssignor as OwnRange
@@ -71,13 +95,49 @@ FIELDS = ("_version", "tags", "unknown_tags", "assigned_partitions", "user_data"
 """Attributes of kafka-python's assignment."""
 
 
+class ToleratedSubscription(ConsumerProtocolSubscription, init=False):  # type: ignore[call-arg,misc]
+    """Subscription whose body has an older version than its header; its `version` is that of the body."""
+
+    __slots__ = ()
+
+    @classmethod
+    def decode(cls, data: bytes, *arguments: Any, **options: Any) -> Any:
+        """Decode as kafka-python does, or else tolerantly.
+
+        Raises:
+            WireError: The tolerant reader cannot decode the subscription either.
+        """
+        try:
+            return ConsumerProtocolSubscription.decode(data, *arguments, **options)
+        except Exception:  # kafka-python raises errors of many classes
+            read = decode_subscription(bytes(data), tolerant=True)
+        version = read.version if read.tolerated is None else read.tolerated
+        owned: dict[str, list[int]] = {}
+        for topic, id in read.owned_partitions:
+            owned.setdefault(topic, []).append(id)
+        return cls(
+            version=min(version, VERSION),
+            topics=list(read.topics),
+            user_data=read.user_data,
+            owned_partitions=_owned_entries(owned),
+            generation_id=-1 if read.generation is None else read.generation,
+            rack_id=read.rack,
+        )
+
+
 class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
-    """Base of the assignors.
+    """Base of the assignors. All arguments are keywords.
 
     Args:
-        client_rack: The rack of this consumer, the same as `client_rack` of the consumer. Assignors of Kafka, other
-            than `roundrobin`, prefer partitions with a replica in it. None or `""` is no rack.
-        shadow: Let kafka-python's own assignor of that name decide, and log how the answer of Kafka's assignor differs.
+        client_rack: Rack of this consumer, the same as the consumer's own `client_rack`. Kafka's assignors, other than
+            `roundrobin`, prefer partitions with a replica in it. None or `""` means no rack.
+        shadow: Let kafka-python's own assignor of that name decide, and log how the answer of Kafka's class differs: a
+            line per rebalance on the logger `assignor.clients`, at INFO if the answers are equal, else at WARNING. The
+            subscriptions, too, are those of kafka-python's assignor.
+        tolerant: Read subscriptions whose body has an older version than their header, as kafka-go has written them for
+            years. Kafka's own consumer cannot lead a group with such a member, and neither can kafka-python, which
+            raises `struct.error`. kafka-python decodes subscriptions before it calls an assignor, so this option
+            replaces the decoder of all its consumers in this process. Assignors without it refuse such members.
 
     Raises:
         AssignorError: `client_rack` is not a name.
@@ -90,9 +150,12 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
     _reads_owned: ClassVar[bool] = False
     _cooperative: ClassVar[bool] = False
 
-    def __init__(self, *, client_rack: str | None = None, shadow: bool = False) -> None:
+    def __init__(self, *, client_rack: str | None = None, shadow: bool = False, tolerant: bool = False) -> None:
         self._membership = Membership(self.name, client_rack, self._cooperative)
-        self._shadowed = self._own() if shadow else None
+        self._shadowed: Any = self._own() if shadow else None
+        self._tolerant = tolerant
+        if tolerant:
+            coordinator.ConsumerProtocolSubscription = ToleratedSubscription
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """Return the rebalance protocol of the member."""
@@ -109,15 +172,11 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         owned: dict[str, list[int]] = {}
         for topic, id in subscription.owned_partitions:
             owned.setdefault(topic, []).append(id)
-        entry = ConsumerProtocolSubscription.TopicPartition
         return ConsumerProtocolSubscription(
             version=VERSION,
             topics=list(subscription.topics),
             user_data=subscription.user_data,
-            owned_partitions=[
-                entry(version=VERSION, topic=topic, partitions=sorted(owned[topic]))
-                for topic in sorted(owned, key=java_order)
-            ],
+            owned_partitions=_owned_entries(owned),
             generation_id=subscription.generation,
             rack_id=subscription.rack,
         )
@@ -134,12 +193,22 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         Args:
             cluster: kafka-python's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.
             members: The members of the JoinGroup response with decoded subscriptions.
+
+        Returns:
+            For each member an assignment whose `encode()` returns the bytes that Kafka's leader writes, in version 3.
+            Its attributes are decoded when they are read.
+
+        Raises:
+            AssignorError: Invalid subscription; the message names the member.
         """
         if self._shadowed is not None:
-            theirs: dict[str, ConsumerProtocolAssignment] = self._shadowed.assign(cluster, members)
-            entries = {member: assignment.assigned_partitions for member, assignment in theirs.items()}
-            log_comparison(self.name, "kafka-python", entries, lambda: self._plan(cluster, members))
-            return theirs
+            return shadow_answer(
+                self.name,
+                "kafka-python",
+                theirs=lambda: self._shadowed.assign(cluster, members),
+                entries=attrgetter("assigned_partitions"),
+                ours=lambda: self._plan(cluster, members),
+            )
         if not members:
             return {}
         encoded = self._plan(cluster, members).encode(VERSION)
@@ -151,6 +220,8 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
 
     def _joined(self, members: Sequence[Any]) -> JoinedMembers:
         subscriptions = [member.metadata for member in members]
+        if not self._tolerant and ToleratedSubscription in map(type, subscriptions):
+            self._refuse(members)
         versions = [subscription.version or 0 for subscription in subscriptions]
         instance_ids = [member.group_instance_id for member in members]
         racks = user_data = owned = generations = None
@@ -181,16 +252,38 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
             generations,
         )
 
+    def _refuse(self, members: Sequence[Any]) -> None:
+        for member in members:
+            if type(member.metadata) is ToleratedSubscription:
+                reason = (
+                    f"the body has version {member.metadata.version}, the header a newer one (tolerant=True reads it)"
+                )
+                raise WireError(reason, None, f"member {shown(member.member_id)}: subscription")
+
 
 class RangeAssignor(KafkaPythonAssignor):
-    """Kafka's `range` for kafka-python: each member gets consecutive partitions of each of its topics."""
+    """Kafka's `range` for kafka-python: each member gets consecutive partitions of each of its topics.
+
+    Arguments are those of `KafkaPythonAssignor`.
+
+    Example:
+        >>> RangeAssignor(client_rack="r1").metadata({"payments", "orders"}).topics
+        ['orders', 'payments']
+    """
 
     name = "range"
     _own = OwnRange
 
 
 class RoundRobinAssignor(KafkaPythonAssignor):
-    """Kafka's `roundrobin` for kafka-python: members get the partitions of all topics in turn."""
+    """Kafka's `roundrobin` for kafka-python: members get the partitions of all topics in turn.
+
+    Arguments are those of `KafkaPythonAssignor`.
+
+    Example:
+        >>> RoundRobinAssignor().name
+        'roundrobin'
+    """
 
     name = "roundrobin"
     _own = OwnRoundRobin
@@ -198,7 +291,17 @@ class RoundRobinAssignor(KafkaPythonAssignor):
 
 
 class StickyAssignor(KafkaPythonAssignor):
-    """Kafka's `sticky` for kafka-python: balanced, and members keep their partitions if possible."""
+    """Kafka's `sticky` for kafka-python: balanced, and members keep their partitions if possible.
+
+    A member gives its partitions up before it joins, and asks for them in its user data. Arguments are those of
+    `KafkaPythonAssignor`.
+
+    Example:
+        >>> assignor = StickyAssignor()
+        >>> assignor.on_assignment(ConsumerProtocolAssignment(0, [("orders", [2])], None), 7)
+        >>> assignor.metadata({"orders"}).user_data.hex(" ", 4)
+        '00000001 00066f72 64657273 00000001 00000002 00000007'
+    """
 
     name = "sticky"
     _own = OwnSticky
@@ -206,12 +309,23 @@ class StickyAssignor(KafkaPythonAssignor):
 
 
 class CooperativeStickyAssignor(KafkaPythonAssignor):
-    """Kafka's `cooperative-sticky` for kafka-python.
+    """Kafka's `cooperative-sticky` for kafka-python: like `sticky`, but members keep their partitions while they join.
+
+    kafka-python does not tell an assignor whether the consumer rebalances eagerly or cooperatively. This assignor is
+    cooperative, and cannot be next to an eager one, unless it is told to be eager. To change a running group from
+    `range` without a stop, restart its members twice: first with
+    `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`, then with `[CooperativeStickyAssignor()]`.
 
     Args:
-        client_rack: As above.
-        shadow: As above.
-        eager: Take part in eager rebalances, next to an eager assignor such as `RangeAssignor` in the same consumer.
+        eager: Give all partitions up before joining, and report none as owned.
+        options: Arguments of `KafkaPythonAssignor`. With `shadow=True`, `eager` has no effect.
+
+    Example:
+        >>> assignor = CooperativeStickyAssignor()
+        >>> assignor.on_assignment(ConsumerProtocolAssignment(0, [("orders", [2])], None), 7)
+        >>> found = assignor.metadata({"orders"})
+        >>> found.owned_partitions[0].topic, found.owned_partitions[0].partitions, found.generation_id
+        ('orders', [2], 7)
     """
 
     name = "cooperative-sticky"
@@ -220,9 +334,16 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     _reads_owned = True
     _cooperative = True
 
-    def __init__(self, *, client_rack: str | None = None, shadow: bool = False, eager: bool = False) -> None:
-        super().__init__(client_rack=client_rack, shadow=shadow)
+    def __init__(self, *, eager: bool = False, **options: Any) -> None:
+        super().__init__(**options)
         self._membership.cooperative = not eager
+
+
+def _owned_entries(owned: dict[str, list[int]]) -> list[Any]:
+    """Return owned partitions sorted by topic and id, as Kafka's consumer writes them."""
+    entry = ConsumerProtocolSubscription.TopicPartition
+    topics = sorted(owned, key=java_order)
+    return [entry(version=VERSION, topic=topic, partitions=sorted(owned[topic])) for topic in topics]
 
 
 def _bytes(user_data: Any) -> bytes | None:
@@ -232,9 +353,5 @@ def _bytes(user_data: Any) -> bytes | None:
 def _partitions(cluster: Any, with_racks: bool) -> dict[str, int | list[int]] | dict[str, int | list[PartitionInfo]]:
     if with_racks:
         return partitions_per_topic(cluster)
-    found: dict[str, int | list[int]] = {}
-    for topic in cluster.topics(exclude_internal_topics=False):
-        ids = cluster.partitions_for_topic(topic)
-        if ids:
-            found[topic] = len(ids) if max(ids) == len(ids) - 1 and min(ids) == 0 else sorted(ids)
-    return found
+    topics = cluster.topics(exclude_internal_topics=False)
+    return counted({topic: cluster.partitions_for_topic(topic) for topic in topics})

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from assignor.model import RebalanceProtocol, Subscription, TopicPartition
 from assignor.ordering import java_order
@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from assignor import Plan
     from assignor.model import PartitionInfo
 
-__all__ = ["JoinedMembers", "Membership", "log_comparison", "plan_joined"]
+__all__ = ["JoinedMembers", "Membership", "counted", "plan_joined", "shadow_answer"]
+
+Answer = TypeVar("Answer")
+"""Assignment of a member as the client represents it."""
 
 log = logging.getLogger("assignor.clients")
 
@@ -139,26 +142,57 @@ class Membership:
         return [RebalanceProtocol.COOPERATIVE if self.cooperative else RebalanceProtocol.EAGER]
 
 
-def log_comparison(
-    assignor: str, client: str, theirs: Mapping[str, Iterable[tuple[str, Iterable[int]]]], ours: Callable[[], Plan]
-) -> None:
-    """Log in one line how the answer of the client's own assignor differs from the answer of Kafka's assignor.
+def counted(ids: Mapping[str, set[int] | None]) -> dict[str, int | list[int]]:
+    """Return the partitions of the topics that have any: a count for ids 0 to n - 1, else the ids."""
+    return {
+        topic: len(found) if max(found) == len(found) - 1 and min(found) == 0 else sorted(found)
+        for topic, found in ids.items()
+        if found
+    }
+
+
+def shadow_answer(
+    assignor: str,
+    client: str,
+    *,
+    theirs: Callable[[], dict[str, Answer]],
+    entries: Callable[[Answer], Iterable[tuple[str, Iterable[int]]]],
+    ours: Callable[[], Plan],
+) -> dict[str, Answer]:
+    """Return the answer of the client's own assignor, and log in one line how it differs from that of Kafka's class.
 
     The level is INFO if they are equal, else WARNING. An error of `ours` is logged, not raised.
+
+    Args:
+        assignor: Name of the assignor.
+        client: Name of the client.
+        theirs: Computes the answer of the client's assignor. Its error is raised.
+        entries: Returns the topics and partition ids of an assignment of the client.
+        ours: Computes the answer of Kafka's class.
     """
     try:
-        plan = ours()
-        differing = []
-        moved = 0
-        for member, entries in theirs.items():
-            expected = set(plan.partitions(member))
-            found = {TopicPartition(topic, id) for topic, ids in entries for id in ids}
-            if found != expected:
-                differing.append((member, found - expected, expected - found))
-                moved += len(expected - found)
+        answer = theirs()
+    except Exception:
+        log.warning("%s: %s's assignor fails for these members, and shadow mode lets it decide", assignor, client)
+        raise
+    try:
+        _log_comparison(assignor, client, {member: entries(of) for member, of in answer.items()}, ours())
     except Exception:  # a comparison must not break the group
         log.exception("%s: cannot compare %s's answer with Kafka's", assignor, client)
-        return
+    return answer
+
+
+def _log_comparison(
+    assignor: str, client: str, theirs: Mapping[str, Iterable[tuple[str, Iterable[int]]]], plan: Plan
+) -> None:
+    differing = []
+    moved = 0
+    for member, entries in theirs.items():
+        expected = set(plan.partitions(member))
+        found = {TopicPartition(topic, id) for topic, ids in entries for id in ids}
+        if found != expected:
+            differing.append((member, found - expected, expected - found))
+            moved += len(expected - found)
     if not differing:
         log.info("%s: %s's answer for %d members equals Kafka's", assignor, client, len(theirs))
         return
