@@ -12,7 +12,7 @@ consumers: it remembers the assignment of one member.
 
 What kafka-python does not pass on:
 
-* A member that loses its membership is not told. Until the next assignment, `CooperativeStickyAssignor` reports the
+* The loss of a membership. Until the member's next assignment, `CooperativeStickyAssignor` reports the
   partitions that it had, with their generation. Newer claims of other members win.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
   Neither Kafka's class nor `StickyAssignor` can read them: the first rebalance after a change from one to the other
@@ -312,7 +312,7 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     """Kafka's `cooperative-sticky` for kafka-python: like `sticky`, but members keep their partitions while they join.
 
     kafka-python does not tell an assignor whether the consumer rebalances eagerly or cooperatively. This assignor is
-    cooperative, and cannot be next to an eager one, unless it is told to be eager. To change a running group from
+    cooperative, and cannot be next to an eager one, unless `eager` is True. To change a running group from
     `range` without a stop, restart its members twice: first with
     `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`, then with `[CooperativeStickyAssignor()]`.
 

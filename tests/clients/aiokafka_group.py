@@ -1,0 +1,89 @@
+"""Consumer group of aiokafka without a server: a real coordinator leads it, and members are given as bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from aiokafka.cluster import ClusterMetadata
+from aiokafka.consumer.group_coordinator import CoordinatorGroupRebalance, GroupCoordinator
+from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
+from aiokafka.protocol.group import JoinGroupResponse_v5
+from aiokafka.protocol.metadata import MetadataResponse_v5
+
+from assignor import PartitionInfo, Subscription
+from assignor.wire import decode_assignment, encode_subscription
+
+Topics = Mapping[str, int | Iterable[int | PartitionInfo]]
+Partitions = set[tuple[str, int]]
+
+CLIENT = "aiokafka"
+LEADER = "leader-1"
+
+
+def cluster(topics: Topics) -> ClusterMetadata:
+    """Return metadata with these topics."""
+    ids = {
+        topic: range(given)
+        if isinstance(given, int)
+        else [each.partition if isinstance(each, PartitionInfo) else each for each in given]
+        for topic, given in topics.items()
+    }
+    rows: list[Any] = [(0, topic, False, [(0, id, 1, [1], [1], []) for id in of]) for topic, of in ids.items()]
+    metadata = ClusterMetadata()
+    metadata.update_metadata(MetadataResponse_v5(0, [(1, "h", 1, "r1")], "c", 1, rows))
+    return metadata
+
+
+def joined(subscriptions: Mapping[str, Subscription | bytes | tuple[str, ...]], version: int = 3) -> dict[str, Any]:
+    """Return the members of a JoinGroup response as the client passes them to its assignor."""
+    return {
+        member: ConsumerProtocolMemberMetadata.decode(encoded(given, version))
+        for member, given in subscriptions.items()
+    }
+
+
+def encoded(given: Subscription | bytes | tuple[str, ...], version: int = 3) -> bytes:
+    """Return a subscription as bytes."""
+    subscription = Subscription(given) if isinstance(given, tuple) else given
+    return subscription if isinstance(subscription, bytes) else encode_subscription(subscription, version)
+
+
+def answer(assignor: Any, topics: Topics, subscriptions: Mapping[str, Any], version: int = 3) -> dict[str, Partitions]:
+    """Return what an assignor of the client gives to each member, decoded from its bytes."""
+    given = assignor.assign(cluster(topics), joined(subscriptions, version))
+    return {member: set(decode_assignment(assignment.encode()).partitions) for member, assignment in given.items()}
+
+
+async def lead(assignor: Any, topics: Topics, subscriptions: Mapping[str, Any], version: int = 3) -> dict[str, bytes]:
+    """Return the assignments of the SyncGroup request that aiokafka's coordinator sends for a JoinGroup response."""
+    members = [(member, None, encoded(given, version)) for member, given in subscriptions.items()]
+    response = JoinGroupResponse_v5(0, 0, 1, assignor.name, LEADER, LEADER, members)
+    coordinator = GroupCoordinator.__new__(GroupCoordinator)
+    coordinator._assignors = (assignor,)
+    coordinator._cluster = cluster(topics)
+    coordinator._subscription = SimpleNamespace(subscribed_pattern=False)
+
+    async def metadata_is_loaded() -> None:
+        return None
+
+    coordinator._client = SimpleNamespace(
+        set_topics=lambda _: None,
+        _maybe_wait_metadata=metadata_is_loaded,
+        api_version=(2, 3),  # releases before 0.13 read it
+    )
+    coordinator.group_id, coordinator.generation, coordinator.member_id = "g", 1, LEADER
+    coordinator._group_instance_id = None
+    coordinator._rebalance_timeout_ms = 1
+    requests = []
+
+    async def keep(request: Any) -> bytes:
+        requests.append(request)
+        return b""
+
+    rebalance = CoordinatorGroupRebalance(coordinator, "g", 1, None, (assignor,), 1, 1)
+    rebalance._send_sync_group_request = keep
+    await rebalance._on_join_leader(JoinGroupResponse_v5.decode(response.encode()))
+    (request,) = requests
+    return dict(getattr(request, "_group_assignment", None) or request.group_assignment)
