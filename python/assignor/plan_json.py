@@ -3,7 +3,7 @@
 A plan is an object with these keys:
 
 * `topics`: topic names in Java's order.
-* `subscriptions`: distinct subscriptions, each a list of names in Java's order. A name may be no topic of the plan.
+* `subscriptions`: distinct subscriptions, each a list of names in Java's order. A name need not be a topic of the plan.
 * `members`: one object per member with `member_id` and `subscription` (an index), and with `group_instance_id` if the
   member is static. `user_data`, `owned_partitions` and `rack` are the sizes in bytes of these parts of the encoded
   subscription; a size of 0 is left out.

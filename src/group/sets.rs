@@ -102,7 +102,7 @@ impl Lists {
     }
 }
 
-/// Number of sets from which on a table is faster than a linear search.
+/// Minimum number of sets for which a table is faster than a linear search.
 const FEW: usize = 8;
 
 /// Distinct sets of numbers. Each set is sorted and has a number.
@@ -114,7 +114,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Return the number of a set, given in any order and with repetitions; sort `members`.
+    /// Return the number of a set. `members` may have any order and repetitions; it is sorted in place.
     pub fn number(&mut self, members: &mut Vec<u32>) -> u32 {
         sort_and_dedup(members);
         self.number_of(members)

@@ -92,7 +92,7 @@ impl Racks {
         self.table.number(&self.names, rack)
     }
 
-    /// Return the number of a set of racks, given in any order and with repetitions; sort `racks`.
+    /// Return the number of a set of racks. `racks` may have any order and repetitions; it is sorted in place.
     pub fn set(&mut self, racks: &mut Vec<u32>) -> u32 {
         self.sets.number(racks)
     }

@@ -117,7 +117,7 @@ pub(crate) struct PrefixSearch<'a> {
     cache: hybrid::dfa::Cache,
     /// The state before each character of the last name, as far as the name was read.
     states: Vec<LazyStateID>,
-    /// The length of the prefix of the last name after which no match is possible; `usize::MAX` if unbounded.
+    /// The length of the prefix of the last name after which no match is possible; `usize::MAX` if there is no such prefix.
     dead_at: usize,
 }
 

@@ -79,7 +79,7 @@ impl CharSet {
         self.0 == 0
     }
 
-    /// Return the set with the other case of each of its ASCII letters.
+    /// Return the set plus the other case of each of its ASCII letters.
     #[must_use]
     pub fn both_cases(self) -> Self {
         let (upper, lower) = (self.0 & Self::UPPER.0, self.0 & Self::LOWER.0);

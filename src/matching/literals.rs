@@ -16,7 +16,7 @@ pub(crate) enum Literals {
     /// The name has one of these reversed suffixes, and at least this number of characters before it. No suffix is a suffix
     /// of another.
     Suffixes(Vec<Vec<u8>>, usize),
-    /// The name matches each of these nodes, or does not match the node if the flag is true.
+    /// Nodes that the name must match, or must not match if the flag is true.
     Conditions(Vec<(bool, Node)>),
     /// The name has this prefix, which may be empty; the rest needs a search.
     Search(Vec<u8>),

@@ -15,7 +15,7 @@ pub(crate) enum Program {
     Prefixes(Vec<Vec<u8>>, usize),
     /// The name has one of these reversed suffixes, and at least this number of characters before it.
     Suffixes(Vec<Vec<u8>>, usize),
-    /// Each of these programs matches, or does not match if its flag is true.
+    /// Programs that must match the name, or must not match it if the flag is true.
     Conditions(Vec<(bool, Program)>),
     /// The name has the prefix, and the automaton matches.
     Automaton(Vec<u8>, Box<Automaton>),

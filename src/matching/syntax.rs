@@ -13,7 +13,7 @@ pub const MAX_NAME_LENGTH: usize = 249;
 pub enum Node {
     /// One character of the set.
     CharClass(CharSet),
-    /// One node after the other; none of them is the empty text.
+    /// One node after the other; without nodes, the empty text.
     Concat(Vec<Node>),
     /// One of several nodes; earlier ones are preferred.
     Alternation(Vec<Node>),
@@ -161,7 +161,7 @@ impl Node {
         }
     }
 
-    /// Return the number of character classes and assertions after repetitions are unrolled up to the length of a name.
+    /// Return the number of nodes, without groups, after repetitions are unrolled up to the length of a name.
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {

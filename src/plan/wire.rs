@@ -19,6 +19,7 @@ pub struct Encoder {
     version: i16,
     /// Per topic, the length and the name, encoded.
     heads: Vec<u8>,
+    /// Per topic, the end of its length and name in `heads`.
     ends: Vec<usize>,
 }
 
@@ -80,7 +81,7 @@ impl Encoder {
     }
 }
 
-/// Rest of a buffer that is not filled yet.
+/// Part of a buffer that is not filled yet.
 struct Rest<'a>(&'a mut [u8]);
 
 impl Rest<'_> {

@@ -43,7 +43,7 @@ def test_a_plan_is_a_mapping(found: Plan) -> None:
         case {"a": [first, *_]}:
             assert TopicPartition("t", 0) == first
         case _:
-            pytest.fail("a plan is no mapping to pattern matching")
+            pytest.fail("pattern matching does not recognise a plan as a mapping")
 
 
 def test_keys_items_and_values_are_views(found: Plan) -> None:

@@ -26,6 +26,9 @@ RETIRED = (
     *("goes by", "finds? back", "at home", "would be if", "stands here", "is there for", "no more than that"),
     *("knows (no|nothing)", "hands? over what", "what a rank gets", "and so is none", "cannot be meant"),
     *("can be planned", "has no place for", "(is|are) not known whose", ", and some\\.", "at once where", "on and on"),
+    *("there(by|in|of|upon)", "where(by|in|of|upon)", "hence", "whence", "lest", "upon", "albeit", "whilst", "amongst"),
+    *("scarcely", "hardly", "forthwith", "save for", "owing to", "vice versa", "instead of which", "to be had"),
+    *("as (they|it) came", "without harm", "how deep", "a search of over"),
 )
 """Regular expressions of retired phrases; a space stands for whatever separates two words of a text or a name."""
 
@@ -80,6 +83,8 @@ def test_an_exempt_file_needs_its_exemption(name: str) -> None:
         ("def test_nobody_joins(): ...", [(1, "nobody")]),
         ("/// The rack; there is none.", [(1, "is none")]),
         ("if rack is None and id.is_none(): it was ruled out", []),
+        ("/// Whether each call is without\n/// harm, whereby it ends.", [(1, "without /// harm"), (2, "whereby")]),
+        ("fn elements_as_they_came() {}", [(1, "as_they_came")]),
         ("Return the owner of each partition.", []),
     ],
 )

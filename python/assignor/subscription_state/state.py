@@ -204,7 +204,7 @@ class SubscriptionState:
         of subscription is set.
 
         Returns:
-            True if the topics changed; different partitions of the same topics are no change.
+            True if the topics changed; different partitions of the same topics do not count as a change.
 
         Raises:
             IllegalStateError: Topics or a pattern are subscribed.

@@ -1,6 +1,6 @@
 //! User data of Kafka's sticky assignors: the partitions that a member owned, and their generation.
 //!
-//! As in Kafka, bytes that cannot be decoded are no error: they mean no partitions and the generation `NONE`.
+//! As in Kafka, bytes that cannot be decoded are not an error: they mean no partitions and the generation `NONE`.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Names in Java 17 of scripts, blocks and ASCII characters, obtained from Java itself.
+//! Java 17's names of scripts, blocks and ASCII characters, obtained from Java itself.
 
 /// Names and short names of scripts without an ASCII character.
 pub(super) const SCRIPTS: &str = "\

@@ -89,7 +89,7 @@ pub(crate) fn stream_capsule(py: Python<'_>, batch: RecordBatch) -> PyResult<Bou
 pub(crate) fn take_array(given: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     if !given.hasattr("__arrow_c_array__")? {
         let kind = given.get_type().name()?;
-        return Err(WrongTypeError::new_err(format!("an Arrow array is needed, with __arrow_c_array__, not {kind}")));
+        return Err(WrongTypeError::new_err(format!("an Arrow array with __arrow_c_array__ is needed, not {kind}")));
     }
     let capsules = given.call_method0("__arrow_c_array__")?;
     let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;

@@ -16,7 +16,7 @@ use crate::python::error::wrong_type;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::objects::ints;
 
-/// Lists with an item for each member. An absent list stands for absent values.
+/// Lists with an item for each member. Without a list, no member has such a value.
 #[derive(FromPyObject)]
 pub(crate) struct DecodedMembers<'py> {
     ids: Bound<'py, PyList>,
@@ -109,7 +109,7 @@ fn push_owned(group: &mut Group, id: &str, owned: &Bound<'_, PyAny>) -> PyResult
         let name = || format!("member '{id}': an owned topic");
         let topic = with_name(&topic, name, |name| group.owned_topic_number(name))?;
         for partition in ids.try_iter()? {
-            group.push_owned_id(topic, partition?.extract().unwrap_or(-1)); // beyond int32 is no partition
+            group.push_owned_id(topic, partition?.extract().unwrap_or(-1)); // no partition has an id beyond int32
         }
     }
     Ok(())

@@ -209,7 +209,7 @@ impl ArrowPartitions {
             if id < 0 {
                 return Err(wrong(&format!(": a partition id cannot be negative: {id}")));
             }
-            let id = natural(id).unwrap_or(-1); // beyond int32 is no partition
+            let id = natural(id).unwrap_or(-1); // no partition has an id beyond int32
             let number = match last {
                 Some((name, number)) if name == topic => number,
                 _ => group.owned_topic_number(topic),

@@ -306,7 +306,7 @@ pub(crate) fn push_owned_partitions(group: &mut Group, owned: &Bound<'_, PyAny>,
     for partition in owned.try_iter()?.skip(done) {
         let (topic, id): (Bound<'_, PyString>, Bound<'_, PyAny>) = partition?.extract()?;
         let topic = group.owned_topic_number(&topic.to_cow()?);
-        group.push_owned_id(topic, id.extract().unwrap_or(-1)); // beyond int32 is no partition
+        group.push_owned_id(topic, id.extract().unwrap_or(-1)); // no partition has an id beyond int32
     }
     Ok(())
 }

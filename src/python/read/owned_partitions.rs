@@ -11,7 +11,7 @@ use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
 use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
-/// First number of those that stand for ids above int64. No topic has such ids.
+/// First of the numbers that replace ids above int64, which no topic has.
 const LARGE: i64 = 1 << 62;
 
 /// Python objects of an assignment.

@@ -83,7 +83,7 @@ fn read_id(topic: &str, value: &Bound<'_, PyAny>) -> PyResult<u128> {
         return Ok(u128::from_be_bytes(id));
     }
     if let Ok(text) = value.cast::<PyString>() {
-        let text = text.to_cow().unwrap_or_default(); // text that UTF-8 cannot encode is no id
+        let text = text.to_cow().unwrap_or_default(); // text that UTF-8 cannot encode is not an id
         let id = from_kafka_text(&text).or_else(|| from_hexadecimal_text(&text));
         return id.map_or_else(
             || wrong("an id as text has 22 characters of URL-safe base64, or the form of str(uuid.UUID)"),

@@ -63,7 +63,7 @@ pub(crate) fn iterate<'py>(
     }
 }
 
-/// Return true if a value is an integer, of Python or numpy. A numpy array has `__index__`, but is iterable and no integer.
+/// Return true if a value is an integer, of Python or numpy. A numpy array has `__index__`, but is iterable and not an integer.
 pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyInt>() {
         return Ok(!value.is_instance_of::<PyBool>());
