@@ -135,6 +135,11 @@ mod tests {
         ParsedMember {
             id: id.into(),
             instance_id: None,
+            client_id: String::new(),
+            client_host: String::new(),
+            session_timeout: 0,
+            rebalance_timeout: None,
+            metadata: [].into(),
             subscription: Ok(ParsedSubscription {
                 version: 3,
                 topics: topics.iter().map(ToString::to_string).collect(),

@@ -1,8 +1,7 @@
 //! Summary of a group's history: counts, rebalances and comparisons.
 //!
-//! Each generation or epoch is compared with the answer of its assignor, if that is one of Kafka's.
-
-use std::iter;
+//! Each generation or epoch is compared with the answer of its assignor, if that is one of Kafka's. The summary is updated with one
+//! generation after another and keeps none of them.
 
 use rustc_hash::FxHashSet;
 
@@ -11,17 +10,91 @@ use crate::group::Partitions;
 use crate::replay::{Generation, GroupKind, History, RecordedMember, owned};
 
 mod assignment;
+mod busiest_minute;
 mod compare;
 mod explanation;
 mod leader;
 mod metadata;
 
+pub use busiest_minute::BusiestMinute;
 pub use compare::{Comparison, ComparisonOutcome, compare, compare_target};
 pub use metadata::{Metadata, MetadataSnapshot};
 
-/// Summary of a history.
+/// Number of compared generations, by outcome.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct OutcomeCounts {
+    /// Generations with equal assignments.
+    pub equal: usize,
+    /// Generations with different assignments.
+    pub different: usize,
+    /// Generations that are not compared because a member cannot be parsed.
+    pub unknown: usize,
+}
+
+impl OutcomeCounts {
+    fn add(&mut self, outcome: ComparisonOutcome) {
+        match outcome {
+            ComparisonOutcome::Equal => self.equal += 1,
+            ComparisonOutcome::Different => self.different += 1,
+            ComparisonOutcome::Unknown => self.unknown += 1,
+        }
+    }
+}
+
+/// Summary of the generations of a group.
+#[derive(Debug, Clone, Default)]
+pub struct GenerationSummary {
+    /// Number of rebalances: the group records with another generation or another kind of group than the record before.
+    ///
+    /// Generation 0 belongs to a new group. A static member that restarts causes another record of the same generation.
+    pub rebalances: usize,
+    /// Rebalances of a classic group with unchanged membership.
+    pub busiest_minute: BusiestMinute,
+    /// Comparisons with range of the classic protocol.
+    pub range: OutcomeCounts,
+    /// Comparisons with any assignor.
+    pub all: OutcomeCounts,
+    last: Option<(GroupKind, i32)>,
+}
+
+impl GenerationSummary {
+    /// Add the next complete generation, and compare it if its assignor is one of Kafka's.
+    pub fn add(&mut self, generation: &Generation, metadata: &Metadata) -> Option<Comparison> {
+        let number = (generation.kind, generation.generation);
+        self.rebalances += usize::from(number.1 > 0 && self.last != Some(number));
+        if generation.kind == GroupKind::Classic && generation.same_members {
+            self.busiest_minute.add(generation.timestamp);
+        }
+        let comparison = compare_generation(generation, self.last.map(|(_, before)| before), metadata);
+        self.last = Some(number);
+        if let Some(found) = &comparison {
+            self.all.add(found.outcome);
+            if found.assignor == Assignor::Range {
+                self.range.add(found.outcome);
+            }
+        }
+        comparison
+    }
+}
+
+/// Compare a generation or epoch with the answer of its assignor; `before` is the generation of the group record before it.
+fn compare_generation(generation: &Generation, before: Option<i32>, metadata: &Metadata) -> Option<Comparison> {
+    if let Some(target) = &generation.target {
+        return compare_target(target, metadata);
+    }
+    let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
+    // A record that repeats a generation also repeats its assignment, which was computed for the earlier record. Only range
+    // is compared again.
+    if assignor != Assignor::Range && before == Some(generation.generation) {
+        return None;
+    }
+    let members = generation.parsed_members.as_ref()?;
+    compare(assignor, members, generation.leader.as_deref(), generation.timestamp, metadata)
+}
+
+/// Summary of the members of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
+pub struct MemberSummary {
     /// Topics with a partition that a member owns.
     pub topics: usize,
     /// Distinct partitions that the members own.
@@ -34,26 +107,23 @@ pub struct Summary {
     pub least_loaded: Option<usize>,
     /// Partitions of the most loaded member.
     pub most_loaded: Option<usize>,
-    /// Number of rebalances.
-    pub rebalances: usize,
-    /// Highest number of rebalances with unchanged membership within one minute.
-    pub busiest_minute: usize,
-    /// Comparison of each generation; None for generations that are not compared.
-    pub comparisons: Vec<Option<Comparison>>,
 }
 
-impl Summary {
-    /// Count the generations under an assignor with an outcome.
+impl MemberSummary {
+    /// Summarize the members of a group.
     #[must_use]
-    pub fn count(&self, assignor: Assignor, outcome: ComparisonOutcome) -> usize {
-        let found = self.comparisons.iter().flatten();
-        found.filter(|comparison| comparison.assignor == assignor && comparison.outcome == outcome).count()
-    }
-
-    /// Count the generations with an outcome, under any assignor.
-    #[must_use]
-    pub fn count_all(&self, outcome: ComparisonOutcome) -> usize {
-        self.comparisons.iter().flatten().filter(|comparison| comparison.outcome == outcome).count()
+    pub fn of(state: &History, metadata: &Metadata) -> Self {
+        let owned = owned(&state.members);
+        let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
+        let loads: Vec<usize> = state.members.iter().filter_map(load).collect();
+        Self {
+            topics: topics.len(),
+            partitions: owned.len(),
+            unowned: unowned(state, &owned, metadata),
+            idle_members: loads.iter().filter(|load| **load == 0).count(),
+            least_loaded: loads.iter().min().copied(),
+            most_loaded: loads.iter().max().copied(),
+        }
     }
 }
 
@@ -66,68 +136,6 @@ pub struct RecordedSpan<'a> {
     pub start: i32,
     /// The number of ids.
     pub count: usize,
-}
-
-/// Summarize a history and compare its generations.
-#[must_use]
-pub fn summarize(history: &History, metadata: &Metadata) -> Summary {
-    let owned = owned(&history.members);
-    let topics: FxHashSet<&str> = owned.iter().map(|(topic, _)| *topic).collect();
-    let loads: Vec<usize> = history.members.iter().filter_map(load).collect();
-    let before = iter::once(None).chain(history.generations.iter().map(Some));
-    let comparison = |(generation, before): (&Generation, Option<&Generation>)| {
-        if let Some(target) = &generation.target {
-            return compare_target(target, metadata);
-        }
-        let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
-        // A record that repeats a generation also repeats its assignment, which was computed for the earlier record. Only range
-        // is compared again.
-        if assignor != Assignor::Range && before.is_some_and(|before| before.generation == generation.generation) {
-            return None;
-        }
-        let members = generation.parsed_members.as_ref()?;
-        compare(assignor, members, generation.leader.as_deref(), generation.timestamp, metadata)
-    };
-    Summary {
-        topics: topics.len(),
-        partitions: owned.len(),
-        unowned: unowned(history, &owned, metadata),
-        idle_members: loads.iter().filter(|load| **load == 0).count(),
-        least_loaded: loads.iter().min().copied(),
-        most_loaded: loads.iter().max().copied(),
-        rebalances: rebalances(&history.generations),
-        busiest_minute: busiest_minute(&history.generations),
-        comparisons: history.generations.iter().zip(before).map(comparison).collect(),
-    }
-}
-
-/// Count the rebalances of a group: the records with another generation or another kind of group than the record before.
-///
-/// Generation 0 belongs to a new group. A static member that restarts causes another record of the same generation.
-#[must_use]
-pub fn rebalances(generations: &[Generation]) -> usize {
-    let numbers = || generations.iter().map(|found| (found.kind, found.generation));
-    let before = iter::once(None).chain(numbers().map(Some));
-    numbers().zip(before).filter(|(now, before)| now.1 > 0 && Some(*now) != *before).count()
-}
-
-/// Return the highest number of rebalances of a classic group with unchanged membership within one minute.
-#[must_use]
-pub fn busiest_minute(generations: &[Generation]) -> usize {
-    const MINUTE: i64 = 60_000;
-    let unchanged = generations.iter().filter(|found| found.kind == GroupKind::Classic && found.same_members);
-    let mut times: Vec<i64> = unchanged.map(|found| found.timestamp).collect();
-    // The log is in order of offsets, but the clocks of brokers may differ.
-    times.sort_unstable();
-    let mut first = 0;
-    let mut most = 0;
-    for (last, time) in times.iter().enumerate() {
-        while time.saturating_sub(times[first]) >= MINUTE {
-            first += 1;
-        }
-        most = most.max(last + 1 - first);
-    }
-    most
 }
 
 /// Count the partitions of a member; None if its assignment cannot be read.
@@ -145,13 +153,13 @@ pub fn owned_spans<'a>(member: &'a RecordedMember, metadata: &'a Metadata) -> im
     })
 }
 
-fn unowned(history: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadata) -> Option<usize> {
+fn unowned(state: &History, owned: &FxHashSet<(&str, i32)>, metadata: &Metadata) -> Option<usize> {
     let last = metadata.snapshots.last()?;
-    if history.members.is_empty() || !matches!(history.kind, GroupKind::Classic | GroupKind::Consumer) {
+    if state.members.is_empty() || !matches!(state.kind, GroupKind::Classic | GroupKind::Consumer) {
         return None;
     }
     let mut wanted: FxHashSet<&String> = FxHashSet::default();
-    for member in &history.members {
+    for member in &state.members {
         member.partitions.as_ref()?;
         wanted.extend(member.topics.as_ref().filter(|_| member.pattern.is_none())?);
     }
@@ -180,14 +188,13 @@ mod tests {
         }
     }
 
-    fn history(kind: GroupKind, members: Vec<RecordedMember>) -> History {
+    fn state(kind: GroupKind, members: Vec<RecordedMember>) -> History {
         History {
             kind,
             state: "Stable",
             protocol: None,
             generation: Some(1),
             members,
-            generations: Vec::new(),
             committed_offsets: 0,
             bad_records: 0,
         }
@@ -222,7 +229,7 @@ mod tests {
     fn partitions_without_an_owner_are_counted_if_all_members_can_be_parsed() {
         let known = metadata(&[("t", 4), ("u", 2), ("other", 9)]);
         let some = member(Some(&["t", "missing"]), Some(&[("t", &[0, 3]), ("stale", &[1])]));
-        let unowned = |kind, members| summarize(&history(kind, members), &known).unowned;
+        let unowned = |kind, members| MemberSummary::of(&state(kind, members), &known).unowned;
 
         assert_eq!(Some(2), unowned(GroupKind::Classic, vec![some.clone()]));
         assert_eq!(Some(4), unowned(GroupKind::Consumer, vec![some.clone(), member(Some(&["u"]), Some(&[]))]));
@@ -230,7 +237,7 @@ mod tests {
         assert_eq!(None, unowned(GroupKind::Classic, vec![]));
         assert_eq!(None, unowned(GroupKind::Classic, vec![some.clone(), member(None, Some(&[]))]));
         assert_eq!(None, unowned(GroupKind::Classic, vec![some.clone(), member(Some(&["t"]), None)]));
-        assert_eq!(None, summarize(&history(GroupKind::Classic, vec![some]), &Metadata::default()).unowned);
+        assert_eq!(None, MemberSummary::of(&state(GroupKind::Classic, vec![some]), &Metadata::default()).unowned);
     }
 
     #[test]
@@ -238,16 +245,24 @@ mod tests {
         let members =
             vec![member(None, Some(&[("t", &[0, 1]), ("u", &[0])])), member(None, Some(&[])), member(None, None)];
 
-        let found = summarize(&history(GroupKind::Classic, members), &Metadata::default());
+        let found = MemberSummary::of(&state(GroupKind::Classic, members), &Metadata::default());
 
         assert_eq!((2, 3), (found.topics, found.partitions));
         assert_eq!((1, Some(0), Some(3)), (found.idle_members, found.least_loaded, found.most_loaded));
     }
 
+    fn summary(generations: impl IntoIterator<Item = Generation>) -> GenerationSummary {
+        let mut summary = GenerationSummary::default();
+        for generation in generations {
+            assert_eq!(None, summary.add(&generation, &Metadata::default()));
+        }
+        summary
+    }
+
     #[test]
     fn neither_a_new_group_nor_a_static_restart_is_a_rebalance() {
         let generation = |(kind, number): &(GroupKind, i32)| generation(*kind, *number, 0, false);
-        let count = |log: &[(GroupKind, i32)]| rebalances(&log.iter().map(generation).collect::<Vec<_>>());
+        let count = |log: &[(GroupKind, i32)]| summary(log.iter().map(generation)).rebalances;
         let (classic, consumer) = (GroupKind::Classic, GroupKind::Consumer);
 
         assert_eq!(0, count(&[]));
@@ -257,14 +272,13 @@ mod tests {
     }
 
     #[test]
-    fn the_busiest_minute_is_a_half_open_interval_of_sorted_timestamps() {
-        let unchanged = |time: &i64| generation(GroupKind::Classic, 1, *time, true);
-        let busiest = |times: &[i64]| busiest_minute(&times.iter().map(unchanged).collect::<Vec<_>>());
+    fn only_classic_generations_with_unchanged_membership_are_busy() {
+        let (classic, consumer) = (GroupKind::Classic, GroupKind::Consumer);
+        let log = [(classic, true), (classic, false), (consumer, true), (classic, true)];
 
-        assert_eq!(0, busiest(&[]));
-        assert_eq!(2, busiest(&[0, 59_999, 60_000]));
-        assert_eq!(1, busiest(&[100_000, 0]));
-        assert_eq!(1, busiest(&[i64::MIN, i64::MAX]));
+        let found = summary(log.map(|(kind, same_members)| generation(kind, 1, 0, same_members)));
+
+        assert_eq!(2, found.busiest_minute.most());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Classic group, from its last record of type 2.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::Value;
@@ -17,7 +18,7 @@ pub(super) struct ClassicGroup {
     pub(super) generation: i32,
     pub(super) protocol: Option<String>,
     pub(super) leader: Option<String>,
-    members: Vec<Value>,
+    pub(super) members: Arc<[ParsedMember]>,
 }
 
 /// Parsed subscription of a member of a generation.
@@ -40,12 +41,22 @@ pub struct ParsedSubscription {
 }
 
 /// Member of a generation: its subscription and the partitions that the leader assigned to it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedMember {
     /// The member id.
     pub id: String,
     /// The group instance id of a static member.
     pub instance_id: Option<String>,
+    /// The client id.
+    pub client_id: String,
+    /// The client host.
+    pub client_host: String,
+    /// The session timeout in milliseconds.
+    pub session_timeout: i32,
+    /// The rebalance timeout in milliseconds, if the version of the record has it.
+    pub rebalance_timeout: Option<i32>,
+    /// The bytes of the subscription.
+    pub metadata: Arc<[u8]>,
     /// The subscription, or the error of the tolerant reader.
     pub subscription: Result<ParsedSubscription, String>,
     /// The assignment, or the error.
@@ -54,12 +65,13 @@ pub struct ParsedMember {
 
 impl ClassicGroup {
     pub(super) fn read(value: &Value) -> Self {
+        let members = value.get("members").map(Value::items).unwrap_or_default();
         Self {
             protocol_type: text(value, "protocolType"),
             generation: int(value, "generation", 0),
             protocol: optional_text(value, "protocol"),
             leader: optional_text(value, "leader"),
-            members: value.get("members").map(Value::items).unwrap_or_default().to_vec(),
+            members: members.iter().map(ParsedMember::read).collect(),
         }
     }
 
@@ -67,56 +79,62 @@ impl ClassicGroup {
         self.members.is_empty()
     }
 
-    /// Return the distinct ids of the members.
-    pub(super) fn ids(&self) -> BTreeSet<String> {
-        self.members.iter().map(|member| text(member, "memberId")).collect()
+    /// Return true if the members subscribe with `ConsumerProtocol`.
+    pub(super) fn is_consumer(&self) -> bool {
+        self.protocol_type == CONSUMER
     }
 
-    /// Count the distinct partitions of the members; `parsed` has the members if they are already parsed.
-    pub(super) fn partitions(&self, parsed: Option<&[ParsedMember]>) -> usize {
-        if self.protocol_type != CONSUMER {
+    /// Return the distinct ids of the members.
+    pub(super) fn ids(&self) -> BTreeSet<String> {
+        self.members.iter().map(|member| member.id.clone()).collect()
+    }
+
+    /// Count the distinct partitions of the members.
+    pub(super) fn partitions(&self) -> usize {
+        if !self.is_consumer() {
             return 0;
         }
-        if let Some(parsed) = parsed {
-            return distinct(parsed.iter().filter_map(|member| member.assignment.as_ref().ok())).len();
-        }
-        let assignments = self.members.iter().filter_map(|member| read_assignment(blob(member, "assignment")).ok());
-        distinct(&assignments.collect::<Vec<_>>()).len()
+        distinct(self.members.iter().filter_map(|member| member.assignment.as_ref().ok())).len()
     }
 
     pub(super) fn members(&self) -> Vec<RecordedMember> {
-        let readable = self.protocol_type == CONSUMER;
-        let member = |member: &Value| {
-            let subscription = if readable { read_subscription(blob(member, "subscription")).ok() } else { None };
-            let (topics, rack) = subscription.map(|found| (found.topics, found.rack)).unzip();
+        let member = |member: &ParsedMember| {
+            let subscription = member.subscription.as_ref().ok().filter(|_| self.is_consumer());
             RecordedMember {
-                id: text(member, "memberId"),
-                instance_id: optional_text(member, "groupInstanceId"),
-                client_id: text(member, "clientId"),
-                client_host: text(member, "clientHost"),
-                rack: rack.flatten(),
-                topics,
+                id: member.id.clone(),
+                instance_id: member.instance_id.clone(),
+                client_id: member.client_id.clone(),
+                client_host: member.client_host.clone(),
+                rack: subscription.and_then(|found| found.rack.clone()),
+                topics: subscription.map(|found| found.topics.clone()),
                 // Clients of the classic protocol match patterns themselves and send the topics.
                 pattern: None,
-                partitions: if readable { read_assignment(blob(member, "assignment")).ok() } else { None },
+                partitions: member.assignment.as_ref().ok().filter(|_| self.is_consumer()).cloned(),
             }
         };
         self.members.iter().map(member).collect()
     }
 
-    /// Parse the members; return None if there are none or the engine does not have the group's assignor.
-    pub(super) fn parsed_members(&self) -> Option<Vec<ParsedMember>> {
+    /// Return the members; None if there are none or the engine does not have the group's assignor.
+    pub(super) fn parsed_members(&self) -> Option<Arc<[ParsedMember]>> {
         Assignor::named(GroupProtocol::Classic, self.protocol.as_ref()?)?;
-        if self.members.is_empty() {
-            return None;
-        }
-        let parsed = |member: &Value| ParsedMember {
+        (!self.members.is_empty()).then(|| Arc::clone(&self.members))
+    }
+}
+
+impl ParsedMember {
+    fn read(member: &Value) -> Self {
+        Self {
             id: text(member, "memberId"),
             instance_id: optional_text(member, "groupInstanceId"),
+            client_id: text(member, "clientId"),
+            client_host: text(member, "clientHost"),
+            session_timeout: int(member, "sessionTimeout", 0),
+            rebalance_timeout: member.get("rebalanceTimeout").and_then(Value::as_i64).map(|found| found as i32),
+            metadata: blob(member, "subscription").into(),
             subscription: read_subscription(blob(member, "subscription")),
             assignment: read_assignment(blob(member, "assignment")),
-        };
-        Some(self.members.iter().map(parsed).collect())
+        }
     }
 }
 

@@ -1,13 +1,16 @@
 //! Replay of a group: its history, rebuilt from its records in `__consumer_offsets`.
 //!
-//! A history has the generations of the group, and its members and state at the end of the log. Replay is deterministic and depends on
-//! the records only. The state is the one that a broker has after loading the records. Events that are not written to the log, such as
+//! Replay applies one record after another. It gives each generation of the group once it is complete, and the members and state of the
+//! group at any time. What it keeps is bounded by the members, the partitions and the epochs without a target assignment. Replay is
+//! deterministic and depends on the records only. The state is the one that a broker has after loading the records. Events that are not written to the log, such as
 //! a rebalance in progress, are not part of it.
 //!
 //! A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current group record is
 //! either gone, or only has committed offsets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+use std::mem;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -107,12 +110,15 @@ pub struct Generation {
     /// True if membership is unchanged since the previous group record and the group is not empty.
     pub same_members: bool,
     /// Subscriptions and assignments of the members; None if the engine does not have the assignor of the classic group.
-    pub parsed_members: Option<Vec<ParsedMember>>,
+    pub parsed_members: Option<Arc<[ParsedMember]>>,
     /// The target assignment that the broker computed for the epoch of a consumer group.
     pub target: Option<TargetAssignment>,
 }
 
-/// Result of a replay.
+/// Number of epochs that wait for their target assignment. A broker computes it for the latest epoch, and the others have none.
+const MOST_WAITING: usize = 1_000;
+
+/// Group after the last applied record.
 #[derive(Debug, Clone)]
 pub struct History {
     /// Kind of the group; the last kind known if the group is gone.
@@ -123,23 +129,38 @@ pub struct History {
     pub protocol: Option<String>,
     /// The last generation or group epoch.
     pub generation: Option<i32>,
-    /// Members at the end of the log.
+    /// The members.
     pub members: Vec<RecordedMember>,
-    /// All generations, in log order.
-    pub generations: Vec<Generation>,
     /// Number of partitions with a committed offset.
     pub committed_offsets: usize,
     /// Number of records that could not be decoded; they are ignored.
     pub bad_records: usize,
 }
 
-/// Replay the records of one group, given in log order.
-pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>) -> History {
+/// Replay the records of one group, given in log order; pass each complete generation to `complete`.
+pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>, mut complete: impl FnMut(Generation)) -> History {
     let mut group = GroupReplay::default();
     for entry in records {
         group.push(&entry, &offsets::decode_record(entry.key, entry.value));
+        group.completed().for_each(&mut complete);
     }
-    group.finish()
+    group.close();
+    group.completed().for_each(complete);
+    group.state()
+}
+
+/// Generation without its members.
+#[derive(Debug, Clone, Copy)]
+struct GenerationNumber {
+    kind: GroupKind,
+    generation: i32,
+    members: usize,
+}
+
+impl GenerationNumber {
+    const fn of(generation: &Generation) -> Self {
+        Self { kind: generation.kind, generation: generation.generation, members: generation.members }
+    }
 }
 
 /// State of a group during replay.
@@ -151,7 +172,16 @@ pub struct GroupReplay {
     streams: EpochGroup,
     targets: TargetLog,
     offsets: FxHashSet<(String, i64)>,
-    generations: Vec<Generation>,
+    /// Epochs of a consumer group without a target assignment so far, in log order.
+    waiting: VecDeque<Generation>,
+    /// Complete generations that the caller has not taken, in log order.
+    completed: Vec<Generation>,
+    /// The last complete generation.
+    last_completed: Option<GenerationNumber>,
+    /// The last generation.
+    last: Option<GenerationNumber>,
+    /// Kinds of the group so far; the kind of the last generation is the last.
+    kinds: Vec<GroupKind>,
     /// The member ids of the last record of a classic group.
     classic_members: BTreeSet<String>,
     last_group_record_was_tombstone: bool,
@@ -187,27 +217,53 @@ impl GroupReplay {
     fn apply_consumer(&mut self, entry: &LogRecord<'_>, record: &Record) {
         if record.record_type == 6
             && let Some(value) = &record.value
-            && let Some(generation) = self.computed_epoch(int(value, "assignmentEpoch", 0))
         {
-            let target = self.targets.assignment(&self.consumer, entry.timestamp);
-            self.generations[generation].target = Some(target);
+            self.add_target(entry, int(value, "assignmentEpoch", 0));
         }
         self.consumer.apply(record);
         self.targets.apply(entry.timestamp, record);
     }
 
-    /// Return the index of the generation of an epoch, if the broker computed its target assignment.
+    /// Add the target assignment of an epoch to its generation, and complete the generations up to that epoch.
     ///
     /// The first target of a classic group that becomes a consumer group is not computed: the broker copies the current assignment.
-    fn computed_epoch(&self, epoch: i32) -> Option<usize> {
-        let from_end = self.generations.iter().rev();
-        let mut recent = from_end.take_while(|found| found.kind == GroupKind::Consumer && found.generation >= epoch);
-        let index = self.generations.len() - 1 - recent.position(|found| found.generation == epoch)?;
-        let before = self.generations[..index].last();
-        let is_copy = before.is_some_and(|before| {
-            before.kind == GroupKind::Classic && before.members > 0 && before.generation == epoch
-        });
-        (!is_copy).then_some(index)
+    fn add_target(&mut self, entry: &LogRecord<'_>, epoch: i32) {
+        let later = self.waiting.iter().rev().take_while(|found| found.generation > epoch).count();
+        let count = self.waiting.len() - later;
+        if let Some(index) = count.checked_sub(1)
+            && self.waiting[index].generation == epoch
+        {
+            let before = match index.checked_sub(1) {
+                Some(before) => Some(GenerationNumber::of(&self.waiting[before])),
+                None => self.last_completed,
+            };
+            let is_copy = before.is_some_and(|before| {
+                before.kind == GroupKind::Classic && before.members > 0 && before.generation == epoch
+            });
+            if !is_copy {
+                self.waiting[index].target = Some(self.targets.assignment(&self.consumer, entry.timestamp));
+            }
+        }
+        self.complete(count);
+    }
+
+    /// Complete the first waiting generations.
+    fn complete(&mut self, count: usize) {
+        for generation in self.waiting.drain(..count) {
+            self.last_completed = Some(GenerationNumber::of(&generation));
+            self.completed.push(generation);
+        }
+    }
+
+    /// Complete all generations: the log has ended.
+    pub fn close(&mut self) {
+        self.complete(self.waiting.len());
+    }
+
+    /// Take the generations that are complete: those of other groups than consumer groups, and the epochs of consumer groups whose
+    /// target assignment is known, or will not be known.
+    pub fn completed(&mut self) -> impl Iterator<Item = Generation> + use<> {
+        mem::take(&mut self.completed).into_iter()
     }
 
     fn commit(&mut self, record: &Record) {
@@ -223,13 +279,12 @@ impl GroupReplay {
     fn add_generation(&mut self, entry: &LogRecord<'_>, kind: GroupKind) {
         let classic = self.classic.as_ref().filter(|_| kind == GroupKind::Classic);
         let ids: BTreeSet<String> = classic.map(ClassicGroup::ids).unwrap_or_default();
-        let parsed_members = classic.and_then(ClassicGroup::parsed_members);
         let (members, partitions) = match (classic, self.epoch_group(kind)) {
-            (Some(classic), _) => (ids.len(), classic.partitions(parsed_members.as_deref())),
+            (Some(classic), _) => (ids.len(), classic.partitions()),
             (None, Some(group)) => (group.size(), group.partitions()),
             (None, None) => (0, 0),
         };
-        self.generations.push(Generation {
+        let generation = Generation {
             offset: entry.offset,
             timestamp: entry.timestamp,
             kind,
@@ -240,9 +295,22 @@ impl GroupReplay {
             members,
             partitions,
             same_members: members > 0 && self.same_members(kind, &ids),
-            parsed_members,
+            parsed_members: classic.and_then(ClassicGroup::parsed_members),
             target: None,
-        });
+        };
+        self.last = Some(GenerationNumber::of(&generation));
+        self.kinds.retain(|before| *before != kind);
+        self.kinds.push(kind);
+        if kind == GroupKind::Consumer {
+            if self.waiting.len() == MOST_WAITING {
+                self.complete(1);
+            }
+            self.waiting.push_back(generation);
+        } else {
+            self.close();
+            self.last_completed = self.last;
+            self.completed.push(generation);
+        }
         match self.epoch_group_mut(kind) {
             Some(group) => group.mark_group_record(),
             None => self.classic_members = ids,
@@ -251,7 +319,7 @@ impl GroupReplay {
 
     /// Return true if membership is unchanged since the previous group record; `ids` are the members of a classic group.
     fn same_members(&self, kind: GroupKind, ids: &BTreeSet<String>) -> bool {
-        let before = self.generations.last().map(|generation| generation.kind);
+        let before = self.last.map(|last| last.kind);
         match (before, self.epoch_group(kind)) {
             (None, _) => false,
             (Some(before), Some(group)) if before == kind => group.same_members(),
@@ -297,13 +365,12 @@ impl GroupReplay {
 
     /// Return the kind of the current group record; the last one written if there are several, which is unusual.
     fn current_kind(&self) -> Option<GroupKind> {
-        self.generations.iter().rev().map(|generation| generation.kind).find(|kind| self.generation(*kind).is_some())
+        self.kinds.iter().rev().copied().find(|kind| self.generation(*kind).is_some())
     }
 
-    /// Return the history up to the last applied record.
+    /// Return the group after the last applied record.
     #[must_use]
-    pub fn finish(self) -> History {
-        let last = self.generations.last().map(|generation| (generation.kind, generation.generation));
+    pub fn state(&self) -> History {
         let gone = self.last_group_record_was_tombstone && self.offsets.is_empty();
         let current = self.current_kind();
         let (kind, state, protocol) = match current {
@@ -321,12 +388,12 @@ impl GroupReplay {
                 let state = group.map_or("Empty", |group| group.state(kind));
                 (kind, state, group.filter(|_| kind == GroupKind::Consumer).map(EpochGroup::assignor))
             }
-            None if gone => (last.map_or(GroupKind::Offsets, |(kind, _)| kind), "gone", None),
+            None if gone => (self.last.map_or(GroupKind::Offsets, |last| last.kind), "gone", None),
             None => (GroupKind::Offsets, "Empty", None),
         };
         let generation = match current {
             Some(kind) => self.generation(kind),
-            None if gone => last.map(|(_, generation)| generation),
+            None if gone => self.last.map(|last| last.generation),
             None => None,
         };
         History {
@@ -335,7 +402,6 @@ impl GroupReplay {
             protocol,
             generation,
             members: current.map(|kind| self.members(kind)).unwrap_or_default(),
-            generations: self.generations,
             committed_offsets: self.offsets.len(),
             bad_records: self.bad_records,
         }

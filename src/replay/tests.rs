@@ -89,23 +89,31 @@ fn commit(partition: i32) -> Pair {
     ([key(1, &["g", "t"]), int32(partition)].concat(), Some(value))
 }
 
-/// Replay records, one per second.
-fn history(records: &[Pair]) -> History {
-    replay(records.iter().enumerate().map(|(place, (key, value))| LogRecord {
+/// Replay records, one per second; return the group and its generations.
+fn history_of(records: &[Pair]) -> (History, Vec<Generation>) {
+    let mut generations = Vec::new();
+    let entries = records.iter().enumerate().map(|(place, (key, value))| LogRecord {
         offset: place as i64,
         timestamp: place as i64 * 1_000,
         key: Some(key),
         value: value.as_deref(),
-    }))
+    });
+    (replay(entries, |generation| generations.push(generation)), generations)
+}
+
+/// Return the group after records.
+fn history(records: &[Pair]) -> History {
+    history_of(records).0
 }
 
 #[test]
 fn a_classic_group_has_the_state_and_members_of_its_last_record() {
-    let found = history(&[classic(1, &[("a", &[&[0, 1]])]), classic(2, &[("a", &[&[0]]), ("b", &[&[1]])])]);
+    let log = [classic(1, &[("a", &[&[0, 1]])]), classic(2, &[("a", &[&[0]]), ("b", &[&[1]])])];
+    let (found, generations) = history_of(&log);
 
     assert_eq!((GroupKind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
     assert_eq!(vec!["a", "b"], found.members.iter().map(|member| member.id.as_str()).collect::<Vec<_>>());
-    assert_eq!(2, found.generations.len());
+    assert_eq!(vec![1, 2], generations.iter().map(|found| found.generation).collect::<Vec<_>>());
     assert_eq!(2, owned(&found.members).len());
 }
 
@@ -217,4 +225,39 @@ fn a_partition_with_several_owners_counts_once() {
     counts.push(owners.distinct());
 
     assert_eq!(vec![4, 3, 0], counts);
+}
+
+/// Return the record of an epoch of a consumer group, and that of its target assignment.
+fn epoch(epoch: i32) -> Pair {
+    (key(3, &["g"]), Some([vec![0, 0], int32(epoch), vec![0]].concat()))
+}
+
+fn target_epoch(epoch: i32) -> Pair {
+    (key(6, &["g"]), Some([vec![0, 0], int32(epoch), vec![0]].concat()))
+}
+
+/// Return the epochs that are complete before the log ends, and whether they have a target assignment.
+fn completed(records: &[Pair]) -> Vec<(i32, bool)> {
+    let mut group = GroupReplay::default();
+    for (key, value) in records {
+        let entry = LogRecord { offset: 0, timestamp: 0, key: Some(key), value: value.as_deref() };
+        group.push(&entry, &offsets::decode_record(entry.key, entry.value));
+    }
+    group.completed().map(|found| (found.generation, found.target.is_some())).collect()
+}
+
+#[test]
+fn an_epoch_waits_for_its_target_assignment() {
+    assert_eq!(Vec::<(i32, bool)>::new(), completed(&[epoch(4), epoch(5)]));
+    assert_eq!(vec![(4, false), (5, true)], completed(&[epoch(4), epoch(5), epoch(6), target_epoch(5)]));
+    assert_eq!(vec![(4, false)], completed(&[epoch(4), epoch(6), target_epoch(5), target_epoch(4)]));
+    assert_eq!(vec![(4, false), (1, false)], completed(&[epoch(4), classic(1, &[])]));
+}
+
+#[test]
+fn a_limited_number_of_epochs_waits() {
+    let records: Vec<Pair> = (0..1_100).map(epoch).collect();
+
+    assert_eq!(100, completed(&records).len());
+    assert_eq!(1_100, history_of(&records).1.len());
 }

@@ -6,7 +6,7 @@ use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder};
 use arrow_array::{ArrayRef, StructArray};
 
 use crate::assign::Assignor;
-use crate::history::{Comparison, ComparisonOutcome, Metadata, Summary, load, owned_spans, summarize};
+use crate::history::{Comparison, GenerationSummary, MemberSummary, Metadata, OutcomeCounts, load, owned_spans};
 use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, ListColumn, columns};
 use crate::python::verbs::span_column::SpanColumn;
 use crate::replay::{Generation, History, RecordedMember};
@@ -32,27 +32,47 @@ const NUMBERS: [&str; 17] = [
     "assignments_unknown",
 ];
 
-fn numbers(history: &History, summary: &Summary) -> [Option<i32>; NUMBERS.len()] {
+fn numbers(state: &History, generations: &GenerationSummary, metadata: &Metadata) -> [Option<i32>; NUMBERS.len()] {
     let number = |count: usize| Some(count as i32);
+    let members = MemberSummary::of(state, metadata);
+    let counts = |counts: OutcomeCounts| [counts.equal, counts.different, counts.unknown].map(number);
+    let ([range_equal, range_different, range_unknown], [equal, different, unknown]) =
+        (counts(generations.range), counts(generations.all));
     [
-        history.generation,
-        number(summary.topics),
-        number(summary.partitions),
-        summary.unowned.and_then(number),
-        number(summary.idle_members),
-        summary.least_loaded.and_then(number),
-        summary.most_loaded.and_then(number),
-        number(history.committed_offsets),
-        number(history.bad_records),
-        number(summary.rebalances),
-        number(summary.busiest_minute),
-        number(summary.count(Assignor::Range, ComparisonOutcome::Equal)),
-        number(summary.count(Assignor::Range, ComparisonOutcome::Different)),
-        number(summary.count(Assignor::Range, ComparisonOutcome::Unknown)),
-        number(summary.count_all(ComparisonOutcome::Equal)),
-        number(summary.count_all(ComparisonOutcome::Different)),
-        number(summary.count_all(ComparisonOutcome::Unknown)),
+        state.generation,
+        number(members.topics),
+        number(members.partitions),
+        members.unowned.and_then(number),
+        number(members.idle_members),
+        members.least_loaded.and_then(number),
+        members.most_loaded.and_then(number),
+        number(state.committed_offsets),
+        number(state.bad_records),
+        number(generations.rebalances),
+        number(generations.busiest_minute.most()),
+        range_equal,
+        range_different,
+        range_unknown,
+        equal,
+        different,
+        unknown,
     ]
+}
+
+/// Compared generations of a group, without members.
+#[derive(Default)]
+pub(crate) struct ComparedGenerations {
+    summary: GenerationSummary,
+    rows: Vec<(Generation, Option<Comparison>)>,
+}
+
+impl ComparedGenerations {
+    /// Compare a generation and drop its members.
+    pub(crate) fn add(&mut self, mut generation: Generation, metadata: &Metadata) {
+        let comparison = self.summary.add(&generation, metadata);
+        (generation.parsed_members, generation.target) = (None, None);
+        self.rows.push((generation, comparison));
+    }
 }
 
 /// Columns of histories under construction.
@@ -82,18 +102,18 @@ impl<'a> HistoryColumns<'a> {
         }
     }
 
-    pub(crate) fn push(&mut self, history: &History) -> Result<(), ColumnFull> {
-        let summary = summarize(history, self.metadata);
-        self.kind.push(Some(history.kind.as_str()))?;
-        self.state.push(Some(history.state))?;
-        self.protocol.push(history.protocol.as_ref())?;
-        for (column, number) in self.numbers.iter_mut().zip(numbers(history, &summary)) {
+    /// Add a group and its generations.
+    pub(crate) fn push(&mut self, state: &History, generations: &ComparedGenerations) -> Result<(), ColumnFull> {
+        self.kind.push(Some(state.kind.as_str()))?;
+        self.state.push(Some(state.state))?;
+        self.protocol.push(state.protocol.as_ref())?;
+        for (column, number) in self.numbers.iter_mut().zip(numbers(state, &generations.summary, self.metadata)) {
             column.append_option(number);
         }
-        for (generation, comparison) in history.generations.iter().zip(&summary.comparisons) {
+        for (generation, comparison) in &generations.rows {
             self.generations.push(generation, comparison.as_ref())?;
         }
-        for member in &history.members {
+        for member in &state.members {
             self.members.push(member)?;
             for span in owned_spans(member, self.metadata) {
                 self.assignment.push(&member.id, span.topic, span.start, span.count as i32)?;

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 
 use super::bounded_columns::{BoundedTextColumn, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
-use super::history_columns::HistoryColumns;
+use super::history_columns::{ComparedGenerations, HistoryColumns};
 use crate::history::Metadata;
 use crate::offsets;
 use crate::python::imports::IllegalArgumentError;
@@ -20,8 +20,29 @@ use crate::replay::GroupReplay;
 #[pyclass(frozen, name = "RecordingReplay", module = "assignor._core")]
 pub(crate) struct PyRecordingReplay {
     metadata: Metadata,
-    /// Group id and state of the group of the last record.
-    group: Mutex<Option<(String, GroupReplay)>>,
+    /// The group of the last record.
+    group: Mutex<Option<OpenGroup>>,
+}
+
+/// Group whose records may continue in the next batch.
+struct OpenGroup {
+    id: String,
+    replay: GroupReplay,
+    generations: ComparedGenerations,
+}
+
+impl OpenGroup {
+    fn new(id: &str) -> Self {
+        let id = id.to_owned();
+        Self { id, replay: GroupReplay::default(), generations: ComparedGenerations::default() }
+    }
+
+    /// Compare the complete generations and drop their members.
+    fn compare(&mut self, metadata: &Metadata) {
+        for generation in self.replay.completed() {
+            self.generations.add(generation, metadata);
+        }
+    }
 }
 
 /// Group ids and their histories.
@@ -52,11 +73,12 @@ impl PyRecordingReplay {
                     .push(entry.key, entry.value, &record)
                     .map_err(|full| too_many_records(&full, records.num_rows()))?;
                 let Some(id) = columns.group_of(row) else { continue };
-                if group.as_ref().is_none_or(|(current, _)| current != id) {
-                    ended.push(group.replace((id.to_owned(), GroupReplay::default())))?;
+                if group.as_ref().is_none_or(|current| current.id != id) {
+                    ended.push(group.replace(OpenGroup::new(id)))?;
                 }
-                if let Some((_, replay)) = group.as_mut() {
-                    replay.push(&entry, &record);
+                if let Some(group) = group.as_mut() {
+                    group.replay.push(&entry, &record);
+                    group.compare(&self.metadata);
                 }
             }
             Ok((decoded.finish()?.into(), ended.finish()))
@@ -75,6 +97,7 @@ impl PyRecordingReplay {
 
 /// Columns of completed groups.
 struct EndedGroups<'a> {
+    metadata: &'a Metadata,
     group_id: BoundedTextColumn,
     histories: HistoryColumns<'a>,
 }
@@ -82,16 +105,23 @@ struct EndedGroups<'a> {
 impl<'a> EndedGroups<'a> {
     fn new(metadata: &'a Metadata) -> Self {
         Self {
+            metadata,
             group_id: BoundedTextColumn::new("group_id", LARGEST_OFFSET),
             histories: HistoryColumns::new(metadata, LARGEST_OFFSET),
         }
     }
 
-    fn push(&mut self, group: Option<(String, GroupReplay)>) -> PyResult<()> {
-        let Some((id, replay)) = group else { return Ok(()) };
-        let pushed = self.group_id.push(Some(&id)).and_then(|()| self.histories.push(&replay.finish()));
-        pushed
-            .map_err(|full| IllegalArgumentError::new_err(format!("{full} at group {id}: pass fewer records per call")))
+    fn push(&mut self, group: Option<OpenGroup>) -> PyResult<()> {
+        let Some(mut group) = group else { return Ok(()) };
+        group.replay.close();
+        group.compare(self.metadata);
+        let pushed = self
+            .group_id
+            .push(Some(&group.id))
+            .and_then(|()| self.histories.push(&group.replay.state(), &group.generations));
+        pushed.map_err(|full| {
+            IllegalArgumentError::new_err(format!("{full} at group {}: pass fewer records per call", group.id))
+        })
     }
 
     fn finish(self) -> PyHistories {

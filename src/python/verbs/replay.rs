@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 
-use super::bounded_columns::LARGEST_OFFSET;
-use super::history_columns::HistoryColumns;
+use super::bounded_columns::{ColumnFull, LARGEST_OFFSET};
+use super::history_columns::{ComparedGenerations, HistoryColumns};
+use crate::history::Metadata;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::arrow::batch;
 use crate::python::read::recordings::{self, GroupRecords};
-use crate::replay;
+use crate::replay::{self, LogRecord};
 
 /// Replay groups: from a column of lists of records (structs of offset, timestamp, key and value, sorted by offset) to a
 /// column of histories (structs, see `assignor.spark.schemas.HISTORY`).
@@ -31,7 +32,7 @@ pub(crate) fn replay_groups(
         let groups = GroupRecords::read(&records)?;
         let mut histories = HistoryColumns::new(&metadata, limit.min(LARGEST_OFFSET));
         for group in 0..records.len() {
-            histories.push(&replay::replay(groups.of(group))).map_err(|full| {
+            push_group(&mut histories, groups.of(group), &metadata).map_err(|full| {
                 let all = records.len();
                 IllegalArgumentError::new_err(format!(
                     "{full} at group {} of {all}: pass fewer groups per call",
@@ -42,4 +43,15 @@ pub(crate) fn replay_groups(
         Ok::<_, PyErr>(histories.finish())
     })?;
     Ok(ArrowArray::new(Arc::new(histories)))
+}
+
+/// Add the history of a group to the columns.
+fn push_group<'a>(
+    histories: &mut HistoryColumns<'_>,
+    records: impl IntoIterator<Item = LogRecord<'a>>,
+    metadata: &Metadata,
+) -> Result<(), ColumnFull> {
+    let mut generations = ComparedGenerations::default();
+    let state = replay::replay(records, |generation| generations.add(generation, metadata));
+    histories.push(&state, &generations)
 }

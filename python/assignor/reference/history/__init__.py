@@ -6,9 +6,9 @@ Kafka's.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
+from assignor.reference.history.busiest_minute import BusiestMinute
 from assignor.reference.history.compare import compare, compare_target
 from assignor.reference.history.metadata import Metadata, MetadataSnapshot
 from assignor.reference.replay import LogRecord, owned, replay
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from assignor.reference.replay import Generation, History, RecordedMember
 
 __all__ = ["Metadata", "MetadataSnapshot", "busiest_minute", "replay_group"]
-
-MINUTE = 60_000
 
 RANGE = ("classic", "range")
 """Assignor that the columns range, range_equal, range_different and range_unknown are about."""
@@ -145,8 +143,11 @@ def rebalances(generations: list[Generation]) -> int:
 
 def busiest_minute(generations: list[Generation]) -> int:
     """Return the highest number of rebalances of a classic group within a minute that did not change the membership."""
-    times = sorted(found.timestamp for found in generations if found.kind == "classic" and found.same_members)
-    return max((bisect_left(times, time + MINUTE) - first for first, time in enumerate(times)), default=0)
+    busiest = BusiestMinute()
+    for found in generations:
+        if found.kind == "classic" and found.same_members:
+            busiest.add(found.timestamp)
+    return busiest.most
 
 
 def load(member: RecordedMember) -> int | None:

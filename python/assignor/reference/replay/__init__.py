@@ -47,6 +47,9 @@ EPOCH_GROUP_TYPES = {
 }
 """Record types of each kind of group that has epochs."""
 
+MOST_WAITING = 1_000
+"""Number of epochs that wait for their target assignment. A broker computes it for the latest one."""
+
 
 class LogRecord(NamedTuple):
     """Record of the log: offset, timestamp in milliseconds since 1970, key and value; None is a tombstone's value."""
@@ -116,6 +119,8 @@ class GroupReplay:
         self.targets = TargetLog()
         self.offsets: set[tuple[str, int]] = set()
         self.generations: list[Generation] = []
+        # Number of complete generations. The others are epochs of a consumer group without a target assignment so far.
+        self.completed = 0
         self.last_members: set[str] = set()
         self.last_group_record_was_tombstone = False
         self.bad_records = 0
@@ -161,23 +166,26 @@ class GroupReplay:
             )
         )
         self.last_members = ids
+        if kind != "consumer":
+            self.completed = len(self.generations)
+        self.completed = max(self.completed, len(self.generations) - MOST_WAITING)
 
     def add_target(self, entry: LogRecord, epoch: int) -> None:
-        """Add the target assignment that a broker computes for an epoch.
+        """Add the target assignment of an epoch to its generation, and complete the generations up to that epoch.
 
         The first target of a classic group that becomes a consumer group is not computed: the broker copies the current
         assignment.
         """
-        for index in reversed(range(len(self.generations))):
-            generation = self.generations[index]
-            if generation.kind != "consumer" or generation.generation < epoch:
-                return
-            if generation.generation == epoch:
-                before = self.generations[index - 1] if index else None
-                if before is None or (before.kind, before.generation) != ("classic", epoch) or not before.members:
-                    target = self.targets.assignment(self.epoch_groups["consumer"], entry.timestamp)
-                    self.generations[index] = replace(generation, target=target)
-                return
+        end = len(self.generations)
+        while end > self.completed and self.generations[end - 1].generation > epoch:
+            end -= 1
+        if end > self.completed and self.generations[end - 1].generation == epoch:
+            generation = self.generations[end - 1]
+            before = self.generations[end - 2] if end > 1 else None
+            if before is None or (before.kind, before.generation) != ("classic", epoch) or not before.members:
+                target = self.targets.assignment(self.epoch_groups["consumer"], entry.timestamp)
+                self.generations[end - 1] = replace(generation, target=target)
+        self.completed = max(self.completed, end)
 
     def members(self, kind: str) -> list[RecordedMember]:
         """Return the members that the records of a kind describe."""
