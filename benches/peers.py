@@ -37,9 +37,9 @@ def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
             for member, topics, owned in _decoded(rebalance)
         ]
         if workload.assignor == "sticky":  # its assignor keeps state of the last call
-            return lambda: StickyPartitionAssignor().assign(_Cluster(workload), members)
+            return lambda: StickyPartitionAssignor().assign(Cluster(workload), members)
         chosen = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}[workload.assignor]
-        return functools.partial(chosen.assign, _Cluster(workload), members)
+        return functools.partial(chosen.assign, Cluster(workload), members)
 
     return in_turn(map(call, rebalances(workload, shape)))
 
@@ -64,7 +64,7 @@ def aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
             )
             for member, topics, owned in _decoded(rebalance)
         }
-        return functools.partial(chosen.assign, _Cluster(workload), members)
+        return functools.partial(chosen.assign, Cluster(workload), members)
 
     return in_turn(map(call, rebalances(workload, shape)))
 
@@ -81,7 +81,7 @@ def _decoded(rebalance: Rebalance) -> Iterable[tuple[str, Collection[str], dict[
             yield member, list(wanted.topics), owned
 
 
-class _Cluster:
+class Cluster:
     """Replacement for the peers' cluster metadata; like the original, it returns new sets."""
 
     def __init__(self, workload: Workload) -> None:
@@ -89,10 +89,12 @@ class _Cluster:
             f"topic{topic}": dict.fromkeys(range(count)) for topic, count in enumerate(workload.partition_counts())
         }
 
-    def topics(self) -> set[str]:
+    def topics(self, exclude_internal_topics: bool = True) -> set[str]:  # noqa: ARG002 - the signature of the peers
+        """Return the names of the topics."""
         return set(self._partitions)
 
     def partitions_for_topic(self, topic: str) -> set[int]:
+        """Return the partition ids of a topic."""
         return set(self._partitions[topic].keys())
 
 

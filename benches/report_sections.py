@@ -7,6 +7,7 @@ import statistics
 from collections.abc import Callable, Iterator
 
 from benches.assignor_report_sections import assignor_growth, over_java, sticky_peers
+from benches.client_steps import clients
 from benches.comparison import series, timed
 from benches.coordinator_report_sections import (
     coordinator,
@@ -218,6 +219,7 @@ SECTIONS: dict[str, Callable[[Selection, Report, Raw], ReportSection]] = {
     "sticky-peers": sticky_peers,
     "assignor-growth": assignor_growth,
     "encode": encode,
+    "clients": clients,
     "growth": growth,
     "memory": memory,
     "matching": matching,

@@ -7,7 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from benches.targets import BROKER, LEADER, OVER_PEERS, SMALL, SQUARE, STICKY_PEERS, TINY, WIDE, heterogeneous
+from benches.targets import (
+    BROKER,
+    LEADER,
+    OVER_CLIENTS,
+    OVER_PEERS,
+    SMALL,
+    SQUARE,
+    STICKY_PEERS,
+    TINY,
+    WIDE,
+    heterogeneous,
+)
 from benches.timing import Pace
 from benches.workloads import (
     PAIRS,
@@ -86,6 +97,7 @@ class Selection:
         growing_assignors: First groups of the series in which a size doubles, for assignors other than range.
         assignor_pace: Rounds of comparisons of assignors other than range.
         encoded: Groups whose assignments are encoded.
+        clients: Groups that are led inside Python clients.
         growing: First group of each series, by the size that doubles.
         matched: Numbers of topics and patterns; the last are the largest.
         partitions: Partitions of the groups whose memory is measured.
@@ -106,6 +118,7 @@ class Selection:
     growing_assignors: list[tuple[Workload, Axis]]
     assignor_pace: Pace
     encoded: list[Workload]
+    clients: list[Workload]
     growing: dict[Axis, Workload]
     matched: Sequence[tuple[int, int]]
     partitions: int = 1_000_000
@@ -135,6 +148,7 @@ _DEFAULT = Selection(
     growing_assignors=growing_assignors(Workload(1000, 100, 10)),
     assignor_pace=Pace(seconds=0.7, fewest=3, most=30),
     encoded=[SQUARE, WIDE],
+    clients=list(dict.fromkeys(workload for workload, _ in OVER_CLIENTS)),
     growing={
         "members": Workload(1250, 100, 500),
         "topics": Workload(1000, 125, 50),
@@ -164,6 +178,7 @@ SELECTIONS = {
         growing_assignors=growing_assignors(Workload(20, 10, 4))[::4],
         assignor_pace=Pace(seconds=0.05, fewest=3, most=30),
         encoded=[jmh(100, 10, 10)],
+        clients=[Workload(20, 10, 4), Workload(20, 10, 4, assignor="sticky")],
         growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
         matched=[(200, 1), (200, 20)],
         partitions=100_000,

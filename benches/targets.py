@@ -162,6 +162,13 @@ STICKY_PEERS = dict.fromkeys(
 """The groups on which the sticky assignor of each peer is timed. The last group is the largest that the peer finishes
 within a minute on an idle machine if members and partitions double together."""
 
+OVER_CLIENTS = {
+    **dict.fromkeys(((workload, "kafka-python") for workload in (WIDE, TALL)), 60.0),
+    **dict.fromkeys(((workload, "aiokafka") for workload in (WIDE, TALL)), 80.0),
+    **{(Workload(1000, 100, 10, assignor="sticky"), client): 500.0 for client in ("kafka-python", "aiokafka")},
+}
+"""The smallest ratios of the time of a client's own assignor and encoder to ours, by group and client."""
+
 ENCODE = 80
 """Smallest ratio of the time of kafka-python to ours, to encode all assignments of a group."""
 

@@ -1,0 +1,178 @@
+"""Section of the report about leaders in kafka-python and aiokafka, with the clients' own assignors and with ours.
+
+The step of the assignor starts from what the client passes to it, decoded subscriptions and cluster metadata, and ends
+with the bytes of each member in the SyncGroup request. The whole step also decodes the subscriptions of the JoinGroup
+response, which the client does itself. Every member has its own `str` objects, because a client decodes each member
+separately.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from assignor import Subscription, check
+from assignor.wire import decode_assignment, encode_subscription
+from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, forget_answers, right_answer
+from benches.peers import Cluster
+from benches.selections import Selection
+from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
+from benches.targets import OVER_CLIENTS, TargetResult
+from benches.timing import Times, interleave, ratio, sampler
+from benches.workloads import Workload
+
+Encoded = Mapping[str, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client with its own assignor of a workload and ours.
+
+    Attributes:
+        decode: Decodes the members of a JoinGroup response.
+        own: The client's assignor.
+        ours: The assignor of this package for the client.
+    """
+
+    decode: Callable[[], Any]
+    own: Callable[[], Any]
+    ours: Callable[[], Any]
+
+
+def kafka_python(workload: Workload) -> Client:
+    """Return kafka-python with the members of a workload."""
+    from kafka.coordinator.assignors.range import RangePartitionAssignor
+    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+    from kafka.protocol.consumer.group import JoinGroupResponse
+    from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
+
+    from assignor.clients import kafka_python as plugged
+
+    joined = [
+        (JoinGroupResponse.JoinGroupResponseMember(version=7, member_id=member, group_instance_id=None), data)
+        for member, data in _subscriptions(workload)
+    ]
+
+    def decode() -> Any:
+        for member, data in joined:
+            member.metadata = ConsumerProtocolSubscription.decode(data)
+        return [member for member, _ in joined]
+
+    if workload.assignor == "sticky":
+        return Client(decode, StickyPartitionAssignor, plugged.StickyAssignor)
+    return Client(decode, RangePartitionAssignor, plugged.RangeAssignor)
+
+
+def aiokafka(workload: Workload) -> Client:
+    """Return aiokafka with the members of a workload."""
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+    from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
+
+    from assignor.clients import aiokafka as plugged
+
+    joined = list(_subscriptions(workload))
+
+    def decode() -> Any:
+        return {member: ConsumerProtocolMemberMetadata.decode(data) for member, data in joined}
+
+    if workload.assignor == "sticky":
+        return Client(decode, StickyPartitionAssignor, plugged.StickyAssignor)
+    return Client(decode, RangePartitionAssignor, plugged.RangeAssignor)
+
+
+CLIENTS = {"kafka-python": kafka_python, "aiokafka": aiokafka}
+"""The clients by name."""
+
+
+def _subscriptions(workload: Workload) -> list[tuple[str, bytes]]:
+    """Return the members with the subscriptions that Kafka's consumer writes in version 3."""
+    encode = functools.lru_cache(maxsize=1)(lambda topics: encode_subscription(Subscription(topics)))
+    return [(member, encode(tuple(topics))) for member, topics in workload.subscriptions().items()]  # type: ignore[arg-type]
+
+
+def calls(name: str, workload: Workload) -> dict[str, Callable[[], Encoded]]:
+    """Return the calls to time, after their answers are checked.
+
+    Raises:
+        WrongAnswerError: An answer is wrong.
+    """
+    client = CLIENTS[name](workload)
+    cluster = Cluster(workload)
+
+    def step(assignor: Callable[[], Any], decode: Callable[[], Any]) -> Encoded:
+        # The sticky assignors keep state, so each call has an instance of its own.
+        answer = assignor().assign(cluster, decode())
+        return {member: assignment.encode() for member, assignment in answer.items()}
+
+    decoded = client.decode()
+    found: dict[str, Callable[[], Encoded]] = {
+        "assignor": functools.partial(step, client.ours, lambda: decoded),
+        f"{name}'s assignor": functools.partial(step, client.own, lambda: decoded),
+        "whole step": functools.partial(step, client.ours, client.decode),
+        f"{name}'s whole step": functools.partial(step, client.own, client.decode),
+    }
+    for call in ("assignor", f"{name}'s assignor"):
+        _assert_right(call, workload, found[call]())
+    return found
+
+
+def _assert_right(name: str, workload: Workload, encoded: Encoded) -> None:
+    expected = right_answer(workload)
+    answer = {member: set(decode_assignment(data).partitions) for member, data in encoded.items()}
+    if name != "assignor" and workload.assignor == "sticky":  # the peers move other partitions than Kafka
+        sizes = sorted(map(len, answer.values()))
+        topics, subscriptions = workload.partitions_per_topic(), workload.subscriptions()
+        is_right = not check(answer, topics, subscriptions) and sizes == sorted(expected.counts())
+    else:
+        is_right = answer == {member: set(partitions) for member, partitions in expected.items()}
+    if not is_right:
+        raise WrongAnswerError(f"{name} is wrong about {workload.name}")
+
+
+def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
+    """Return the section that compares the leader's step inside Python clients."""
+    rows, target_results = [], []
+    missing = [name for name in CLIENTS if IMPLEMENTATIONS[name].version is None]
+    for name in CLIENTS:
+        for workload in selection.clients if name not in missing else ():
+            case = f"{workload.name}, {name}"
+            report(case)
+            timed = calls(name, workload)
+            sizes = [sum(map(len, timed[call]().values())) for call in ("assignor", f"{name}'s assignor")]
+            forget_answers()
+            times = raw[case] = interleave({call: sampler(timed[call]) for call in timed}, selection.pace)
+            rows.append(_row(case, name, times, sizes))
+            target = OVER_CLIENTS.get((workload, name))
+            if target is not None:
+                what = f"assignor over {name}'s assignor, {workload.name}"
+                target_results.append(TargetResult(what, ratio(times, f"{name}'s assignor", "assignor"), target))
+    note = (
+        "Milliseconds, min / median, and the time of the client's own assignor divided by that of the assignor of this "
+        "package that plugs into the client. The step of the assignor goes from decoded subscriptions and the client's "
+        "metadata to the bytes of each member in SyncGroup. The whole step also decodes the subscriptions, which the "
+        "client does itself with either assignor. kB: all assignments; the clients' range also writes topics without "
+        "partitions of the member."
+    ) + (f" Not timed because not installed: {', '.join(missing)}." if missing else "")
+    head = [
+        "group, client",
+        "client's",
+        "ours",
+        "ratio",
+        "whole, client's",
+        "whole, ours",
+        "ratio ",
+        "kB, client's",
+        "kB",
+    ]
+    return ReportSection("Leaders in Python clients", note, Table(head, rows), target_results)
+
+
+def _row(case: str, name: str, times: Times, sizes: list[int]) -> list[str]:
+    cells = [case]
+    for call in ("assignor", "whole step"):
+        peer = f"{name}'s {call}"
+        cells += [milliseconds(times[peer]), milliseconds(times[call]), f"{shown(ratio(times, peer, call))}x"]
+    return [*cells, *(f"{size / 1000:,.0f}" for size in reversed(sizes))]
