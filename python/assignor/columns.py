@@ -85,7 +85,7 @@ class MemberColumns(NamedTuple):
             without a generation.
         owned_partitions: Partitions that each member owns, in order: iterables of (topic, partition) tuples, or an
             Arrow column of lists of structs with the fields `topic` and `partition`; None for a member that owns none.
-        user_data: User data of each subscription: an Arrow column of binary, or any iterable of `bytes` and None.
+        user_data: User data of each member: an Arrow column of binary, or any iterable of `bytes` and None.
 
     Example:
         >>> from assignor import MemberColumns, assign

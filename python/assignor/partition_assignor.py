@@ -70,7 +70,7 @@ class ClientAssignor:
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
     """
 
     name: ClassVar[str]
@@ -134,7 +134,7 @@ class RangeAssignor(ClientAssignor):
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
 
     Example:
         >>> RangeAssignor().assign({"t": 3}, {"C0": ["t"], "C1": ["t"]})["C1"]
@@ -151,7 +151,7 @@ class RoundRobinAssignor(ClientAssignor):
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
 
     Example:
         >>> RoundRobinAssignor().assign({"t": 1, "u": 1}, {"C0": ["t", "u"], "C1": ["t", "u"]})["C1"]
@@ -171,7 +171,7 @@ class StickyAssignor(ClientAssignor):
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
 
     Example:
         >>> from assignor import Subscription
@@ -225,7 +225,7 @@ class CooperativeStickyAssignor(ClientAssignor):
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
 
     Example:
         >>> from assignor import Subscription

@@ -26,7 +26,7 @@ class ServerAssignor:
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
     """
 
     name: ClassVar[str]
@@ -67,7 +67,7 @@ class UniformAssignor(ServerAssignor):
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
 
     Example:
         >>> answer = UniformAssignor().assign({"t": 1, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"]})
@@ -87,7 +87,7 @@ class RangeAssignor(ServerAssignor):
         engine: `"rust"` or `"reference"`.
 
     Raises:
-        IllegalArgumentError: Another engine.
+        IllegalArgumentError: The engine is unknown.
 
     Example:
         >>> RangeAssignor().assign({"t": 3}, {"a": ["t"], "b": ["t"]})["b"]

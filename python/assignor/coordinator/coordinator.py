@@ -246,7 +246,7 @@ class Coordinator:
         return self._complete_write(number, None, now)
 
     def write_failed(self, number: int, error: int, now: int) -> Effects:
-        """Report that a write failed for good, with `confirm_writes`.
+        """Report that a write failed and is not retried, with `confirm_writes`.
 
         Args:
             number: Number of the write.

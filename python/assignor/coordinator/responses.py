@@ -51,7 +51,7 @@ JOIN_WITH_INSTANCE_ID = 5
 JOIN_WITH_PROTOCOL_TYPE = 7
 JOIN_WITH_SKIP_ASSIGNMENT = 9
 SYNC_WITH_PROTOCOL = 5
-"""First version in which a request or its answer carries a field."""
+"""First versions in which a request or its answer carries the field after `WITH`."""
 
 NO_GENERATION = -1
 """Generation of an answer without a generation."""

@@ -191,7 +191,7 @@ def _prefixes(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         return
     longer = probe.without(f"(?:{probe.pattern})$", found)
     if longer:
-        yield f"The pattern must only match a prefix of the name. With '$' at the end it rejects {_some(longer)}."
+        yield f"The pattern needs to match only a prefix of the name. With '$' at the end it rejects {_some(longer)}."
 
 
 def _impossible(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - the signature of a check

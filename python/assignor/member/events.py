@@ -160,7 +160,7 @@ class CommitDone:
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """The commit with this number failed for good; the reconciliation continues."""
+    """The commit with this number failed and is not retried; the reconciliation continues."""
 
     number: int
     message: str = ""

@@ -36,7 +36,8 @@ class Member:
     the order in which to perform them. An effect with a number expects an answer. Use a member from one thread: pass
     each event, perform the effects, and pass a `Tick` at `next_deadline`.
 
-    Where Kafka's documentation and its code differ, the default follows the documentation and an option the code.
+    Where Kafka's documentation and its code differ, the default follows the documentation, and an option follows the
+    code.
 
     Args:
         group_id: Id of the group.

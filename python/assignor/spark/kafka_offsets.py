@@ -209,7 +209,7 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
         ends = self._last if self._last is not None else _ends(log_bounds(self._settings))
         known = {int(id): offset for id, offset in start.items()}
-        # Offsets of a stream never go back, also not if a topic was created again.
+        # Offsets of a stream never go back, even if a topic was created again.
         ends = {id: max(end, known.get(id, 0)) for id, end in {**known, **ends}.items()}
         if isinstance(limit, ReadMaxRows):
             ends = admitted(known, ends, limit.max_rows)

@@ -19,7 +19,7 @@ __all__ = ["AutoOffsetResetStrategy", "StrategyType"]
 _SECOND = 1_000_000_000
 _LONG = 2**63
 
-# java.time.Duration.parse: days, then hours, minutes and seconds after a T; each may have a sign, also the whole.
+# java.time.Duration.parse: days, then hours, minutes and seconds after a T; each, and the whole, may have a sign.
 _DURATION = re.compile(
     r"([-+]?)P(?:([-+]?[0-9]+)D)?(?:(T)(?:([-+]?[0-9]+)H)?(?:([-+]?[0-9]+)M)?(?:([-+]?[0-9]+)(?:[.,]([0-9]{0,9}))?S)?)?",
     re.IGNORECASE | re.ASCII,

@@ -503,7 +503,7 @@ class SubscriptionState:
         return state is not None and state.has_valid_position
 
     def has_all_fetch_positions(self) -> bool:
-        """Return True if all assigned partitions have a valid position, also if there are none."""
+        """Return True if all assigned partitions have a valid position, even if there are none."""
         return all(state.has_valid_position for state in self._assignment.partitions.values())
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:

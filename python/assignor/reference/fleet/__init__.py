@@ -1,4 +1,4 @@
-"""Groups of a fleet, which is the consumer groups of one or more clusters: the specification of `src/fleet`.
+"""Groups of a fleet: the consumer groups of one or more clusters. The specification of `src/fleet`.
 
 Each group is assigned independently, with the topics of its cluster. `cluster` holds the topics of a cluster and
 `roster` the members of a group and their `Plan`. `balance` describes a plan, `moves` compares it with the current

@@ -51,7 +51,7 @@ def among(text: str) -> CharSet:
 
 
 def both_cases(chars: CharSet) -> CharSet:
-    """Return the set with the other case of each of its letters.
+    """Return the set plus the other case of each of its letters.
 
     Example:
         >>> sorted(both_cases(among("a-Z")))

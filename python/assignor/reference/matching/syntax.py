@@ -44,7 +44,7 @@ class CharClass:
 
 @dataclass(frozen=True, slots=True)
 class Concat:
-    """One node after the other; none of them is the empty text."""
+    """One node after the other; without nodes, the empty text."""
 
     nodes: tuple[Node, ...]
 
@@ -182,7 +182,7 @@ def max_length(node: Node) -> int | None:
 
 
 def parts(node: Node) -> int:
-    """Return the number of classes and assertions after repetitions are unrolled up to the length of a name."""
+    """Return the number of nodes, without groups, after repetitions are unrolled up to the length of a name."""
     match node:
         case CharClass() | Assert() | Backreference():
             return 1

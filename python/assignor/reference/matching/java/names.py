@@ -1,4 +1,4 @@
-"""Names in Java 17 of scripts, blocks and ASCII characters, obtained from Java itself."""
+"""Java 17's names of scripts, blocks and ASCII characters, obtained from Java itself."""
 
 SCRIPTS = (
     "ADLAM ADLM AGHB AHOM ANATOLIAN_HIEROGLYPHS ARAB ARABIC ARMENIAN ARMI ARMN AVESTAN AVST BALI BALINESE BAMU BAMUM "
