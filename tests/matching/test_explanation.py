@@ -45,7 +45,7 @@ def test_explanation_without_topics_has_no_matches() -> None:
             "'.' at position 6 matches any character. To match a dot write '\\.', which does not match 1 topic: ",
         ),
         ("^logs", "java", "The pattern must match the whole name. With '.*' at the end it matches 3 more topics: "),
-        ("orders", "python", "only match a prefix of the name. With '$' at the end it rejects 2 topics"),
+        ("orders", "python", "match only a prefix of the name. With '$' at the end it rejects 2 topics"),
         ("logs/.*", "java", "No topic name contains '/' (position 4). Names consist of [a-zA-Z0-9._-]."),
         ("ORDERS", "java", "It matches no topic. With '(?i)', which ignores case, it matches 2 topics"),
         ("__.*", "java", "It matches only internal topics"),
@@ -64,7 +64,7 @@ def test_hint_names_probable_mistake(pattern: str, dialect: str, expected: str) 
 
 
 def test_hint_when_all_matches_are_mistakes() -> None:
-    assert any("only match a prefix of the name" in hint for hint in hints("orders", "python", ["orders-1"]))
+    assert any("match only a prefix of the name" in hint for hint in hints("orders", "python", ["orders-1"]))
     assert any("which does not match 1 topic: acb" in hint for hint in hints("a.b", "java", ["acb"]))
 
 
