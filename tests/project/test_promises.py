@@ -44,6 +44,10 @@ NAMES = {
     "assignor.wire": ["encode_subscription", "decode_subscription", "encode_assignment", "decode_assignment"],
     "assignor.offsets": ["decode_record", "encode_record", "coordinator_partition"],
     "assignor.spark": ["Fleet", "decode", "replay"],
+    "assignor.clients.kafka_python": [
+        *("RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "CooperativeStickyAssignor"),
+    ],
+    "assignor.clients.aiokafka": ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor"],
 }
 """Promised names by their module."""
 
@@ -110,6 +114,8 @@ SIGNATURES = {
     "assignor.offsets.decode_record": "key, value",
     "assignor.offsets.encode_record": "record",
     "assignor.offsets.coordinator_partition": "group, partitions=50",
+    "assignor.clients.kafka_python.RangeAssignor": "*, client_rack=None, shadow=False, tolerant=False",
+    "assignor.clients.aiokafka.RangeAssignor": "*, client_rack=None, shadow=False, tolerant=False",
     "assignor.spark.Fleet": "topics, members, current=None",
     "assignor.spark.Fleet.resolve": "self",
     "assignor.spark.Fleet.assign": "self",

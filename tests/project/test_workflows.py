@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -48,3 +49,13 @@ def test_a_workflow_runs_the_long_profiles_on_schedule() -> None:
 
     assert yaml.safe_load(text)[True]["schedule"]
     assert "test-long" in text
+
+
+def test_a_workflow_tests_the_oldest_releases_of_the_clients() -> None:
+    text = (WORKFLOWS / "long.yml").read_text(encoding="utf-8")
+    extras = tomllib.loads((WORKFLOWS.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+    for client in ("kafka-python", "aiokafka"):
+        (requirement,) = extras["optional-dependencies"][client]
+        floor = requirement.removeprefix(f"{client}>=")
+        assert f" {client}=={floor}.0" in text
