@@ -1,6 +1,7 @@
 """Real Kafka broker for the tests: one node with its own controller, on the loopback interface, in its own folder.
 
 Maven installs the jars into `target/kafka` once. A broker ends with the process that started it, even if it is killed.
+`tests/broker/racks.py` builds a cluster of several nodes from it.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ class Cluster:
         folder: Folder for its data and log; a restarted broker finds its data there.
         settings: Settings that replace or extend `SETTINGS`.
         jvm: Options for Java; by default those for a fast start and a small heap.
+        cluster_id: Id of the cluster; by default a random one.
 
     Attributes:
         port: Port on 127.0.0.1; the same after a restart.
@@ -85,14 +87,21 @@ class Cluster:
         BrokerMissingError: Java or Maven is missing, or Maven could not fetch the jars.
     """
 
-    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None, jvm: Sequence[str] = SMALL_JVM) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Mapping[str, str] | None = None,
+        jvm: Sequence[str] = SMALL_JVM,
+        cluster_id: str | None = None,
+    ) -> None:
         self._java = _find_java()
         self._jvm = jvm
+        self._cluster_id = cluster_id or random_cluster_id()
         install_jars()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
-        self.port, controller = _free_ports(2)
+        self.port, controller = free_ports(2)
         self._configuration = folder / "server.properties"
         self._log = folder / "broker.log"
         listener = f"PLAINTEXT://127.0.0.1:{self.port}"
@@ -110,7 +119,7 @@ class Cluster:
         self._configuration.write_text("".join(f"{name}={value}\n" for name, value in all_settings.items()))
 
     def __enter__(self) -> Cluster:
-        self._format()
+        self.format()
         self.start()
         return self
 
@@ -124,6 +133,11 @@ class Cluster:
 
     def start(self, timeout: float = 60) -> None:
         """Start the broker with the existing data, and return when it responds."""
+        self.launch()
+        self.until_ready(timeout)
+
+    def launch(self) -> None:
+        """Start the broker's process with the existing data."""
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command("kafka.Kafka"),
@@ -139,8 +153,12 @@ class Cluster:
             stderr=subprocess.DEVNULL,
             start_new_session=True,
         )
+
+    def until_ready(self, timeout: float = 60, brokers: int = 1) -> None:
+        """Wait until the broker responds and knows a number of brokers."""
+        assert self._process
         end = time.monotonic() + timeout
-        while not self._answers():
+        while not self._knows(brokers):
             if self._process.poll() is not None or time.monotonic() > end:
                 self.kill()
                 raise BrokerFailedError(self._log.read_text(errors="replace")[-3000:])
@@ -182,17 +200,17 @@ class Cluster:
             self._guard.communicate()
             self._guard = None
 
-    def _answers(self) -> bool:
+    def _knows(self, brokers: int) -> bool:
         with contextlib.suppress(ConnectionLostError), self.connect() as connection:
             request = MetadataRequest(
                 topics=(), allow_auto_topic_creation=False, include_topic_authorized_operations=False
             )
-            return len(connection.ask(request, MetadataResponse).brokers) == 1
+            return len(connection.ask(request, MetadataResponse).brokers) == brokers
         return False
 
-    def _format(self) -> None:
-        cluster_id = "a" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]  # a leading "-" is an option
-        command = [*self._command("kafka.tools.StorageTool", "format", "-t", cluster_id, "-c")]
+    def format(self) -> None:
+        """Write the id of the cluster to the broker's folder."""
+        command = [*self._command("kafka.tools.StorageTool", "format", "-t", self._cluster_id, "-c")]
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
         )
@@ -228,7 +246,12 @@ def install_jars() -> None:
         raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {error}") from None
 
 
-def _free_ports(count: int) -> list[int]:
+def random_cluster_id() -> str:
+    """Return a new id in Kafka's form."""
+    return "a" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]  # a leading "-" would be an option
+
+
+def free_ports(count: int) -> list[int]:
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:

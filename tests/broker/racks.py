@@ -1,0 +1,76 @@
+"""Cluster of several brokers, each in a rack of its own; the first is also the controller."""
+
+from __future__ import annotations
+
+import contextlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from tests.broker.cluster import Cluster, free_ports, random_cluster_id
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.broker.connection import Connection
+
+
+class RackedCluster:
+    """One broker per rack. `with` starts them, and kills them at the end.
+
+    Args:
+        folder: Folder with a folder per broker.
+        racks: Rack of each broker; broker n, counted from 1, is in rack n.
+
+    Raises:
+        BrokerMissingError: Java or Maven is missing, or Maven could not fetch the jars.
+    """
+
+    def __init__(self, folder: Path, racks: tuple[str, ...]) -> None:
+        controller, *ports = free_ports(1 + len(racks))
+        common = {"controller.quorum.voters": f"1@127.0.0.1:{controller}", "offsets.topic.num.partitions": "1"}
+        cluster_id = random_cluster_id()
+        self._nodes = []
+        for number, (rack, port) in enumerate(zip(racks, ports, strict=True), 1):
+            listener = f"PLAINTEXT://127.0.0.1:{port}"
+            is_controller = number == 1
+            settings = {
+                **common,
+                "node.id": str(number),
+                "process.roles": "broker,controller" if is_controller else "broker",
+                "listeners": f"{listener},CONTROLLER://127.0.0.1:{controller}" if is_controller else listener,
+                "advertised.listeners": listener,
+                "broker.rack": rack,
+            }
+            (folder / str(number)).mkdir()
+            node = Cluster(folder / str(number), settings, cluster_id=cluster_id)
+            node.port = port
+            self._nodes.append(node)
+
+    def __enter__(self) -> RackedCluster:
+        with contextlib.ExitStack() as started:
+            started.callback(self.kill)
+            with ThreadPoolExecutor(len(self._nodes)) as threads:
+                list(threads.map(Cluster.format, self._nodes))
+            for node in self._nodes:
+                node.launch()
+            for node in self._nodes:
+                node.until_ready(brokers=len(self._nodes))
+            started.pop_all()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.kill()
+
+    @property
+    def address(self) -> str:
+        """Addresses for the client setting `bootstrap.servers`."""
+        return ",".join(node.address for node in self._nodes)
+
+    def connect(self) -> list[Connection]:
+        """Open a connection to each broker; the caller closes them."""
+        return [node.connect() for node in self._nodes]
+
+    def kill(self) -> None:
+        """Kill all processes."""
+        for node in self._nodes:
+            node.kill()
