@@ -98,6 +98,7 @@ class JavaConsumers(KafkaProgram):
 
 
 def _consumer(state: dict[str, Any]) -> Consumer:
+    assert state["error"] is None, state["error"]
     partitions = frozenset(TopicPartition(*each) for each in state["partitions"])
     return Consumer(state["member_id"], state["generation"], partitions)
 

@@ -8,7 +8,9 @@ import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,15 +21,19 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /**
  * Consumers of Kafka's Java client in groups of the classic protocol, all of them polled in one thread.
  *
- * <p>A line of JSON is one command: `join` with an address, a group, an assignor and topics starts a consumer under a
- * name; `subscribe` gives it other topics; `leave` closes it; `poll` polls all of them once. The answer lists for each
- * consumer its member id, its generation, and its partitions.
+ * <p>A line of JSON is one command: `join` with an address, a group, an assignor, topics and, optionally, more settings
+ * starts a consumer under a name; `subscribe` gives it other topics; `leave` closes it; `poll` polls all of them once. The
+ * answer lists for each consumer its member id, its generation, its partitions, and the last error of a poll, if any.
  */
 public final class Consumers {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final java.time.Duration SHORT = java.time.Duration.ofMillis(20);
+    private static final Duration SHORT = Duration.ofMillis(20);
+
+    /** Limit for leaving a group, which otherwise waits until the group has rebalanced. */
+    private static final Duration ENOUGH = Duration.ofSeconds(1);
 
     private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new LinkedHashMap<>();
+    private final Map<String, String> errors = new HashMap<>();
 
     private Consumers() { }
 
@@ -41,7 +47,7 @@ public final class Consumers {
             answers.println(JSON.writeValueAsString(consumers.state()));
             answers.flush();
         }
-        consumers.consumers.values().forEach(KafkaConsumer::close);
+        consumers.consumers.values().forEach(consumer -> consumer.close(ENOUGH));
     }
 
     private void handle(JsonNode command) {
@@ -59,14 +65,24 @@ public final class Consumers {
                 settings.put("metadata.max.age.ms", "1000");
                 settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
                 settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
+                command.path("settings").fields().forEachRemaining(
+                    setting -> settings.put(setting.getKey(), setting.getValue().textValue()));
                 KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings);
                 consumer.subscribe(texts(command.get("topics")));
                 consumers.put(name, consumer);
             }
             case "subscribe" -> consumers.get(name).subscribe(texts(command.get("topics")));
-            case "leave" -> consumers.remove(name).close();
-            case "poll" -> consumers.values().forEach(consumer -> consumer.poll(SHORT));
+            case "leave" -> consumers.remove(name).close(ENOUGH);
+            case "poll" -> consumers.forEach(this::poll);
             default -> throw new IllegalArgumentException("unknown command: " + command);
+        }
+    }
+
+    private void poll(String name, KafkaConsumer<byte[], byte[]> consumer) {
+        try {
+            consumer.poll(SHORT);
+        } catch (RuntimeException error) {
+            errors.put(name, error.toString());
         }
     }
 
@@ -76,6 +92,7 @@ public final class Consumers {
             ObjectNode member = state.putObject(name);
             member.put("member_id", consumer.groupMetadata().memberId());
             member.put("generation", consumer.groupMetadata().generationId());
+            member.put("error", errors.get(name));
             ArrayNode partitions = member.putArray("partitions");
             consumer.assignment().forEach(each -> partitions.addArray().add(each.topic()).add(each.partition()));
         });

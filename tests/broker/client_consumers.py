@@ -1,0 +1,407 @@
+"""Running consumers of kafka-python, aiokafka, confluent-kafka, franz-go and Kafka's Java client, with one interface.
+
+Consumers have unique names, which are their client ids. They poll by themselves; `join` starts one, `leave` closes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import subprocess
+import threading
+from collections.abc import Callable, Coroutine, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import aiokafka
+import confluent_kafka
+from kafka import KafkaConsumer
+
+from assignor import TopicPartition
+from tests.broker.java_consumers import CLASSES
+from tests.support import go_program
+from tests.support.kafka_program import KafkaProgram
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+HEARTBEAT_MS = 200
+SESSION_MS = 6_000
+PAUSE = 0.05
+"""Seconds between two polls."""
+
+Owned = frozenset[TopicPartition]
+
+
+class Wish(NamedTuple):
+    """What a consumer joins with.
+
+    Attributes:
+        name: Client id.
+        group: Group id.
+        topics: Names of topics.
+        strategies: Assignors in the order of preference: objects or classes of the client; for Java and confluent-kafka
+            their names.
+        instance_id: Group instance id of a static member.
+        rack: Rack of the consumer.
+    """
+
+    name: str
+    group: str
+    topics: Sequence[str]
+    strategies: Sequence[Any]
+    instance_id: str | None = None
+    rack: str | None = None
+
+
+class Consumers(Protocol):
+    """Consumers of one client."""
+
+    def join(self, wish: Wish) -> None:
+        """Start a consumer."""
+
+    def leave(self, name: str) -> None:
+        """Close a consumer, and wait until it is closed."""
+
+    def owned(self, name: str) -> Owned:
+        """Return the partitions that a consumer owns in its own view."""
+
+    def errors(self, name: str) -> list[str]:
+        """Return the errors that a consumer raised, each once."""
+
+    def close(self) -> None:
+        """Close all consumers."""
+
+
+class KafkaPythonConsumers:
+    """Consumers of kafka-python, each polled by a thread of its own."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._consumers: dict[str, _PolledConsumer] = {}
+
+    def join(self, wish: Wish) -> None:
+        """Start a consumer."""
+        self._consumers[wish.name] = _PolledConsumer(self._address, wish)
+
+    def leave(self, name: str) -> None:
+        """Close a consumer, and wait until it is closed."""
+        self._consumers.pop(name).stop()
+
+    def owned(self, name: str) -> Owned:
+        """Return the partitions that a consumer owns in its own view."""
+        return self._consumers[name].owned
+
+    def errors(self, name: str) -> list[str]:
+        """Return the errors that a consumer raised, each once."""
+        return self._consumers[name].errors
+
+    def close(self) -> None:
+        """Close all consumers."""
+        for consumer in self._consumers.values():
+            consumer.ending.set()
+        while self._consumers:
+            self.leave(next(iter(self._consumers)))
+
+
+class _PolledConsumer:
+    def __init__(self, address: str, wish: Wish) -> None:
+        self.ending = threading.Event()
+        self.owned: Owned = frozenset()
+        self.errors: list[str] = []
+        self._settings = {
+            "bootstrap_servers": address.split(","),
+            "client_id": wish.name,
+            "group_id": wish.group,
+            "group_instance_id": wish.instance_id,
+            "client_rack": wish.rack or "",
+            "partition_assignment_strategy": list(wish.strategies),
+            "heartbeat_interval_ms": HEARTBEAT_MS,
+            "session_timeout_ms": SESSION_MS,
+            "enable_auto_commit": False,
+        }
+        self._topics = wish.topics
+        self._thread = threading.Thread(target=self._run, name=wish.name, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Close the consumer."""
+        self.ending.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            consumer = KafkaConsumer(**self._settings)
+        except Exception as error:
+            _note(self.errors, error)
+            return
+        consumer.subscribe(self._topics)
+        # A leader without metadata gives partitions to no member and rejoins when it has them. If a poll ends during
+        # this rejoin, kafka-python 3.0.12 forgets it, and the coordinator removes the leader.
+        consumer.topics()
+        while not self.ending.is_set():
+            try:
+                consumer.poll(timeout_ms=int(PAUSE * 1000))
+            except Exception as error:
+                _note(self.errors, error)
+            self.owned = _partitions(consumer.assignment())
+        consumer.close()
+
+
+class AiokafkaConsumers:
+    """Consumers of aiokafka in one event loop."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._consumers: dict[str, Any] = {}
+        self._errors: dict[str, list[str]] = {}
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="aiokafka", daemon=True)
+        self._thread.start()
+
+    def join(self, wish: Wish) -> None:
+        """Start a consumer."""
+        self._errors[wish.name] = []
+        self._run(self._start(wish))
+
+    async def _start(self, wish: Wish) -> None:
+        consumer = aiokafka.AIOKafkaConsumer(
+            bootstrap_servers=self._address,
+            client_id=wish.name,
+            group_id=wish.group,
+            group_instance_id=wish.instance_id,
+            client_rack=wish.rack,
+            partition_assignment_strategy=list(wish.strategies),
+            heartbeat_interval_ms=HEARTBEAT_MS,
+            session_timeout_ms=SESSION_MS,
+            enable_auto_commit=False,
+        )
+        await consumer.start()
+        consumer.subscribe(wish.topics)
+        self._consumers[wish.name] = consumer
+        task = asyncio.ensure_future(self._poll(wish.name, consumer))
+        consumer.polling = task
+
+    async def _poll(self, name: str, consumer: Any) -> None:
+        while True:
+            try:
+                await consumer.getmany(timeout_ms=1000)
+            except Exception as error:
+                _note(self._errors[name], error)
+                await asyncio.sleep(PAUSE)
+
+    def leave(self, name: str) -> None:
+        """Close a consumer, and wait until it is closed."""
+        consumer = self._consumers.pop(name)
+
+        async def stop() -> None:
+            consumer.polling.cancel()
+            await asyncio.wait([consumer.polling])
+            await consumer.stop()
+
+        self._run(stop())
+
+    def owned(self, name: str) -> Owned:
+        """Return the partitions that a consumer owns in its own view."""
+        return _partitions(self._consumers[name].assignment())
+
+    def errors(self, name: str) -> list[str]:
+        """Return the errors that a consumer raised, each once."""
+        return self._errors[name]
+
+    def close(self) -> None:
+        """Close all consumers, and the loop."""
+        while self._consumers:
+            self.leave(next(iter(self._consumers)))
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        future: Future[None] = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        future.result(60)
+
+
+class ConfluentConsumers:
+    """Consumers of confluent-kafka, polled by one thread."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._consumers: dict[str, confluent_kafka.Consumer] = {}
+        self._owned: dict[str, Owned] = {}
+        self._errors: dict[str, list[str]] = {}
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="confluent", daemon=True)
+        self._thread.start()
+
+    def join(self, wish: Wish) -> None:
+        """Start a consumer."""
+        settings: dict[str, Any] = {
+            "bootstrap.servers": self._address,
+            "client.id": wish.name,
+            "group.id": wish.group,
+            "partition.assignment.strategy": ",".join(wish.strategies),
+            "heartbeat.interval.ms": HEARTBEAT_MS,
+            "session.timeout.ms": SESSION_MS,
+            "enable.auto.commit": False,
+            "log.connection.close": False,
+            "logger": logging.getLogger("librdkafka"),
+        }
+        if wish.instance_id:
+            settings["group.instance.id"] = wish.instance_id
+        if wish.rack:
+            settings["client.rack"] = wish.rack
+        consumer = confluent_kafka.Consumer(settings)
+        consumer.subscribe(list(wish.topics))
+        self._errors[wish.name] = []
+        with self._lock:
+            self._consumers[wish.name] = consumer
+
+    def leave(self, name: str) -> None:
+        """Close a consumer, and wait until it is closed."""
+        with self._lock:
+            consumer = self._consumers.pop(name)
+        consumer.close()
+
+    def owned(self, name: str) -> Owned:
+        """Return the partitions that a consumer owns in its own view."""
+        return self._owned.get(name, frozenset())
+
+    def errors(self, name: str) -> list[str]:
+        """Return the errors that a consumer raised, each once."""
+        return self._errors[name]
+
+    def close(self) -> None:
+        """Close all consumers."""
+        self._ending.set()
+        self._thread.join()
+        while self._consumers:
+            self.leave(next(iter(self._consumers)))
+
+    def _run(self) -> None:
+        while not self._ending.wait(PAUSE):
+            with self._lock:
+                for name, consumer in self._consumers.items():
+                    message = consumer.poll(0)
+                    if message is not None and message.error() is not None:
+                        _note(self._errors[name], message.error())
+                    self._owned[name] = _partitions(consumer.assignment())
+
+
+class _ProgramConsumers:
+    """Consumers in one process that answers each line of JSON with the states of all consumers."""
+
+    def __init__(self, address: str, ask: Callable[[object], Any], end: Callable[[], object]) -> None:
+        self._address = address
+        self._ask = ask
+        self._end = end
+        self._states: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._ending = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
+        self._thread.start()
+
+    def leave(self, name: str) -> None:
+        """Close a consumer, and wait until it is closed."""
+        self._tell({"do": "leave", "name": name})
+
+    def owned(self, name: str) -> Owned:
+        """Return the partitions that a consumer owns in its own view."""
+        return frozenset(TopicPartition(*each) for each in self._states.get(name, {}).get("partitions", ()))
+
+    def errors(self, name: str) -> list[str]:
+        """Return the last error that a consumer raised."""
+        error = self._states.get(name, {}).get("error")
+        return [error] if error else []
+
+    def close(self) -> None:
+        """Close all consumers, and the process."""
+        self._ending.set()
+        self._thread.join()
+        self._end()
+
+    def _tell(self, command: object) -> None:
+        with self._lock:
+            self._states = self._ask(command)
+
+    def _run(self) -> None:
+        while not self._ending.wait(PAUSE / 5):
+            if self._states:
+                self._tell({"do": "poll"})
+
+
+class JavaConsumers(_ProgramConsumers):
+    """Consumers of Kafka's Java client in one process, polled one after the other.
+
+    Raises:
+        OracleMissingError: Java, its compiler or the jars of Kafka are missing.
+    """
+
+    def __init__(self, address: str) -> None:
+        program = KafkaProgram("consumers.Consumers")
+        super().__init__(address, program.ask, program.__exit__)
+
+    def join(self, wish: Wish) -> None:
+        """Start a consumer."""
+        settings = {
+            "session.timeout.ms": str(SESSION_MS),
+            "group.instance.id": wish.instance_id,
+            "client.rack": wish.rack,
+        }
+        self._tell(
+            {
+                "do": "join",
+                "name": wish.name,
+                "group": wish.group,
+                "address": self._address,
+                "assignor": ",".join(f"org.apache.kafka.clients.consumer.{CLASSES[name]}" for name in wish.strategies),
+                "topics": list(wish.topics),
+                "settings": {name: value for name, value in settings.items() if value},
+            }
+        )
+
+
+class FranzGoConsumers(_ProgramConsumers):
+    """Consumers of franz-go in one process, which poll by themselves.
+
+    Raises:
+        GoMissingError: Go is missing, or cannot fetch the modules.
+    """
+
+    def __init__(self, address: str) -> None:
+        process = subprocess.Popen([go_program.build("consumers")], stdin=-1, stdout=-1, text=True)
+
+        def ask(command: object) -> Any:
+            assert process.stdin
+            assert process.stdout
+            process.stdin.write(json.dumps(command) + "\n")
+            process.stdin.flush()
+            return json.loads(process.stdout.readline())
+
+        super().__init__(address, ask, process.communicate)
+
+    def join(self, wish: Wish) -> None:
+        """Start a consumer."""
+        self._tell(
+            {
+                "do": "join",
+                "name": wish.name,
+                "group": wish.group,
+                "address": self._address,
+                "assignor": ",".join(wish.strategies),
+                "instance": wish.instance_id or "",
+                "rack": wish.rack or "",
+                "topics": list(wish.topics),
+            }
+        )
+
+
+def _partitions(found: Any) -> Owned:
+    return frozenset(TopicPartition(each.topic, each.partition) for each in found)
+
+
+def _note(errors: list[str], error: object) -> None:
+    """Add an error to a list, unless it is there."""
+    if repr(error) not in errors:
+        errors.append(repr(error))
