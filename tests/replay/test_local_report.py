@@ -106,7 +106,7 @@ def test_an_empty_recording_has_tables_without_rows(folder: Path) -> None:
     assert {"records": [], "groups": [], "generations": [], "members": [], "assignments": []} == tables(
         Recording.open(folder), part
     )
-    assert 0 == summarize(part).records
+    assert 0 == summarize(Recording.open(folder), part).records
     assert 0 == json.loads((part / "report.json").read_text())["records"]
 
 

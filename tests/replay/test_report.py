@@ -39,7 +39,7 @@ def report(*groups: GroupReport, **given: object) -> Report:
     return Report(groups=groups, **{**usual, **given})  # type: ignore[arg-type]  # made up by name
 
 
-def test_json_has_exactly_the_promised_keys() -> None:
+def test_json_has_the_promised_keys_and_what_the_text_says() -> None:
     found = report(group(), records_by_type={10: (1, 0), 2: (8, 1)}).to_json()
 
     expected = {
@@ -58,8 +58,16 @@ def test_json_has_exactly_the_promised_keys() -> None:
                 "partitions": 4,
                 "idle_members": 0,
                 "range_generations": {"checked": 3, "equal": 3, "unknown": 0},
+                "rebalances": 3,
+                "busiest_minute": 0,
+                "unowned": 0,
+                "least_loaded": 2,
+                "most_loaded": 2,
+                "bad_records": 0,
+                "assignments": [],
             }
         ],
+        "findings": [],
     }
     assert expected == found
 

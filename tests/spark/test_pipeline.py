@@ -132,6 +132,33 @@ def test_only_the_recorded_storm_is_reported(fleet: Report) -> None:
     assert 14 == storm.unowned
 
 
+def test_findings_name_the_recorded_storm_and_its_partitions(fleet: Report) -> None:
+    found = {(each.group, each.kind): each for each in fleet.findings()}
+
+    assert {"analytics.hourly", "billing"} == {group for group, kind in found if kind == "skew"}
+    assert [("inventory-sync", "storm")] == [key for key in found if key[1] == "storm"]
+    storm, unowned = found["inventory-sync", "storm"], found["inventory-sync", "unowned"]
+    assert storm.until is None, "it lasts at the end of the log"
+    rows = pq.read_table(FLEET / "records.parquet", columns=["timestamp"])["timestamp"].to_pylist()
+    assert storm.since is not None
+    assert 100_000 < max(rows) - storm.since < 200_000
+    owned = {
+        (topic, id)
+        for member in fleet.members
+        if member.group == "inventory-sync"
+        for topic, start, count in member.spans
+        for id in range(start, start + count)
+    }
+    missing = {(topic, id) for topic in ("inventory.delta", "inventory.snapshot") for id in range(50)} - owned
+    assert missing == {
+        (topic, id)
+        for topic, numbers in re.findall(r"(inventory\.\w+)\[([^]]*)\]", unowned.evidence)
+        for first, last in re.findall(r"(\d+)(?:–(\d+))?", numbers)
+        for id in range(int(first), int(last or first) + 1)
+    }
+    assert 14 == len(missing)
+
+
 def test_the_parquet_files_have_all_records_and_groups(fleet: Report, out: Path) -> None:
     rows = {name: pq.read_table(out / name) for name in ("records", "groups", "generations", "members", "assignments")}
 
@@ -169,7 +196,7 @@ def assert_equal_without_spark(found: Report, recording: Recording, out: Path, l
     local.mkdir()
     write_tables(recording, local)
 
-    without_spark = summarize(local)
+    without_spark = summarize(recording, local)
 
     assert found.to_json() == without_spark.to_json()
     assert found.to_text(width=100) == without_spark.to_text(width=100)
@@ -252,7 +279,7 @@ def test_an_empty_recording_has_an_empty_report(spark: SparkSession, tmp_path: P
     found = report(spark, given, tmp_path / "out", quiet=True)
 
     assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
-    assert {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": []} == found.to_json()
+    assert {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": [], "findings": []} == found.to_json()
     assert "0 groups" in found.to_text()
 
 

@@ -29,8 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `assignor`; those of the process by default.
 
     Returns:
-        The exit code: 0 on success; 2 if the input is invalid or a dependency is missing, after one line on standard
-        error that says which; 130 after Ctrl-C.
+        The exit code: 0 on success; 1 if `report` has a finding that `--fail-on` names; 2 if the input is invalid or a
+        dependency is missing, after one line on standard error that says which; 130 after Ctrl-C.
     """
     options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -38,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with _terminated_as_interrupted():
             code: int = options.run(options)
+            sys.stdout.flush()
     except BrokenPipeError:  # the reader of standard output, such as `head`, closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

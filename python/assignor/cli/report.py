@@ -9,11 +9,17 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.engines import add_engine, uses_spark
 from assignor.cli.output import colours, needs_ascii, width
+from assignor.errors import IllegalArgumentError
+from assignor.recording.findings import SEVERITIES
 
 if TYPE_CHECKING:
     import argparse
 
     from assignor.recording import Recording
+
+
+FOUND = 1
+"""Exit code if a finding is of a kind that `--fail-on` names."""
 
 
 def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,6 +37,13 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     command.add_argument(
         "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<FOLDER name>)"
     )
+    command.add_argument(
+        "--fail-on",
+        default="",
+        metavar="KINDS",
+        help=f"end with exit code {FOUND} if there is a finding of these kinds, separated by commas: "
+        f"{', '.join(SEVERITIES)}",
+    )
     add_engine(command)
     command.set_defaults(run=_run)
 
@@ -39,6 +52,7 @@ def _run(options: argparse.Namespace) -> int:
     from assignor.recording import Recording
     from assignor.recording.report_folder import check_report_folder, replace_report_folder
 
+    kinds = _kinds(options.fail_on)
     recording = Recording.open(options.folder)
     out = Path("assignor-report") / recording.folder.resolve().name if options.out is None else Path(options.out)
     place = check_report_folder(out, recording.folder)
@@ -50,12 +64,21 @@ def _run(options: argparse.Namespace) -> int:
 
         _write_tables(options.engine, recording, part)
         with progress(None, "summarizing", quiet=False):
-            found = summarize(part)
+            found = summarize(recording, part)
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
     else:
         print(f"{found.to_text(colour=colours(), width=width())}\nParquet files: {out}")
-    return 0
+    return FOUND if any(finding.kind in kinds for finding in found.findings()) else 0
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    """Return the kinds of findings in a list that is separated by commas."""
+    kinds = tuple(kind.strip() for kind in text.split(",")) if text else ()
+    for kind in kinds:
+        if kind not in SEVERITIES:
+            raise IllegalArgumentError(f"--fail-on {kind}: a finding must be one of {', '.join(SEVERITIES)}")
+    return kinds
 
 
 def _write_tables(engine: str, recording: Recording, part: Path) -> None:

@@ -42,6 +42,11 @@ class Recording:
     aborted: tuple[tuple[int, int], ...]
 
     @property
+    def has_aborted(self) -> bool:
+        """True if the folder has an `aborted.json`."""
+        return (self.folder / "aborted.json").exists()
+
+    @property
     def records(self) -> Path:
         """Path of `records.parquet`."""
         return self.folder / "records.parquet"

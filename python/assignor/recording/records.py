@@ -97,30 +97,91 @@ def by_group(recording: Recording) -> Iterator[pa.RecordBatch]:
         WrongTypeError: A column is of another type.
     """
     check_types(recording)
-    records = _read(recording)
+    yield from _sorted(recording, "group_id")
+
+
+def in_log_order(recording: Recording) -> Iterator[pa.RecordBatch]:
+    """Yield batches of all records in the order of the log, with the columns `group_id` and `aborted`.
+
+    Each partition of the log is in the order of its offsets. If the files have this order, only a few batches are in
+    memory. Otherwise all records are read and sorted by partition and offset.
+
+    Raises:
+        IllegalArgumentError: A file cannot be read as Parquet.
+        WrongTypeError: A column is of another type.
+    """
+    check_types(recording)
+    if not _has_log_order(recording):
+        yield from _sorted(recording, "partition")
+        return
+    for batch in scan(recording, SCHEMA.names):
+        stored = pa.Table.from_batches([batch]).cast(_STORED)
+        yield from _batches(_extended(recording, stored), np.arange(batch.num_rows))
+
+
+def _sorted(recording: Recording, first: str) -> Iterator[pa.RecordBatch]:
+    """Yield batches of all records, sorted by a column, the offset and the timestamp."""
+    records = _extended(recording, pa.Table.from_batches(scan(recording, SCHEMA.names), _file_schema(recording)))
+    names = [first, "offset", "timestamp"]
+    order = pc.sort_indices(records.select(names), sort_keys=[(name, "ascending") for name in names])
+    if not records.num_rows:
+        yield _batch(records)
+    yield from _batches(records, order.to_numpy())
+
+
+def _extended(recording: Recording, records: pa.Table) -> pa.Table:
+    """Return records with the columns `group_id` and `aborted`."""
+    records = records.cast(_STORED)
     groups = pa.chunked_array([part for chunk in records["key"].chunks for part in _groups(chunk)], pa.string())
-    records = records.append_column("group_id", groups).append_column("aborted", _is_aborted(recording, records))
+    return records.append_column("group_id", groups).append_column("aborted", _is_aborted(recording, records))
+
+
+def _batches(records: pa.Table, order: np.ndarray) -> Iterator[pa.RecordBatch]:
+    """Yield records in an order, in batches of `BATCH_BYTES` and `BATCH_RECORDS`."""
     records = records.combine_chunks()
-    keys = [(name, "ascending") for name in ("group_id", "offset", "timestamp")]
-    order = pc.sort_indices(records.select(["group_id", "offset", "timestamp"]), sort_keys=keys)
-    for start, stop in _slices(records, order.to_numpy()):
-        part = records.take(order.slice(start, stop - start))
-        part = part.set_column(3, "key", part["key"].cast(pa.binary()))
-        part = part.set_column(4, "value", part["value"].cast(pa.binary()))
-        yield _batch(part)
+    for start, stop in _slices(records, order):
+        yield _batch(records.take(pa.array(order[start:stop])))
 
 
 def _batch(records: pa.Table) -> pa.RecordBatch:
-    """Return a table as one batch, which may have no rows."""
+    """Return a table as one batch, which may have no rows, with keys and values of type binary."""
+    for name in ("key", "value"):
+        place = records.schema.get_field_index(name)
+        records = records.set_column(place, name, records[name].cast(pa.binary()))
     columns = [column.combine_chunks() for column in records.columns]
     return pa.RecordBatch.from_arrays(columns, schema=records.schema)
 
 
-def _read(recording: Recording) -> pa.Table:
+def scan(recording: Recording, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield batches of columns in the order of the files.
+
+    Raises:
+        IllegalArgumentError: A file cannot be read as Parquet.
+    """
     try:
-        return open_dataset(recording.records).to_table(columns=SCHEMA.names).cast(_STORED)
+        yield from open_dataset(recording.records).to_batches(
+            columns=columns, batch_size=BATCH_RECORDS, batch_readahead=1, fragment_readahead=1
+        )
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(recording.records, error) from error
+
+
+def _file_schema(recording: Recording) -> pa.Schema:
+    schema = open_dataset(recording.records).schema
+    return pa.schema([schema.field(name) for name in SCHEMA.names])
+
+
+def _has_log_order(recording: Recording) -> bool:
+    """Return True if the offsets of each partition never decrease in the order of the files."""
+    last: dict[int | None, int] = {}
+    for batch in scan(recording, ["partition", "offset"]):
+        for partition in pc.unique(batch["partition"]).to_pylist():
+            chosen = batch.filter(pc.equal(batch["partition"], partition))
+            offsets = pc.fill_null(chosen["offset"], 0).to_numpy()
+            if len(offsets) and (offsets[0] < last.get(partition, offsets[0]) or (np.diff(offsets) < 0).any()):
+                return False
+            last[partition] = int(offsets[-1]) if len(offsets) else 0
+    return True
 
 
 def _groups(keys: pa.Array) -> Iterator[pa.Array]:
@@ -144,13 +205,11 @@ def _is_aborted(recording: Recording, records: pa.Table) -> pa.Array:
 
 
 def _slices(records: pa.Table, order: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Yield start and end of slices of the sorted records with about `BATCH_BYTES` bytes each; at least one slice."""
+    """Yield start and end of slices of the ordered records with about `BATCH_BYTES` bytes each."""
     lengths = np.zeros(records.num_rows, dtype=np.int64)
     for name in ("key", "value"):
         lengths += pc.fill_null(pc.binary_length(records[name]), 0).to_numpy().astype(np.int64)
     ends = np.cumsum(lengths[order])
-    if not len(ends):
-        yield 0, 0
     start = 0
     while start < len(ends):
         before = ends[start - 1] if start else 0

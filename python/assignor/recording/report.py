@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from assignor.recording.findings import Finding, findings_of
+
 STORM = 20
 """A group with at least this number of rebalances with unchanged membership within a minute is in a rebalance storm."""
+
+STORM_WINDOW_MS = 60_000
+"""Length of the minute in milliseconds."""
 
 MOST_GROUPS_WITH_MEMBERS = 60
 """Largest number of groups for which the report lists members and their partitions; the Parquet files always do."""
@@ -35,12 +40,16 @@ class ComparedAssignments:
         checked: Number of compared generations and epochs.
         equal: Number of compared generations and epochs with equal assignments.
         reason: Why the first different one differs; None if all are equal.
+        since: Time of the first different one in milliseconds.
+        until: Time of the last different one in milliseconds.
     """
 
     assignor: str
     checked: int
     equal: int
     reason: str | None = None
+    since: int | None = None
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +74,11 @@ class GroupReport:
         busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
         bad_records: Number of records of the group that cannot be decoded.
         assignments: Comparison of assignors other than `range` of the classic protocol.
+        changed_at: Time of the last generation or epoch in milliseconds.
+        storm_since: Time in milliseconds at which the first storm began; None without a storm.
+        storm_until: Time in milliseconds of the last rebalance of the last storm; None if it lasts.
+        unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count), if known.
+        bad_records_between: Times of the first and the last record that cannot be decoded.
     """
 
     group: str
@@ -84,6 +98,11 @@ class GroupReport:
     busiest_minute: int
     bad_records: int
     assignments: tuple[ComparedAssignments, ...] = ()
+    changed_at: int | None = None
+    storm_since: int | None = None
+    storm_until: int | None = None
+    unowned_spans: tuple[tuple[str, int, int], ...] = ()
+    bad_records_between: tuple[int | None, int | None] = (None, None)
 
     @property
     def is_stormy(self) -> bool:
@@ -107,17 +126,28 @@ class GroupReport:
                 "equal": self.range_generations.equal,
                 "unknown": self.range_generations.unknown,
             },
+            "rebalances": self.rebalances,
+            "busiest_minute": self.busiest_minute,
+            "unowned": self.unowned,
+            "least_loaded": self.least_loaded,
+            "most_loaded": self.most_loaded,
+            "bad_records": self.bad_records,
+            "assignments": [
+                {"assignor": found.assignor, "checked": found.checked, "equal": found.equal}
+                for found in self.assignments
+            ],
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Note on the assignment of one generation of a group."""
+    """Note on the assignment of one generation of a group; `at` is its time in milliseconds."""
 
     group: str
     generation: int
     range: str
     text: str
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +199,15 @@ class Report:
             },
             "bad_records": self.bad_records,
             "groups": [group.to_json() for group in self.groups],
+            "findings": [finding.to_json() for finding in self.findings()],
         }
+
+    def findings(self) -> list[Finding]:
+        """Return what needs attention, by group."""
+        remarks: dict[str, list[Remark]] = {}
+        for remark in self.remarks:
+            remarks.setdefault(remark.group, []).append(remark)
+        return [found for group in self.groups for found in findings_of(group, remarks.get(group.group, []))]
 
     def to_text(self, *, colour: bool = False, width: int | None = None) -> str:
         """Render the report as text: a table of groups, findings, the partitions of each member, and totals.

@@ -21,6 +21,8 @@ TABLES = ("records", "groups", "generations", "members", "assignments")
 """Names of the Parquet folders next to `report.json`."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
+_ADDED = {"findings"}
+"""Key that reports of earlier versions do not have."""
 
 
 def check_report_folder(out: Path, recording: Path) -> Path:
@@ -58,7 +60,7 @@ def _is_report(mark: Path) -> bool:
         content = json.loads(mark.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return isinstance(content, dict) and set(content) == _PROMISED
+    return isinstance(content, dict) and _PROMISED <= set(content) <= _PROMISED | _ADDED
 
 
 @contextlib.contextmanager

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections import Counter, deque
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
+from assignor.recording.lines import spans_of
 from assignor.recording.report import (
     MOST_GROUPS_WITH_MEMBERS,
+    STORM,
+    STORM_WINDOW_MS,
     ComparedAssignments,
     GroupReport,
     MemberReport,
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from assignor.recording.folder import Recording
+
 _GROUP_FIELDS = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
     *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records"),
@@ -33,23 +38,24 @@ _GROUP_FIELDS = (
 """Columns of the table `groups` that are fields of `GroupReport` with the same name."""
 
 
-def summarize(part: Path) -> Report:
+def summarize(recording: Recording, part: Path) -> Report:
     """Read the tables of a report, and write `report.json` next to them.
 
     Args:
+        recording: The recording, whose topic metadata names partitions without an owner.
         part: Folder with the tables that `report_folder.TABLES` names.
 
     Returns:
         The report.
     """
-    counts = _counts(part)
+    counts, times = _records(part)
     by_type: dict[int, tuple[int, int]] = {}
     for (number, is_tombstone, _), count in counts.items():
         if number is not None:
             values, tombstones = by_type.get(number, (0, 0))
             deleted = count if is_tombstone else 0
             by_type[number] = (values + count - deleted, tombstones + deleted)
-    groups = _groups(part)
+    groups = _groups(part, recording, times)
     found = Report(
         records=counts.total(),
         records_by_type=by_type,
@@ -63,21 +69,40 @@ def summarize(part: Path) -> Report:
     return found
 
 
-def _counts(part: Path) -> Counter[tuple[int | None, bool, str]]:
-    """Return the number of records by type, tombstone and status."""
+class _Times(NamedTuple):
+    """Largest timestamp of all records, and for each group the times of its first and last bad record."""
+
+    end: int | None
+    bad: dict[str, tuple[int, int]]
+
+
+def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], _Times]:
+    """Return the number of records by type, tombstone and status, and the times of records."""
     found = Counter[tuple[int | None, bool, str]]()
+    end: int | None = None
+    bad: dict[str, tuple[int, int]] = {}
     names = ["type", "tombstone", "status"]
-    for batch in dataset(part / "records", format="parquet").to_batches(columns=names):
-        kinds = pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")])
-        for row in kinds.to_pylist():
+    for batch in dataset(part / "records", format="parquet").to_batches(columns=[*names, "timestamp", "group_id"]):
+        latest = pc.max(batch["timestamp"]).as_py()
+        end = latest if end is None or (latest is not None and latest > end) else end
+        for row in pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")]).to_pylist():
             found[row["type"], row["tombstone"], row["status"]] += row["count_all"]
-    return found
+        for row in batch.filter(pc.equal(batch["status"], "bad")).to_pylist():
+            if row["group_id"] is not None and row["timestamp"] is not None:
+                since, until = bad.get(row["group_id"], (row["timestamp"], row["timestamp"]))
+                bad[row["group_id"]] = (min(since, row["timestamp"]), max(until, row["timestamp"]))
+    return found, _Times(end, bad)
 
 
-def _groups(part: Path) -> list[GroupReport]:
+def _groups(part: Path, recording: Recording, times: _Times) -> list[GroupReport]:
     members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
     rows = pq.read_table(part / "groups").to_pylist()
     assignments = _assignments(part)
+    changed = _changed(part)
+    unowned = _unowned(part, recording, [row["group_id"] for row in rows if row["unowned"]])
+    storms = {
+        row["group_id"]: _storm(part, row["group_id"], times.end) for row in rows if row["busiest_minute"] >= STORM
+    }
     return [
         GroupReport(
             group=row["group_id"],
@@ -88,27 +113,91 @@ def _groups(part: Path) -> list[GroupReport]:
                 unknown=row["range_unknown"],
             ),
             assignments=tuple(assignments.get(row["group_id"], ())),
+            changed_at=changed.get(row["group_id"]),
+            storm_since=storms.get(row["group_id"], (None, None))[0],
+            storm_until=storms.get(row["group_id"], (None, None))[1],
+            unowned_spans=_spans_if(unowned.get(row["group_id"], []), row["unowned"]),
+            bad_records_between=times.bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
         )
         for row in sorted(rows, key=lambda row: row["group_id"])
     ]
 
 
+def _changed(part: Path) -> dict[str, int]:
+    """Return the time of the last generation or epoch of each group."""
+    rows = pq.read_table(part / "generations", columns=["group_id", "timestamp"])
+    last = rows.group_by("group_id").aggregate([("timestamp", "max")])
+    return dict(zip(last["group_id"].to_pylist(), last["timestamp_max"].to_pylist(), strict=True))
+
+
+def _storm(part: Path, group: str, end: int | None) -> tuple[int | None, int | None]:
+    """Return begin and end of the storms of a group; the end is None if a storm lasts at the end of the log."""
+    columns = ["offset", "timestamp", "kind", "generation", "same_members"]
+    table = pq.read_table(part / "generations", columns=columns, filters=pc.field("group_id") == group)
+    recent: deque[int] = deque(maxlen=STORM)
+    since = until = before = None
+    for row in table.sort_by("offset").to_pylist():
+        current = (row["kind"], row["generation"])
+        if row["generation"] > 0 and current != before and row["same_members"]:
+            recent.append(row["timestamp"])
+            if len(recent) == STORM and recent[-1] - recent[0] < STORM_WINDOW_MS:
+                since = recent[0] if since is None else since
+                until = recent[-1]
+        before = current
+    lasts = until is not None and end is not None and recent[0] + STORM_WINDOW_MS > end
+    return since, None if lasts else until
+
+
+def _unowned(part: Path, recording: Recording, groups: list[str]) -> dict[str, list[tuple[str, int]]]:
+    """Return the partitions of subscribed topics in the last metadata snapshot that have no owner, by group."""
+    if not groups:
+        return {}
+    metadata = recording.topics().select(["t", "topic", "partition"])
+    last = metadata.filter(pc.equal(metadata["t"], pc.max(metadata["t"])))
+    existing: dict[str, list[int]] = {}
+    for row in last.to_pylist():
+        existing.setdefault(row["topic"], []).append(row["partition"])
+    chosen = pc.field("group_id").isin(groups)
+    topics: dict[str, set[str]] = {}
+    for row in pq.read_table(part / "members", columns=["group_id", "topics"], filters=chosen).to_pylist():
+        topics.setdefault(row["group_id"], set()).update(row["topics"] or ())
+    owned: dict[str, set[tuple[str, int]]] = {}
+    for row in pq.read_table(part / "assignments", filters=chosen).to_pylist():
+        span = ((row["topic"], id) for id in range(row["start"], row["start"] + row["count"]))
+        owned.setdefault(row["group_id"], set()).update(span)
+    return {
+        group: sorted(
+            {(topic, id) for topic in topics.get(group, ()) for id in existing.get(topic, ())} - owned.get(group, set())
+        )
+        for group in groups
+    }
+
+
+def _spans_if(partitions: list[tuple[str, int]], count: int | None) -> tuple[tuple[str, int, int], ...]:
+    """Return partitions as spans; none if their number is not the one that replay counted with other metadata."""
+    return tuple(spans_of(partitions)) if len(partitions) == count else ()
+
+
 def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
     """Return the comparisons with assignors other than range of the classic protocol, by group."""
     is_other = pc.field("outcome").isin(["equal", "different"]) & pc.field("range").is_null()
-    columns = ["group_id", "assignor", "outcome", "offset"]
+    columns = ["group_id", "assignor", "outcome", "offset", "timestamp"]
     rows = pq.read_table(part / "generations", columns=columns, filters=is_other)
-    counts: dict[tuple[str, str], dict[str, tuple[int, int]]] = {}
-    for row in rows.group_by(columns[:3]).aggregate([("offset", "count"), ("offset", "min")]).to_pylist():
-        outcomes = counts.setdefault((row["group_id"], row["assignor"]), {})
-        outcomes[row["outcome"]] = (row["offset_count"], row["offset_min"])
+    wanted = [("offset", "count"), ("offset", "min"), ("timestamp", "min"), ("timestamp", "max")]
+    counts: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    for row in rows.group_by(columns[:3]).aggregate(wanted).to_pylist():
+        counts.setdefault((row["group_id"], row["assignor"]), {})[row["outcome"]] = row
     found: dict[str, list[ComparedAssignments]] = {}
     for (group, assignor), outcomes in sorted(counts.items()):
-        equal, _ = outcomes.get("equal", (0, 0))
-        different, first = outcomes.get("different", (0, 0))
-        reason = _reason(part, group, first) if different else None
-        found.setdefault(group, []).append(ComparedAssignments(assignor, equal + different, equal, reason))
+        equal = outcomes["equal"]["offset_count"] if "equal" in outcomes else 0
+        compared = ComparedAssignments(assignor, equal, equal)
+        if "different" in outcomes:
+            row = outcomes["different"]
+            reason = _reason(part, group, row["offset_min"])
+            times = (row["timestamp_min"], row["timestamp_max"])
+            compared = ComparedAssignments(assignor, equal + row["offset_count"], equal, reason, *times)
+        found.setdefault(group, []).append(compared)
     return found
 
 
@@ -124,7 +213,7 @@ def _remarks(part: Path) -> Iterator[Remark]:
     rows = pq.read_table(part / "generations", filters=pc.list_value_length(pc.field("remarks")) > 0)
     for row in rows.sort_by([("group_id", "ascending"), ("offset", "ascending")]).to_pylist():
         for text in row["remarks"]:
-            yield Remark(row["group_id"], row["generation"], row["range"], text)
+            yield Remark(row["group_id"], row["generation"], row["range"], text, row["timestamp"])
 
 
 def _members(part: Path) -> Iterator[MemberReport]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -19,11 +18,13 @@ try:
 except ImportError as error:
     raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
 
+from assignor.recording.findings import STATES
+from assignor.recording.lines import escape, format_spans, wrap
+
 if TYPE_CHECKING:
     from assignor.recording.report import GroupReport, MemberReport, Report
 
 _MEMBERS_SHOWN = 12
-_TOPICS_SHOWN = 6
 _REMARKS_SHOWN = 40
 
 _HEADER = (
@@ -55,7 +56,7 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
     table, shown = _table(report.groups, colour, width)
     parts = [
         table,
-        "\n".join(line for entry in _legend(report.groups, shown) for line in _wrap(entry, width)),
+        "\n".join(line for entry in _legend(report.groups, shown) for line in wrap(entry, width)),
         *(_section(title, lines, width) for title, lines in _sections(report)),
         "\n".join(_totals(report)),
     ]
@@ -63,7 +64,8 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
 
 
 def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
-    notable = [line for group in report.groups for line in _notable(group)]
+    findings = report.findings()
+    notable = [f"{found.group}: {found.text}" for found in findings if found.kind in STATES]
     if notable:
         yield "Groups that need attention", notable
     remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
@@ -118,7 +120,7 @@ def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str
 
 def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tuple[str, list[str]]:
     """Return the table and the names of its columns: those that fit into the width."""
-    rows = [[_plain(cell) for cell in _row(group)] for group in groups]
+    rows = [[escape(cell) for cell in _row(group)] for group in groups]
     shown = list(_HEADER)
     table = _table_of(shown, rows)
     console = Console(
@@ -173,33 +175,11 @@ def _row(group: GroupReport) -> tuple[str, ...]:
     )
 
 
-def _notable(group: GroupReport) -> Iterator[str]:
-    if group.is_stormy:
-        yield (
-            f"{group.group}: rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within "
-            "a minute although no member joined or left"
-        )
-    if group.unowned:
-        yield f"{group.group}: no owner for {_count(group.unowned, 'partition')} of subscribed topics"
-    if group.idle_members:
-        yield f"{group.group}: {group.idle_members} of {group.members} members have no partitions"
-    if group.least_loaded is not None and group.most_loaded is not None:
-        least, most = group.least_loaded, group.most_loaded
-        if least and most >= 2 * least and most - least > group.topics:
-            yield f"{group.group}: uneven load: one member owns {_count(most, 'partition')}, another {least}"
-    if group.bad_records:
-        yield f"{group.group}: {_count(group.bad_records, 'record')} cannot be decoded"
-
-
 def _differing(group: GroupReport) -> Iterator[str]:
     for found in group.assignments:
         if found.reason is not None:
             counts = f"{found.checked - found.equal:,} of {found.checked:,} {found.assignor} assignments differ"
             yield f"{group.group}: {counts}; the first is {found.reason}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
 
 
 def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:
@@ -210,39 +190,10 @@ def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:
         yield group
         widest = max(cell_len(member.name) for member in found[:_MEMBERS_SHOWN])
         for member in found[:_MEMBERS_SHOWN]:
-            yield f"  {set_cell_size(member.name, widest)}  {_spans(member.spans)}"
+            yield f"  {set_cell_size(member.name, widest)}  {format_spans(member.spans)}"
         if len(found) > _MEMBERS_SHOWN:
             yield f"  and {len(found) - _MEMBERS_SHOWN} more members"
 
 
-def _spans(spans: Sequence[tuple[str, int, int]]) -> str:
-    runs: dict[str, list[str]] = {}
-    for topic, start, count in spans:
-        runs.setdefault(topic, []).append(f"{start}" if count == 1 else f"{start}–{start + count - 1}")
-    topics = [f"{topic}[{_runs(found)}]" for topic, found in runs.items()]
-    if len(topics) > _TOPICS_SHOWN:
-        topics[_TOPICS_SHOWN:] = [f"and {len(topics) - _TOPICS_SHOWN} more topics"]
-    return " ".join(topics) or "no partitions"
-
-
-def _runs(runs: list[str]) -> str:
-    longest = 8
-    return " ".join(runs) if len(runs) <= longest else f"{' '.join(runs[:longest])} …{len(runs) - longest} more"
-
-
 def _section(title: str, lines: Sequence[str], width: int | None) -> str:
-    return "\n".join([title, *(wrapped for line in lines for wrapped in _wrap(f"  {_plain(line)}", width))])
-
-
-def _wrap(line: str, width: int | None) -> list[str]:
-    if width is None or len(line) <= width:
-        return [line]
-    indent = " " * (len(line) - len(line.lstrip()) + 4)
-    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
-def _plain(text: str) -> str:
-    """Escape control characters: client ids and group names are untrusted, and must not control the terminal."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
-    )
+    return "\n".join([title, *(wrapped for line in lines for wrapped in wrap(f"  {escape(line)}", width))])

@@ -50,7 +50,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
     with replace_report_folder(check_report_folder(out, recording.folder)) as part:
         write_tables(spark, recording, part, quiet=quiet)
         with progress(spark, "summarizing", quiet=quiet):
-            return summarize(part)
+            return summarize(recording, part)
 
 
 def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet: bool = False) -> None:

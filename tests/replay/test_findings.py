@@ -1,0 +1,129 @@
+"""Findings of a report: kinds, severities, times and evidence, and the exit code of `--fail-on`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assignor.cli import main
+from assignor.recording import Recording, local, records
+from assignor.recording.findings import SEVERITIES, Finding
+from assignor.recording.report import ComparedAssignments, RangeGenerations, Remark
+from assignor.recording.summary import summarize
+from tests.replay.logs import event, member
+from tests.replay.test_report import group, report
+from tests.support.recorded_fleet import RECORDING
+
+Row = dict[str, Any]
+
+
+def test_a_group_without_problems_has_no_findings() -> None:
+    assert [] == report(group()).findings()
+
+
+def test_each_problem_is_a_finding_with_the_text_of_the_report() -> None:
+    given = report(
+        group("storm", busiest_minute=500, rebalances=9000, storm_since=5, storm_until=9),
+        group("unowned", unowned=3, changed_at=7, unowned_spans=(("t", 0, 2), ("u", 4, 1))),
+        group("idle", idle_members=1, changed_at=8),
+        group("skew", least_loaded=3, most_loaded=13),
+        group("bad", bad_records=7, bad_records_between=(1, 2)),
+    )
+
+    found = {finding.kind: finding for finding in given.findings()}
+
+    assert ["storm", "unowned", "idle", "skew", "bad_records"] == list(found)
+    assert [(5, 9), (7, None), (8, None), (None, None), (1, 2)] == [(each.since, each.until) for each in found.values()]
+    assert all(kind == found[kind].kind and found[kind].evidence for kind in found)
+    assert "Without an owner: t[0–1] u[4]." == found["unowned"].evidence
+    text = given.to_text()
+    for finding in found.values():
+        assert f"  {finding.group}: {finding.text}\n" in text
+
+
+def test_differences_are_one_finding_per_assignor_and_group() -> None:
+    remarks = [Remark("g", number, "different", f"why {number}", 100 * number) for number in range(1, 13)]
+    remarks += [Remark("g", 20, "unknown", "no bytes"), Remark("g", 21, "equal", "odd bytes", 5)]
+    compared = ComparedAssignments("sticky", 12, 10, "generation 2: moved", 30, 40)
+
+    found = report(
+        group("g", range_generations=RangeGenerations(20, 8, 1), assignments=(compared,)), remarks=tuple(remarks)
+    ).findings()
+
+    texts = [
+        ("different", "12 of 20 range assignments differ", 100, 1200),
+        ("unreadable", "1 range assignment not compared: bytes cannot be decoded", None, None),
+        ("note", "range assignments that equal Kafka's, with a remark", 5, 5),
+        ("different", "2 of 12 sticky assignments differ", 30, 40),
+    ]
+    assert texts == [(each.kind, each.text, each.since, each.until) for each in found]
+    assert "Generations 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more. Generation 1: why 1" == found[0].evidence
+    assert "Generation 20: no bytes" == found[1].evidence
+    assert "The first is generation 2: moved" == found[3].evidence
+
+
+def test_the_json_of_a_finding_has_its_severity() -> None:
+    found = Finding("skew", 1, None, "g", "uneven", "facts").to_json()
+
+    expected = {"kind": "skew", "severity": "warning", "since": 1, "until": None, "group": "g", "text": "uneven"}
+    assert {**expected, "evidence": "facts"} == found
+    assert {"error", "warning", "info"} == set(SEVERITIES.values())
+
+
+def recorded(folder: Path, times: list[int], later: int = 0) -> Recording:
+    """Return a recording of a group with a rebalance of unchanged members at each time, and one later record."""
+    rows: list[Row] = []
+    for number, time in enumerate(times, start=1):
+        value = {
+            "protocolType": "consumer",
+            "generation": number,
+            "protocol": "range",
+            "leader": "a",
+            "members": [member("a", ["t"], {"t": [0]})],
+        }
+        written = event(2, {"group": "g"}, value, version=3)
+        rows.append({"partition": 0, "offset": number, "timestamp": time, "key": written.key, "value": written.value})
+    other = event(1, {"group": "other", "topic": "t", "partition": 0}, {"offset": 7})
+    rows.append({"partition": 1, "offset": 0, "timestamp": later, "key": other.key, "value": other.value})
+    folder.mkdir()
+    pq.write_table(pa.Table.from_pylist(rows, schema=records.SCHEMA), folder / "records.parquet")
+    pq.write_table(pq.read_table(RECORDING / "topics.parquet").slice(0, 0), folder / "topics.parquet")
+    return Recording.open(folder)
+
+
+@pytest.mark.parametrize(
+    ("times", "later", "expected"),
+    [
+        ([1000 * number for number in range(30)], 0, (1000, None)),
+        ([1000 * number for number in range(30)], 1_000_000, (1000, 29_000)),
+        ([0, *(500_000 + 2000 * number for number in range(25))], 10_000_000, (500_000, 548_000)),
+    ],
+    ids=["lasts", "ended", "after silence"],
+)
+def test_a_storm_has_its_times(tmp_path: Path, times: list[int], later: int, expected: tuple[int, int | None]) -> None:
+    given = recorded(tmp_path / "given", times, later)
+    (tmp_path / "part").mkdir()
+    local.write_tables(given, tmp_path / "part")
+
+    found = summarize(given, tmp_path / "part").findings()
+
+    assert [("storm", *expected)] == [(each.kind, each.since, each.until) for each in found if each.kind == "storm"]
+
+
+def test_fail_on_sets_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    stormy = recorded(tmp_path / "stormy", [1000 * number for number in range(30)]).folder
+    quiet = recorded(tmp_path / "quiet", [0]).folder
+    out = ["--json", "--out", str(tmp_path / "out")]
+
+    assert 1 == main(["report", str(stormy), *out, "--fail-on", "unowned, storm"])
+    assert 0 == main(["report", str(stormy), *out, "--fail-on", "unowned,skew"])
+    assert 0 == main(["report", str(stormy), *out])
+    assert 0 == main(["report", str(quiet), *out, "--fail-on", "storm"])
+    capsys.readouterr()
+    assert 2 == main(["report", str(stormy), *out, "--fail-on", "storm,strom"])
+    kinds = ", ".join(SEVERITIES)
+    assert f"assignor: --fail-on strom: a finding must be one of {kinds}\n" == capsys.readouterr().err
