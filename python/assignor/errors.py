@@ -12,6 +12,7 @@ __all__ = [
     "NoOffsetForPartitionError",
     "NullArgumentError",
     "PatternError",
+    "SnapshotError",
     "SparkStartError",
     "UnsupportedPatternError",
     "WireError",
@@ -69,6 +70,10 @@ class WireError(AssignorError, ValueError):
         if self.offset is None:
             return f"{self.reason} while writing {self.field}"
         return f"{self.reason} at offset {self.offset} while reading {self.field}"
+
+
+class SnapshotError(AssignorError, ValueError):
+    """A snapshot of a replay that is damaged, or of another engine, version or settings."""
 
 
 class PatternError(AssignorError, ValueError):

@@ -4,8 +4,9 @@ Code that starts a rebalance passes a fact: a named tuple with the details of th
 `RebalanceCause` and a sentence for people.
 
 The first seven causes are those that broker documentation lists for users. A coordinator sees some of them indirectly:
-after a topic changes, the leader joins again; after a process dies, its heartbeats stop. The other causes are the
-remaining reasons for which Kafka's coordinator starts a rebalance.
+after a topic changes, the leader joins again; after a process dies, its heartbeats stop. The next causes are the
+remaining reasons for which Kafka's coordinator starts a rebalance of a classic group. The last three are causes that
+only `assignor.replay` reports, from the log.
 
 Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,
 kafka-group-coordinator 4.3.1.
@@ -64,6 +65,10 @@ class RebalanceCause(enum.Enum):
     SYNC_TIMED_OUT = "A member joined but did not send SyncGroup within the rebalance timeout."
     ASSIGNMENT_NOT_STORED = "The leader's assignment could not be written to the log."
     OVER_CAPACITY = "The loaded group has more members than the coordinator allows."
+
+    PROTOCOL_UPGRADED = "The group changed from the classic protocol to the consumer protocol (KIP-848)."
+    PROTOCOL_DOWNGRADED = "The group changed from the consumer protocol (KIP-848) to the classic protocol."
+    PARTITIONS_INITIALIZED = "The state of partitions of a share group became ready."
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,95 @@
+"""Difference between two consecutive group records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assignor.reference.replay.events import Partition
+    from assignor.reference.replay.known_member import KnownMember
+
+__all__ = ["Difference", "GroupRecord", "difference"]
+
+
+@dataclass
+class GroupRecord:
+    """Group record, and the group as it is then.
+
+    `began` is the time at which the join phase of a classic generation ended. A group with an epoch has
+    `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by topic, of a record of type 4), `sources`
+    (topics of a streams topology) and `initialized` (partitions of a share group that are ready). `is_converted` is
+    True if the group was of another kind before.
+    """
+
+    kind: str
+    generation: int
+    at: int
+    began: int
+    protocol_type: str | None
+    protocol: str | None
+    leader: str | None
+    members: dict[str, KnownMember]
+    metadata_hash: int | None = None
+    resolved: dict[str, list[str]] = field(default_factory=dict)
+    counts: dict[str, int] | None = None
+    sources: list[str] | None = None
+    initialized: list[Partition] = field(default_factory=list)
+    is_converted: bool = False
+
+    def topics(self) -> set[str] | None:
+        """Return the topics that members subscribe to; None if they cannot be read."""
+        found = set(self.sources or [])
+        for member in self.members.values():
+            if member.topics is None and not member.pattern and self.sources is None:
+                return None
+            found.update(member.topics or [])
+            found.update(self.resolved.get(member.pattern or "", []))
+        return found
+
+    def assigned(self) -> dict[Partition, str] | None:
+        """Return the owners of the assigned partitions; None if an assignment cannot be read."""
+        owners = {}
+        for _, member in sorted(self.members.items()):
+            if member.assigned is None:
+                return None
+            owners.update(dict.fromkeys(member.assigned, member.holder))
+        return owners
+
+
+@dataclass
+class Difference:
+    """Members that joined and left, and pairs (before, after) of those that were replaced or subscribe differently."""
+
+    joined: list[KnownMember]
+    left: list[KnownMember]
+    replaced: list[tuple[KnownMember, KnownMember]]
+    remaining: list[tuple[KnownMember, KnownMember]]
+
+    @property
+    def changed(self) -> list[tuple[KnownMember, KnownMember]]:
+        """Remaining and replaced members with another subscription."""
+        both = self.remaining + self.replaced
+        return [(old, new) for old, new in both if not new.subscribes_like(old)]
+
+
+def difference(before: Mapping[str, KnownMember], after: Mapping[str, KnownMember]) -> Difference:
+    """Compare the members of two group records; a new member with the instance id of another one replaces it."""
+    instances = {
+        before[id].instance_id or "": before[id] for id in sorted(before) if before[id].instance_id is not None
+    }
+    found = Difference([], [], [], [])
+    for id in sorted(after):
+        instance_id = after[id].instance_id
+        old = before.get(id) or (None if instance_id is None else instances.get(instance_id))
+        if old is None or (old.id != id and old.id in after):
+            found.joined.append(after[id])
+        elif old.id == id:
+            found.remaining.append((old, after[id]))
+        else:
+            found.replaced.append((old, after[id]))
+    gone = {old.id for old, _ in found.remaining + found.replaced}
+    found.left = [before[id] for id in sorted(before) if id not in gone]
+    return found

@@ -1,0 +1,49 @@
+"""Stuck members: members that committed offsets regularly and have stopped.
+
+A commit does not name the member that sends it. Replay attributes it to the member that owns the partition.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+__all__ = ["CommitRhythm"]
+
+MOST_INTERVALS = 9
+LEAST_INTERVALS = 5
+LEAST_SILENCE = 1000
+"""Shortest time without a commit, in milliseconds, after which a member can be stuck."""
+
+
+@dataclass
+class CommitRhythm:
+    """Times of the commits of a member: the last one, and the latest intervals between two of them.
+
+    `stuck_since` is the last commit before the member became stuck; None if it is not stuck.
+    """
+
+    last: int | None = None
+    intervals: list[int] = field(default_factory=list)
+    stuck_since: int | None = None
+
+    def add(self, at: int) -> int | None:
+        """Add a commit; return the time of the last commit before if the member was stuck until now."""
+        since, last, self.stuck_since = self.stuck_since, self.last, None
+        if last is not None and at <= last:
+            return since
+        if last is not None and since is None:
+            self.intervals = [*self.intervals, at - last][-MOST_INTERVALS:]
+        self.last = at
+        return since
+
+    def usual(self) -> int:
+        """Return the median of the latest intervals."""
+        return sorted(self.intervals)[len(self.intervals) // 2]
+
+    def deadline(self, factor: int) -> int | None:
+        """Return the time at which the member becomes stuck; None if it is stuck or its commits are not regular."""
+        if self.last is None or self.stuck_since is not None or len(self.intervals) < LEAST_INTERVALS:
+            return None
+        if max(self.intervals) > factor * self.usual():
+            return None
+        return self.last + max(LEAST_SILENCE, factor * self.usual())

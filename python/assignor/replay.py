@@ -1,0 +1,120 @@
+"""Replay of `__consumer_offsets` as events: generations, rebalances with their causes, members, storms and offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assignor._engine import check_engine
+from assignor.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assignor._engine import Engine
+
+__all__ = ["Replay"]
+
+Event = dict[str, Any]
+
+
+class Replay:
+    """Incremental replay of the groups of one or more clusters.
+
+    It is a pure machine without a clock or I/O: records and times come in, events go out. The events do not depend on
+    how the records are split into batches, or on snapshots in between. `docs/replay-events.md` describes the events.
+
+    Args:
+        topics: Snapshots of topic metadata, as rows with t, topic, topic_id, partition and racks.
+        engine: `"rust"` or `"reference"`.
+        is_open: True if `observe_topics` can add later snapshots; comparisons may wait for them.
+        is_compared: False to omit the comparison of generations with the answers of their assignors.
+        storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
+        storm_window_ms: Time window of a storm in milliseconds.
+        stuck_factor: A member is stuck if it has not committed for this multiple of its usual interval.
+        never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
+
+    Raises:
+        IllegalArgumentError: A setting is not positive, or the engine is unknown or not available.
+    """
+
+    def __init__(
+        self,
+        topics: Iterable[Mapping[str, Any]] | None = None,
+        *,
+        engine: Engine = "rust",
+        is_open: bool = False,
+        is_compared: bool = True,
+        storm_rebalances: int = 20,
+        storm_window_ms: int = 60_000,
+        stuck_factor: int = 10,
+        never_committed_ms: int = 60_000,
+    ) -> None:
+        check_engine(engine)
+        settings = {
+            "storm_rebalances": storm_rebalances,
+            "storm_window_ms": storm_window_ms,
+            "stuck_factor": stuck_factor,
+            "never_committed_ms": never_committed_ms,
+        }
+        for name, value in settings.items():
+            if value < 1:
+                raise IllegalArgumentError(f"{name} = {value}: it must be >= 1")
+        if engine == "rust":
+            raise IllegalArgumentError("engine='rust' does not replay events yet; use engine='reference'")
+        from assignor.reference.replay.machine import Replay as Machine
+        from assignor.reference.replay.state import Settings
+
+        rows = [] if topics is None else topics
+        self._machine = Machine(rows, is_open=is_open, is_compared=is_compared, settings=Settings(**settings))
+
+    def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
+        """Apply a record and return its events, after those of the deadlines of its group up to its timestamp.
+
+        Records of a group must come in the order of the log. A record with an offset that is not higher than the last
+        one of its group is counted as a duplicate and ignored.
+
+        Args:
+            record: Offset, timestamp in milliseconds, key and value; a value of None is a tombstone.
+            cluster: Name of the cluster.
+        """
+        return self._machine.push(record, cluster)
+
+    def advance(self, now: int, cluster: str | None = None) -> list[Event]:
+        """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all."""
+        return self._machine.advance(now, cluster)
+
+    def next_deadline(self) -> int | None:
+        """Return the earliest deadline in milliseconds; None without one."""
+        return self._machine.next_deadline()
+
+    def finish(self) -> list[Event]:
+        """Return the events that the end of a finite log completes. The state does not change.
+
+        These are epochs without a target assignment, generations whose comparison waits for topic metadata, members
+        that left with the last record, and storms that last.
+        """
+        return self._machine.finish()
+
+    def observe_topics(self, rows: Iterable[Mapping[str, Any]]) -> list[Event]:
+        """Add later snapshots of topic metadata and return the generations whose comparison waited for them."""
+        return self._machine.observe_topics(rows)
+
+    def snapshot(self) -> bytes:
+        """Return the state as bytes. They do not contain settings and topic metadata."""
+        return self._machine.snapshot()
+
+    def restore(self, data: bytes) -> None:
+        """Replace the state by that of a snapshot.
+
+        Raises:
+            SnapshotError: The bytes are damaged, or of another engine, version or settings. The state does not change.
+        """
+        self._machine.restore(data)
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of records, duplicates, bad records, unknown types and timestamps that go backwards."""
+        return self._machine.counts()
+
+    def states(self) -> list[dict[str, Any]]:
+        """Return a row for each group: kind, state, generation, members and their partitions, and counts."""
+        return self._machine.states()

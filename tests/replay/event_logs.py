@@ -1,0 +1,52 @@
+"""Replay of logs as events, for the tests of events."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
+
+from assignor.replay import Replay
+from tests.support.recorded_fleet import TRUTH, logs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from assignor._engine import Engine
+    from assignor.reference.replay import LogRecord
+
+Event = dict[str, Any]
+
+STORM = "inventory-sync"
+"""Group with 12,474 generations."""
+
+
+def replayed(
+    groups: Mapping[str, Sequence[LogRecord]],
+    topics: Iterable[Mapping[str, Any]] = (),
+    *,
+    engine: Engine = "reference",
+    end: int | None = None,
+    **settings: Any,
+) -> tuple[list[Event], Replay]:
+    """Return the events of a recording, in the order in which the command prints them, and the machine at the end."""
+    replay = Replay(topics, engine=engine, **settings)
+    events = [event for records in groups.values() for record in records for event in replay.push(record)]
+    if end is not None:
+        events += replay.advance(end)
+    events += replay.finish()
+    return sorted(events, key=lambda event: (event["at"], event["group"] or "", event["offset"])), replay
+
+
+def cut_storm(first: int, last: int) -> dict[str, list[LogRecord]]:
+    """Return the logs of the recorded fleet, with the first and the last records of the storm only."""
+    found = dict(logs())
+    storm = found[STORM]
+    found[STORM] = storm[:first] + storm[len(storm) - last :]
+    return found
+
+
+def broker_reasons() -> list[dict[str, Any]]:
+    """Return the reduced log of the brokers, see `reduce_coordinator_log`."""
+    with gzip.open(TRUTH / "broker_reasons.jsonl.gz", "rt", encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]

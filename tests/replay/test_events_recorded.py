@@ -1,0 +1,167 @@
+"""Events of the recorded fleet, compared with the brokers' own log and with the Admin client's descriptions."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor.coordinator.causes import RebalanceCause
+from tests.replay.event_logs import STORM, broker_reasons, cut_storm, replayed
+from tests.support.recorded_fleet import logs, snapshots, topics
+
+if TYPE_CHECKING:
+    from assignor.replay import Replay
+
+Event = dict[str, Any]
+
+FIRST, LAST = 300, 150
+"""Records of the storm that are replayed; the reference is too slow for all 12,648."""
+
+EXPIRED = {"consumer_dead", "application_crashed"}
+
+
+def causes_of(reason: str) -> set[str]:
+    """Return the causes that a reason in the log of a broker stands for."""
+    starts = {
+        "Adding new member": {"consumer_subscribed"},
+        "removing member": EXPIRED,
+        "explicit `LeaveGroup` request for () ": {"member_removed"},  # by instance id: only an administrator does that
+        "explicit `LeaveGroup` request for (": {"consumer_closed"},
+        "Leader ": {"leader_rejoined"},
+        "Updating metadata for static member": {"static_member_returned"},
+        "Updating metadata for member": {"subscription_changed", "owned_partitions_changed"},
+    }
+    return next(causes for start, causes in starts.items() if reason.startswith(start))
+
+
+@functools.cache
+def fleet() -> tuple[list[Event], Replay]:
+    """Return the events of the fleet and the machine; without comparisons, which other tests cover."""
+    return replayed(cut_storm(FIRST, LAST), topics(), is_compared=False)
+
+
+def rebalances(kinds: tuple[str, ...]) -> list[Event]:
+    """Return the rebalances of groups of some kinds."""
+    return [event for event in fleet()[0] if event["event"] == "rebalance" and event["kind"] in kinds]
+
+
+def broker_causes() -> dict[tuple[str, int], set[str]]:
+    """Return the causes that the brokers logged, by group and generation."""
+    return {
+        (line["group"], line["generation"]): causes_of(line["reason"])
+        for line in broker_reasons()
+        if line["what"] == "rebalance"
+    }
+
+
+def test_the_causes_of_classic_rebalances_include_the_reason_of_the_broker() -> None:
+    expected = broker_causes()
+    found = {(event["group"], event["generation"]): event["causes"] for event in rebalances(("classic",))}
+    cut = {(STORM, generation) for generation in range(1, 12_475)} - found.keys()
+
+    after_cut = max(cut)[1] + 1  # the log lacks the generations before it
+    wrong = [key for key, causes in found.items() if not expected[key] & set(causes)]
+    assert [key for key in wrong if key != (STORM, after_cut)] == []
+    # The assignment of generation 1 was never written: another member joined before it was complete.
+    assert expected.keys() - found.keys() - cut == {("order-processor", 1)}
+    assert len(found) > 68
+
+
+def test_lists_of_causes_are_short() -> None:
+    expected = broker_causes()
+    settled = [event for event in rebalances(("classic",)) if event["group"] != STORM]
+    lengths = [len(event["causes"]) for event in settled]
+    first = [event for event in settled if event["causes"][0] in expected[event["group"], event["generation"]]]
+
+    assert (len(settled), max(lengths), sum(lengths)) == (68, 5, 101)
+    assert len(first) == 61
+    names = {cause.name.lower() for cause in RebalanceCause}
+    assert {name for event in fleet()[0] for name in event.get("causes", [])} <= names
+
+
+def test_epochs_and_members_are_those_that_the_brokers_logged() -> None:
+    kinds = ("consumer", "share", "streams")
+    lines = broker_reasons()
+    epochs = {(line["group"], line["generation"]) for line in lines if line["what"] == "epoch"}
+    missing = {("profile-joiner", 4), ("profile-joiner", 5), ("email-workers", 7), ("email-workers", 8)}
+    missing |= {("email-workers", 9)}  # the brokers do not log the epochs after members of these kinds left
+
+    assert {(event["group"], event["generation"]) for event in rebalances(kinds)} == epochs | missing
+    actions = {"joined": "joined", "left": "left", "expired": "left"}
+    logged = Counter(
+        (actions[line["what"]], line["group"], line["member"]) for line in lines if line["what"] in actions
+    )
+    events = Counter(
+        (event["action"], event["group"], event["member"])
+        for event in fleet()[0]
+        if event["event"] == "member" and event["kind"] in kinds and event["action"] != "subscription_changed"
+    )
+    assert events == logged
+    causes = {
+        (event["group"], name) for event in rebalances(kinds) for name in event["causes"] if len(event["causes"]) == 1
+    }
+    assert {("orders-next", "partitions_increased"), ("payments-audit", "topic_created")} <= causes
+
+
+def test_the_storm_names_the_partitions_without_an_owner() -> None:
+    events, replay = fleet()
+    *_, begin, last = (event for event in events if event["event"] == "storm")
+    (state,) = (state for state in replay.states() if state["group"] == STORM)
+    (described,) = (each for each in snapshots()["final"] if each["group"] == STORM)
+    names = ("inventory.delta", "inventory.snapshot")
+    owned = {
+        (topic, id) for member in described["members"] for topic, ids in member["assignment"].items() for id in ids
+    }
+    free = [[topic, id] for topic in names for id in range(50) if (topic, id) not in owned]
+
+    assert (described["state"], state["state"], state["generation"], len(free)) == ("Stable", "Stable", 12_474, 14)
+    assert last["unowned"] == free
+    assert (begin["until"], last["until"]) == (None, None)
+    assert begin["since"] == last["since"]
+    assert [pair for pair in free if pair not in last["topic_partitions"]] == []
+    final = [event for event in events if event["event"] == "rebalance" and event["group"] == STORM][-2:]
+    assert final[-1]["unowned"] == free
+    # Two sets of 14 partitions alternate.
+    assert len({tuple(pair) for event in final for pair in event["unowned"]}) == 28
+
+
+def test_the_storm_fills_the_last_106_seconds() -> None:
+    records = [record for record in logs()[STORM] if record.key is not None and record.key[1] == 2]
+    end = records[-1].timestamp
+    assert sum(record.timestamp > end - 106_000 for record in records) == 12_460
+    begin = next(event for event in fleet()[0] if event["event"] == "storm")
+    assert 105_000 < end - begin["since"] < 106_000
+
+
+@pytest.mark.parametrize("label", ["s1", "s2", "s3", "s4", "final"])
+def test_the_state_at_a_snapshot_is_what_the_admin_client_describes(label: str) -> None:
+    described = {each["group"]: each for each in snapshots()[label]}
+    ends = next(iter(described.values()))["log_end_before"]
+    # The last group record of the storm has its complete state, so the ones before are not needed.
+    found = {group: records[-120:] if group == STORM else records for group, records in logs(ends).items()}
+    _, replay = replayed(found, topics(), is_compared=False)
+    states = {state["group"]: state for state in replay.states()}
+
+    assert described.keys() == {group for group, state in states.items() if state["state"] != "gone"}
+    for group, snapshot in described.items():
+        state = states[group]
+        assert state["kind"] == ("offsets" if snapshot["simple"] else snapshot["type"].lower())
+        if (label, group) != ("s3", STORM):  # a rebalance in progress is not written to the log
+            assert state["state"] == snapshot["state"]
+        members = {member["member_id"]: member for member in state["members"]}
+        assert {
+            member["member_id"]: (member["client_id"], member.get("instance_id")) for member in snapshot["members"]
+        } == {id: (member["client_id"], member["group_instance_id"]) for id, member in members.items()}
+        if state["kind"] not in ("classic", "offsets"):
+            assert state["generation"] == snapshot["group_epoch"]
+        if state["kind"] in ("classic", "consumer") and all(member["topics"] for member in members.values()):
+            owned: dict[str, dict[str, list[int]]] = {id: {} for id in members}
+            for span in state["assignment"]:
+                ids = owned[span["member_id"]].setdefault(span["topic"], [])
+                ids += range(span["start"], span["start"] + span["count"])
+            assert owned == {member["member_id"]: member["assignment"] for member in snapshot["members"]}
+        if state["kind"] != "share" and group != STORM:  # offsets of share groups are in another topic
+            assert state["committed_offsets"] == len(snapshot["offsets"])
