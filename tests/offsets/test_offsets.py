@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import gzip
 import json
 import random
@@ -55,7 +56,12 @@ def json_lines(path: Path) -> list[KafkaAnswer]:
         return [json.loads(line) for line in file]
 
 
-ANSWERS = json_lines(DATA / "fleet_webshop" / "decoded.jsonl.gz")
+@functools.cache  # not read when tests are collected: it is 16,729 lines
+def answers() -> list[KafkaAnswer]:
+    """Return Kafka's decoding of each record of the recorded fleet."""
+    return json_lines(DATA / "fleet_webshop" / "decoded.jsonl.gz")
+
+
 EVERY_VERSION = [
     (bytes.fromhex(answer["keyHex"]), None if answer["valueHex"] is None else bytes.fromhex(answer["valueHex"]), answer)
     for answer in json_lines(DATA / "records_every_version.jsonl.gz")
@@ -147,7 +153,7 @@ def batch(
 
 def first_refused() -> int:
     """Return the index of the first recorded record with a subscription that Kafka cannot parse."""
-    members = (answer.get("consumerProtocol", ()) for answer in ANSWERS)
+    members = (answer.get("consumerProtocol", ()) for answer in answers())
     return next(i for i, them in enumerate(members) if any("subscriptionError" in member for member in them))
 
 
@@ -158,8 +164,8 @@ def test_all_recorded_records_in_batches() -> None:
     read = pa.record_batch(decode_batch(RECORDING["key"].combine_chunks(), RECORDING["value"].combine_chunks()))
     read.validate(full=True)
     assert dict(zip(read.schema.names, read.schema.types, strict=True)) == COLUMNS
-    assert read.num_rows == len(ANSWERS) == 16_729
-    for row, answer in zip(read.to_pylist(), ANSWERS, strict=True):
+    assert read.num_rows == len(answers()) == 16_729
+    for row, answer in zip(read.to_pylist(), answers(), strict=True):
         assert_equals_kafka(row_json(row), answer)
         assert row["tombstone"] == (answer["value"] is None)
         assert row["group_id"] == answer["key"].get("group", answer["key"].get("groupId"))
@@ -167,17 +173,17 @@ def test_all_recorded_records_in_batches() -> None:
 
 
 def test_all_recorded_records_one_by_one() -> None:
-    for (key, value), answer in zip(RECORDED, ANSWERS, strict=True):
+    for (key, value), answer in zip(RECORDED, answers(), strict=True):
         record = decode_record(key, value)
         assert record.status == "decoded"
         assert_equals_kafka(record_json(record), answer)
 
 
 def test_recorded_records_in_the_reference() -> None:
-    classic = [index for index, answer in enumerate(ANSWERS) if answer["type"] == 2]
-    others = [index for index, answer in enumerate(ANSWERS) if answer["type"] != 2]
+    classic = [index for index, answer in enumerate(answers()) if answer["type"] == 2]
+    others = [index for index, answer in enumerate(answers()) if answer["type"] != 2]
     for index in others + random.Random(11).sample(classic, 2_000):
-        assert_equals_kafka(record_json(decode_record(*RECORDED[index], engine="reference")), ANSWERS[index])
+        assert_equals_kafka(record_json(decode_record(*RECORDED[index], engine="reference")), answers()[index])
 
 
 def test_a_changed_answer_is_detected() -> None:
@@ -189,7 +195,7 @@ def test_a_changed_answer_is_detected() -> None:
         ["consumerProtocol", 0, "assignmentVersion"],
         ["valueVersion"],
     ):
-        changed = json.loads(json.dumps(ANSWERS[index]))
+        changed = json.loads(json.dumps(answers()[index]))
         inner = changed
         for step in path[:-1]:
             inner = inner[step]
