@@ -436,7 +436,7 @@ def test_a_group_changes_from_range_to_cooperative_sticky_in_two_rolling_restart
         assert groups.java_shares(generation) == generation.shares_by_client
 
 
-# ---- metadata that Kafka's reader refuses
+# ---- metadata that Kafka's reader rejects
 
 
 def test_leaders_of_each_client_read_the_metadata_of_kafka_go_in_their_own_way(

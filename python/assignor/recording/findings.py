@@ -27,7 +27,7 @@ SEVERITIES = {
 storm        rebalance storm: many rebalances within a minute although no member joined or left
 unowned      partitions of the subscribed topics have no owner
 idle         members have no partitions
-skew         a member owns at least twice as many partitions as another, and the topics alone do not explain it
+skew         a member owns at least twice the partitions of another, and the topics alone do not explain it
 bad_records  records of the group cannot be decoded
 different    assignments differ from those of Kafka's assignor
 unreadable   assignments are not compared, because the bytes of a member cannot be decoded
