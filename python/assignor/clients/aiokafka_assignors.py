@@ -220,9 +220,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
             [member.subscription for member in members.values()],
             user_data=[member.user_data for member in members.values()] if self._reads_user_data else None,
         )
-        topics = cluster.topics(exclude_internal_topics=False)
-        partitions = counted({topic: cluster.partitions_for_topic(topic) for topic in topics})
-        return plan_joined(self.name, partitions, joined)
+        return plan_joined(self.name, counted(cluster, joined), joined)
 
 
 class RangeAssignor(AiokafkaAssignor):

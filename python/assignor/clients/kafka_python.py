@@ -1,6 +1,8 @@
-"""Adapter for kafka-python: its metadata as `partitions_per_topic`, and the groups of a live cluster.
+"""Adapter for kafka-python: assignors for its consumer, its metadata as `partitions_per_topic`, and live groups.
 
-This module does not import kafka-python; `pip install 'assignor[kafka-python]'` installs a supported release.
+`RangeAssignor`, `RoundRobinAssignor`, `StickyAssignor` and `CooperativeStickyAssignor` go into the consumer's
+`partition_assignment_strategy` (`assignor.clients.kafka_python_assignors`). Only they import kafka-python, when they
+are first used; `pip install 'assignor[kafka-python]'` installs a supported release.
 """
 
 from __future__ import annotations
@@ -108,9 +110,17 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
             "metadata must be kafka-python's ClusterMetadata (3.0 or newer) or the list from its describe_topics(), "
             f"not {type(metadata).__name__}: {shown(metadata)}"
         )
+    cluster_topics = read_topics(metadata, metadata.topics(exclude_internal_topics=False))
+    for topic in metadata.unauthorized_topics:
+        cluster_topics.add_error(topic, 29)
+    return cluster_topics
+
+
+def read_topics(metadata: Any, names: Iterable[str]) -> ClusterTopics:
+    """Return topics of a `ClusterMetadata` with the racks of their partitions, without its errors."""
     racks = {broker.node_id: broker.rack for broker in sorted(metadata.brokers(), key=lambda broker: broker.node_id)}
     cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
-    for topic in metadata.topics(exclude_internal_topics=False):
+    for topic in names:
         partitions = (_Partition(topic, id) for id in metadata.partitions_for_topic(topic) or ())
         cluster_topics.add(
             topic,
@@ -123,8 +133,6 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
                 for partition in partitions
             },
         )
-    for topic in metadata.unauthorized_topics:
-        cluster_topics.add_error(topic, 29)
     return cluster_topics
 
 

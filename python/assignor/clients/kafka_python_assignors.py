@@ -29,8 +29,8 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assignor.clients.kafka_python import partitions_per_topic
-from assignor.clients.membership import JoinedMembers, Membership, counted, plan_joined, shadow_answer
+from assignor.clients.kafka_python import read_topics
+from assignor.clients.membership import JoinedMembers, Membership, asked_topics, counted, plan_joined, shadow_answer
 from assignor.errors import MissingDependencyError, WireError
 from assignor.ordering import java_order
 from assignor.validation import shown
@@ -50,7 +50,7 @@ except ImportError:
     ) from None
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from assignor.model import PartitionInfo
 
@@ -216,7 +216,7 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
 
     def _plan(self, cluster: Any, members: Sequence[Any]) -> Any:
         joined = self._joined(members)
-        return plan_joined(self.name, _partitions(cluster, joined.has_racks()), joined)
+        return plan_joined(self.name, _partitions(cluster, joined), joined)
 
     def _joined(self, members: Sequence[Any]) -> JoinedMembers:
         subscriptions = [member.metadata for member in members]
@@ -350,8 +350,7 @@ def _bytes(user_data: Any) -> bytes | None:
     return user_data if user_data is None or isinstance(user_data, bytes) else bytes(user_data)
 
 
-def _partitions(cluster: Any, with_racks: bool) -> dict[str, int | list[int]] | dict[str, int | list[PartitionInfo]]:
-    if with_racks:
-        return partitions_per_topic(cluster)
-    topics = cluster.topics(exclude_internal_topics=False)
-    return counted({topic: cluster.partitions_for_topic(topic) for topic in topics})
+def _partitions(cluster: Any, members: JoinedMembers) -> Mapping[str, int | list[int] | list[PartitionInfo]]:
+    if not members.has_racks():
+        return counted(cluster, members)
+    return read_topics(cluster, asked_topics(cluster, members)).partitions_per_topic(None)

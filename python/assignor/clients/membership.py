@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assignor.model import RebalanceProtocol, Subscription, TopicPartition
 from assignor.ordering import java_order
@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from assignor import Plan
     from assignor.model import PartitionInfo
 
-__all__ = ["JoinedMembers", "Membership", "counted", "plan_joined", "shadow_answer"]
+__all__ = ["JoinedMembers", "Membership", "asked_topics", "counted", "plan_joined", "shadow_answer"]
 
 Answer = TypeVar("Answer")
 """Assignment of a member as the client represents it."""
 
 log = logging.getLogger("assignor.clients")
+
+READ_AT_ONCE = 50
+"""Number of subscriptions of members whose union takes as long as the partitions of one topic."""
 
 SHOWN_MEMBERS = 3
 """Number of members that a comparison describes."""
@@ -142,12 +145,33 @@ class Membership:
         return [RebalanceProtocol.COOPERATIVE if self.cooperative else RebalanceProtocol.EAGER]
 
 
-def counted(ids: Mapping[str, set[int] | None]) -> dict[str, int | list[int]]:
-    """Return the partitions of the topics that have any: a count for ids 0 to n - 1, else the ids."""
+def asked_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
+    """Return the topics that the members subscribe to, or all topics of the cluster if that takes less time.
+
+    Args:
+        cluster: The client's `ClusterMetadata`.
+        members: The members.
+    """
+    subscriptions = sum(map(len, members.topics))
+    if subscriptions > READ_AT_ONCE:
+        known: set[str] = cluster.topics(exclude_internal_topics=False)
+        if len(known) * READ_AT_ONCE < subscriptions:
+            return known
+    return set().union(*members.topics)
+
+
+def counted(cluster: Any, members: JoinedMembers) -> dict[str, int | list[int]]:
+    """Return the partitions of the members' topics that have any: a count for ids 0 to n - 1, else the ids.
+
+    Args:
+        cluster: The client's `ClusterMetadata`.
+        members: The members.
+    """
+    partitions = {topic: cluster.partitions_for_topic(topic) for topic in asked_topics(cluster, members)}
     return {
-        topic: len(found) if max(found) == len(found) - 1 and min(found) == 0 else sorted(found)
-        for topic, found in ids.items()
-        if found
+        topic: len(ids) if max(ids) == len(ids) - 1 and min(ids) == 0 else sorted(ids)
+        for topic, ids in partitions.items()
+        if ids
     }
 
 
