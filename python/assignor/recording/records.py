@@ -116,12 +116,13 @@ def in_log_order(recording: Recording) -> Iterator[pa.RecordBatch]:
         return
     for batch in scan(recording, SCHEMA.names):
         stored = pa.Table.from_batches([batch]).cast(_STORED)
-        yield from _batches(_extended(recording, stored), np.arange(batch.num_rows))
+        yield from _batches(_extended(recording, stored).combine_chunks(), np.arange(batch.num_rows))
 
 
 def _sorted(recording: Recording, first: str) -> Iterator[pa.RecordBatch]:
     """Yield batches of all records, sorted by a column, the offset and the timestamp."""
-    records = _extended(recording, pa.Table.from_batches(scan(recording, SCHEMA.names), _file_schema(recording)))
+    batches = scan(recording, SCHEMA.names)
+    records = _extended(recording, pa.Table.from_batches(batches, _file_schema(recording))).combine_chunks()
     names = [first, "offset", "timestamp"]
     order = pc.sort_indices(records.select(names), sort_keys=[(name, "ascending") for name in names])
     if not records.num_rows:
@@ -137,8 +138,7 @@ def _extended(recording: Recording, records: pa.Table) -> pa.Table:
 
 
 def _batches(records: pa.Table, order: np.ndarray) -> Iterator[pa.RecordBatch]:
-    """Yield records in an order, in batches of `BATCH_BYTES` and `BATCH_RECORDS`."""
-    records = records.combine_chunks()
+    """Yield the records of a table with one chunk in an order, in batches of `BATCH_BYTES` and `BATCH_RECORDS`."""
     for start, stop in _slices(records, order):
         yield _batch(records.take(pa.array(order[start:stop])))
 
