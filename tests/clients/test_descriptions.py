@@ -108,7 +108,7 @@ def test_batches_contain_each_name_once() -> None:
     assert [] == list(batches([], 2))
     for size in (0, -1, True, 1.5):
         with pytest.raises(IllegalArgumentError, match=r"^batch must be a positive int, not "):
-            list(batches(["a"], size))  # type: ignore[arg-type]  # the point
+            list(batches(["a"], size))  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_group_ids_are_names() -> None:
@@ -117,6 +117,6 @@ def test_group_ids_are_names() -> None:
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not str"):
         read_group_ids("group")
     with pytest.raises(WrongTypeError, match=r"^groups must be an iterable of group ids, not int"):
-        read_group_ids(7)  # type: ignore[arg-type]  # the point
+        read_group_ids(7)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(NullArgumentError, match=r"^groups: a group id must be a str, not None"):
-        read_group_ids([None])  # type: ignore[list-item]  # the point
+        read_group_ids([None])  # type: ignore[list-item]  # deliberately wrong type

@@ -155,7 +155,7 @@ def test_eager_cooperative_sticky_can_be_next_to_range() -> None:
         consumer_protocol(kafka_python.CooperativeStickyAssignor(), kafka_python.RangeAssignor())
 
 
-def test_strict_leader_of_kafka_python_refuses_a_header_newer_than_its_body() -> None:
+def test_strict_leader_of_kafka_python_rejects_a_header_newer_than_its_body() -> None:
     leader = Leader({"t": 2}, kafka_python.RangeAssignor(), "t")
     with pytest.raises(struct.error):
         leader.rebalance({"go": (None, KAFKA_GO)})

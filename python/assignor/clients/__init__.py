@@ -1,4 +1,4 @@
-"""Adapters for the Python clients of Kafka: topic metadata and groups of a cluster.
+"""Adapters for the Python clients of Kafka: assignors, topic metadata and groups of a cluster.
 
 `kafka_python`, `aiokafka` and `confluent` each convert the metadata of their client to `partitions_per_topic`, with the
 racks of the replicas. `kafka_python` and `confluent` can also read all groups of a live cluster: `read_cluster` returns

@@ -16,7 +16,7 @@ What an aiokafka leader does not pass to its assignor, so that the answer differ
   same partition, neither keeps it.
 
 aiokafka reads only the fields of version 0, and ignores what follows. It therefore accepts members that Kafka's
-consumer refuses, such as those of kafka-go with a version 1 header and a version 0 body.
+consumer rejects, such as those of kafka-go with a version 1 header and a version 0 body.
 
 A class keeps the state of each consumer apart by the task in which the consumer joins. (aiokafka's own sticky class
 shares it among all consumers of a process.) Do not share an instance between consumers.
@@ -72,7 +72,7 @@ class EncodedAssignment(ConsumerProtocolMemberAssignment):  # type: ignore[misc]
         self._encoded: bytes | None = encoded
 
     def encode(self) -> bytes:
-        """Return the bytes; attributes that were read, and so may have been changed, are encoded anew."""
+        """Return the bytes; attributes that were read, and so may have been changed, are encoded again."""
         if self._encoded is not None:
             return self._encoded
         data: bytes = super().encode()
@@ -130,8 +130,8 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         shadow: Let aiokafka's own assignor of that name decide, and log how the answer of Kafka's class differs: a line
             per rebalance on the logger `assignor.clients`, at INFO if the answers are equal, else at WARNING. The
             subscriptions, too, are those of aiokafka's assignor.
-        tolerant: Has no effect, and is here for the same arguments as for kafka-python: aiokafka reads all members as
-            if it were True.
+        tolerant: Has no effect; accepted so that the same arguments work for both clients. aiokafka reads all members
+            as if it were True.
 
     Raises:
         AssignorError: `client_rack` is not a name.
@@ -159,7 +159,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
 
     @classmethod
     def _of_running_task(cls) -> AiokafkaAssignor:
-        """Return the instance that stands for the class in the running task: each consumer joins in its own task."""
+        """Return the instance that a call on the class uses in the running task: each consumer joins in its own."""
         try:
             task: object = asyncio.current_task() or cls
         except RuntimeError:  # no event loop is running

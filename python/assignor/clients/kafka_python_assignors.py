@@ -10,13 +10,14 @@ writes, in version 3: owned partitions, generation and rack. A leader reads grou
 answers of Kafka's classes. Pass an instance, or a class for one without options. Do not share an instance between
 consumers: it remembers the assignment of one member.
 
-What kafka-python does not pass on:
+Limits that come from kafka-python:
 
-* The loss of a membership. Until the member's next assignment, `CooperativeStickyAssignor` reports the
-  partitions that it had, with their generation. Newer claims of other members win.
+* An assignor is not called when its member loses the membership. Until the next assignment,
+  `CooperativeStickyAssignor` reports the partitions that it had, with their generation. Newer claims of other members
+  win.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
   Neither Kafka's class nor `StickyAssignor` can read them: the first rebalance after a change from one to the other
-  assigns such members anew.
+  assigns the partitions of such members as if they owned none.
 * A leader that joins before it knows the metadata of its topics assigns no partitions, and joins again when it has
   the metadata. In kafka-python 3.0.12 a `poll(timeout_ms)` that ends during this second rebalance can leave the
   consumer outside the group. Call `consumer.topics()` before the first `poll`.
@@ -69,7 +70,7 @@ class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore
         self._encoded: bytes | None = encoded
 
     def encode(self, version: int | None = None, header: bool = True, framed: bool = False) -> bytes:
-        """Return the bytes; attributes that were read, and so may have been changed, are encoded anew."""
+        """Return the bytes; attributes that were read, and so may have been changed, are encoded again."""
         encoded = self._encoded
         if encoded is not None and version is None and header and not framed:
             return encoded
@@ -137,7 +138,7 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         tolerant: Read subscriptions whose body has an older version than their header, as kafka-go has written them for
             years. Kafka's own consumer cannot lead a group with such a member, and neither can kafka-python, which
             raises `struct.error`. kafka-python decodes subscriptions before it calls an assignor, so this option
-            replaces the decoder of all its consumers in this process. Assignors without it refuse such members.
+            replaces the decoder of all its consumers in this process. Assignors without it reject such members.
 
     Raises:
         AssignorError: `client_rack` is not a name.
@@ -221,7 +222,7 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
     def _joined(self, members: Sequence[Any]) -> JoinedMembers:
         subscriptions = [member.metadata for member in members]
         if not self._tolerant and ToleratedSubscription in map(type, subscriptions):
-            self._refuse(members)
+            self._reject(members)
         versions = [subscription.version or 0 for subscription in subscriptions]
         instance_ids = [member.group_instance_id for member in members]
         racks = user_data = owned = generations = None
@@ -252,7 +253,7 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
             generations,
         )
 
-    def _refuse(self, members: Sequence[Any]) -> None:
+    def _reject(self, members: Sequence[Any]) -> None:
         for member in members:
             if type(member.metadata) is ToleratedSubscription:
                 reason = (
@@ -312,7 +313,7 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     """Kafka's `cooperative-sticky` for kafka-python: like `sticky`, but members keep their partitions while they join.
 
     kafka-python does not tell an assignor whether the consumer rebalances eagerly or cooperatively. This assignor is
-    cooperative, and cannot be next to an eager one, unless `eager` is True. To change a running group from
+    cooperative, and cannot be listed with an eager one, unless `eager` is True. To change a running group from
     `range` without a stop, restart its members twice: first with
     `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`, then with `[CooperativeStickyAssignor()]`.
 

@@ -34,7 +34,7 @@ Answer = TypeVar("Answer")
 
 log = logging.getLogger("assignor.clients")
 
-READ_AT_ONCE = 50
+SUBSCRIPTIONS_PER_TOPIC = 50
 """Number of subscriptions of members whose union takes as long as the partitions of one topic."""
 
 SHOWN_MEMBERS = 3
@@ -153,9 +153,9 @@ def asked_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
         members: The members.
     """
     subscriptions = sum(map(len, members.topics))
-    if subscriptions > READ_AT_ONCE:
+    if subscriptions > SUBSCRIPTIONS_PER_TOPIC:
         known: set[str] = cluster.topics(exclude_internal_topics=False)
-        if len(known) * READ_AT_ONCE < subscriptions:
+        if len(known) * SUBSCRIPTIONS_PER_TOPIC < subscriptions:
             return known
     return set().union(*members.topics)
 

@@ -166,7 +166,7 @@ class ClusterSnapshot:
     def to_arrow(self) -> dict[str, Any]:
         """Return `pyarrow.Table`s by name: `topics`, `members`, `current`, `groups`, `guessed`, `problems`.
 
-        Columns have the types of `assignor.spark.schemas`, also in tables without rows.
+        Columns have the types of `assignor.spark.schemas`, even in tables without rows.
 
         Raises:
             MissingDependencyError: pyarrow is not installed.
