@@ -110,6 +110,7 @@ bench-spark: core ## Time Fleet on Spark; takes a quarter of an hour and 5 GB of
 	$(BIN)/python -m benches.spark
 
 guard: core ## Compare the instruction counts of calls with the committed budget; needs valgrind
+	@$(BIN)/python -c 'import benches.guarded_calls' # fills Python's cache, which would take a minute under valgrind
 	$(BIN)/python -m benches.instructions
 
 guard-fails: core ## Check that the guard fails if a budget is too small; needs valgrind
