@@ -1,4 +1,4 @@
-"""Options of pytest-benchmark runs, which refuse debug builds."""
+"""Options of pytest-benchmark runs, which reject debug builds."""
 
 from __future__ import annotations
 

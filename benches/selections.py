@@ -36,7 +36,7 @@ from benches.workloads import (
 )
 
 SLOW_IN_JAVA = 1000
-"""Number of topics from which no rolling restart is timed, because each rebalance may take Java seconds."""
+"""Minimum number of topics for which no rolling restart is timed, because each rebalance may take Java seconds."""
 
 
 def assignor_points(assignor: AssignorName) -> list[Workload]:

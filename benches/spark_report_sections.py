@@ -155,7 +155,7 @@ def floor(spark: SparkSession, folder: Path, selection: Selection, report: Repor
         answer = right_answer(given)
         least = checksum(implementations.floor(given, answer.rows))
         if not 0.98 * answer.rows <= least.rows <= answer.rows:
-            raise WrongAnswerError(f"the floor gives {least.rows} rows and not {answer.rows}, {size.name}")
+            raise WrongAnswerError(f"the floor gives {least.rows} rows, not {answer.rows}, {size.name}")
         ways = {
             "Fleet.assign()": functools.partial(implementations.fleet, given),
             "floor": functools.partial(implementations.floor, given, answer.rows),

@@ -1,4 +1,4 @@
-"""Tests of the coordinator's benchmarks: their groups, the refusal of wrong answers, and their tables."""
+"""Tests of the coordinator's benchmarks: their groups, the rejection of wrong answers, and their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the benchmarks on Spark: the fleets, and the refusal of wrong answers."""
+"""Tests of the benchmarks on Spark: the fleets, and the rejection of wrong answers."""
 
 from __future__ import annotations
 

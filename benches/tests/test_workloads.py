@@ -1,4 +1,4 @@
-"""Tests of workloads, of the implementations' answers, and of the refusal of debug builds."""
+"""Tests of workloads, of the implementations' answers, and of the rejection of debug builds."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def collector_as_it_was() -> Iterator[None]:
 
 
 def refused(topics: dict[str, int], subscriptions: dict[str, Any]) -> bool:
-    """Return True if the input is refused; do not allocate collectable objects before the call."""
+    """Return True if the input is rejected; do not allocate collectable objects before the call."""
     try:
         assign(topics, subscriptions)
     except errors.IllegalArgumentError:
@@ -49,7 +49,7 @@ def test_a_container_looks_empty_while_it_is_read_and_is_restored_afterwards(
     kind: type[list[str]] | type[set[str]], extra: list[str]
 ) -> None:
     seen = set()
-    for threshold in range(1, 10):  # one of these triggers a collection when the name is refused
+    for threshold in range(1, 10):  # one of these triggers a collection when the name is rejected
         names = kind(["t", "\ud800", *extra])
         before = names.copy()
         lengths: list[int] = []

@@ -1,4 +1,4 @@
-"""Values that a `Subscription` accepts and refuses."""
+"""Values that a `Subscription` accepts and rejects."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ REFUSALS = (
     "give topics or a pattern, not both",
     " pattern '",
 )
-"""Messages with which a drawn fleet may be refused; any other error is a failure."""
+"""Messages with which a drawn fleet may be rejected; any other error is a failure."""
 
 
 def ask(fleet: Fleet, verb: str, *arguments: Any) -> Outcome:
@@ -224,7 +224,7 @@ def ask(fleet: Fleet, verb: str, *arguments: Any) -> Outcome:
 
 
 def refused(found: Outcome) -> bool:
-    """Return True if the core refused a fleet; raise AssertionError if the reason is not a known one."""
+    """Return True if the core rejected a fleet; raise AssertionError if the reason is not a known one."""
     if not found.type.endswith("Error"):
         return False
     assert any(reason in found.answer for reason in REFUSALS), found
@@ -232,7 +232,7 @@ def refused(found: Outcome) -> bool:
 
 
 def answered(fleet: Fleet, verb: str, *arguments: Any) -> list[Any]:
-    """Return the answer of the Rust core, a row per group; reject the example if it refuses the fleet."""
+    """Return the answer of the Rust core, a row per group; skip the example if it rejects the fleet."""
     found = ask(fleet, verb, *arguments)
     if refused(found):
         reject()

@@ -1,4 +1,4 @@
-"""Random changes of records, to test that the encoder accepts or refuses any record."""
+"""Random changes of records, to test that the encoder accepts or rejects any record."""
 
 from __future__ import annotations
 

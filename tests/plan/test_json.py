@@ -213,7 +213,7 @@ def test_adjacent_spans_are_merged() -> None:
 
 
 def read(text: str | bytes) -> bool:
-    """Return True if the JSON is a plan with results for all methods, and False if it is refused."""
+    """Return True if the JSON is a plan with results for all methods, and False if it is rejected."""
     try:
         found = Plan.from_json(text)
     except errors.IllegalArgumentError:

@@ -109,7 +109,7 @@ def _join_group(
 
 
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
-    """Return True if a member may join. PreparingRebalance counts only waiting joins, and refuses the last to join."""
+    """Return True if a member may join. PreparingRebalance counts only waiting joins, and rejects the last to join."""
     limit = context.config.group_max_size
     member = group.members.get(member_id)
     if group.state is GroupState.PREPARING_REBALANCE:

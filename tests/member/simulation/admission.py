@@ -1,4 +1,4 @@
-"""Checks of heartbeats, and the errors with which the coordinator refuses them.
+"""Checks of heartbeats, and the errors with which the coordinator rejects them.
 
 Source: org.apache.kafka.coordinator.group.GroupCoordinatorService (throwIfConsumerGroupHeartbeatRequestIsInvalid) and
 GroupMetadataManager (throwIf...), Kafka 4.3.1.

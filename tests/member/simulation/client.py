@@ -130,7 +130,7 @@ class Client:
         assert self.member is not None
         member = self.member
         if isinstance(event, events.Subscribe) and member.state is MemberState.FATAL:
-            return  # the member may refuse a subscription; the next process subscribes
+            return  # the member may reject a subscription; the next process subscribes
         if isinstance(event, events.Leave):
             self.awaits_leave = True
         self.world.checker.before_event(self, event)

@@ -43,7 +43,7 @@ class TopicsImage:
         return {name for name in before.keys() | topics.keys() if before.get(name) != topics.get(name)}
 
     def matching(self, pattern: str) -> frozenset[str]:
-        """Return the topics that match a pattern; refuse an invalid pattern."""
+        """Return the topics that match a pattern; reject an invalid pattern."""
         try:
             return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
         except (InvalidPatternError, UnsupportedPatternError) as error:
