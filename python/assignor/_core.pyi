@@ -185,7 +185,7 @@ def match_topics(pattern: str, topics: list[str], dialect: str, include_internal
 def match_each(patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool) -> list[list[str]]:
     """Return the topics that each pattern matches. `patterns` has (pattern, dialect, owner); `topics` are distinct."""
 
-def decoded_group(partitions_per_topic: _Topics, members: JoinedMembers, /) -> tuple[Group, list[str]]: ...
+def decoded_group(partitions_per_topic: _Topics, members: JoinedMembers) -> tuple[Group, list[str]]: ...
 def decode_subscription(
     data: bytes, tolerant: bool
 ) -> tuple[int, list[str], bytes | None, list[tuple[str, list[int]]], int, str | None, int | None]:
