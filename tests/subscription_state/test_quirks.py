@@ -61,7 +61,7 @@ def test_quirk_a_disallowed_fetch_transition_is_silently_ignored() -> None:
     state = assigned(T0)
     state.request_offset_reset(T0)
 
-    state._assignment.partitions[T0].validate(CHECKED)  # no public method leads here, in Kafka's class neither
+    state._assignment.partitions[T0].validate(CHECKED)  # no public method does this, and none of Kafka's class does
 
     assert state.is_offset_reset_needed(T0)
     assert state.position(T0) is None
