@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-FIRST, LAST = 300, 150
+FIRST, LAST = 230, 60
 """Records of the storm that are replayed; the reference is too slow for all 12,648."""
 
 EXPIRED = {"consumer_dead", "application_crashed"}
@@ -141,7 +141,7 @@ def test_the_state_at_a_snapshot_is_what_the_admin_client_describes(label: str) 
     described = {each["group"]: each for each in snapshots()[label]}
     ends = next(iter(described.values()))["log_end_before"]
     # The last group record of the storm has its complete state, so the ones before are not needed.
-    found = {group: records[-120:] if group == STORM else records for group, records in logs(ends).items()}
+    found = {group: records[-20:] if group == STORM else records for group, records in logs(ends).items()}
     _, replay = replayed(found, topics(), is_compared=False)
     states = {state["group"]: state for state in replay.states()}
 

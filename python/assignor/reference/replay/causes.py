@@ -184,12 +184,13 @@ def add_replacement(
 
 def add_subscriptions(causes: Causes, changes: Difference, before: GroupRecord) -> None:
     """Add the members that subscribe differently."""
-    if before.kind == "classic" and before.protocol_type != CONSUMER and (changes.joined or changes.left):
+    is_opaque = before.kind == "classic" and before.protocol_type != CONSUMER
+    if is_opaque and (changes.joined or changes.left):
         return  # Other protocol types put the state of a member into these bytes, which changes with each rebalance.
     changed = [new for _, new in changes.changed]
     if changed:
         names = ["subscription_changed"]
-        if any(old.id == before.leader for old, _ in changes.changed):
+        if is_opaque or any(old.id == before.leader for old, _ in changes.changed):
             names.append("leader_rejoined")
         causes.add(names, f"{listed([member.id for member in changed])} changed the subscription.")
 

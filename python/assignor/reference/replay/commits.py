@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from assignor.reference.replay.events import Event, Partition
     from assignor.reference.replay.state import GroupState, Settings
 
-__all__ = ["apply_commit", "commit_deadline", "fire_commits", "own"]
+__all__ = ["apply_commit", "commit_deadline", "fire_commits", "forget_rhythm", "own"]
 
 
 def apply_commit(state: GroupState, entry: LogRecord, record: Record) -> list[Event]:
@@ -79,15 +79,24 @@ def own(
     """
     events = []
     active, remaining = set((holders or {}).values()), set(staying)
-    for member in sorted(state.rhythms):
-        if member in remaining and state.members[member].holder in active:
-            continue
-        since = state.rhythms[member].stuck_since
-        if since is not None and member in state.members:
-            events.append(stuck(state, at, offset, member, since, at))
-        del state.rhythms[member]
+    for id in sorted(state.rhythms):
+        member = state.members.get(id)
+        if member is None or id not in remaining or member.holder not in active:
+            events += forget_rhythm(state, id, at, offset)
     state.holders_known = holders is not None
     state.committed.own(holders or {}, state.clock or 0)
+    return events
+
+
+def forget_rhythm(state: GroupState, member: str, at: int, offset: int) -> list[Event]:
+    """Forget the commits of a member; return the end of the time in which it was stuck, if it was."""
+    rhythm = state.rhythms.get(member)
+    if rhythm is None:
+        return []
+    since, events = rhythm.stuck_since, []
+    if since is not None and member in state.members:
+        events.append(stuck(state, at, offset, member, since, at))
+    del state.rhythms[member]
     return events
 
 

@@ -41,12 +41,12 @@ def apply_classic(context: Context, state: GroupState, entry: LogRecord, value: 
     events = release(context, state) + close_epoch(context, state, None)
     state.classic = group = ClassicGroup(value)
     members = {member.id: member for member in classic_members(group)}
-    began = max(value.get("currentStateTimestamp", -1), -1)
+    began = value.get("currentStateTimestamp", 0)
     after = GroupRecord(
         "classic",
         group.generation,
         entry.timestamp,
-        entry.timestamp if began < 0 else began,
+        began if began > 0 else entry.timestamp,
         group.protocol_type,
         group.protocol,
         group.leader,

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["Replay"]
 
 TARGET_MEMBER = (7, 13, 21)
+PAUSED = -2
+"""Epoch of a static member that has left and may return."""
+
 FIELDS_OF_GROUP = ("group", "groupId")
 
 
@@ -164,7 +167,7 @@ class Replay:
         return event("bad_record", (*common, entry.timestamp, entry.offset), number, error)
 
     def _deadline(self, state: GroupState) -> int | None:
-        times = [leave.at + 1 for leave in state.pending]
+        times = [leave.deadline for leave in state.pending]
         times += [
             time
             for time in (state.storm.deadline(), commit_deadline(state, self._context.settings))
@@ -180,7 +183,7 @@ class Replay:
 
     def _fire(self, state: GroupState, deadline: int) -> list[Event]:
         events = []
-        if any(leave.at + 1 == deadline for leave in state.pending):
+        if any(leave.deadline == deadline for leave in state.pending):
             events += flush_pending(state)
         if commit_deadline(state, self._context.settings) == deadline:
             events += fire_commits(state, self._context.settings, deadline)
@@ -195,6 +198,8 @@ class Replay:
         events = []
         if record.type in KINDS:
             state.is_deleted = record.value is None
+        if record.type in KINDS and record.value is None:
+            events += own(state, {}, (), entry.timestamp, entry.offset)
         if record.type == 2:
             if record.value is not None:
                 return apply_classic(self._context, state, entry, record.value)
@@ -214,7 +219,6 @@ class Replay:
             events += close_epoch(self._context, state, None)
             state.ended, state.has_history = entry.timestamp, True
             state.owners, state.last_owners, state.unowned = {}, {}, None
-            events += own(state, {}, (), entry.timestamp, entry.offset)
         return events
 
     def _apply_epoch(self, state: GroupState, entry: LogRecord, record: Record, kind: str) -> list[Event]:
@@ -264,8 +268,8 @@ class Replay:
 
     def _apply_current(self, state: GroupState, entry: LogRecord, record: Record, kind: str) -> list[Event]:
         member = state.members.get(record.key["memberId"])
-        if member is not None:
-            member.has_paused = record.value is not None and record.value["memberEpoch"] == -2
+        if member is not None and record.value is not None:
+            member.has_paused = record.value["memberEpoch"] == PAUSED
         if kind != "consumer":
             return []
         group, holders = state.epoch_groups[kind], {}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assignor.reference.replay import LogRecord
 from assignor.reference.replay.causes import EXPIRED, departure_causes
+from assignor.reference.replay.commits import forget_rhythm
 from assignor.reference.replay.events import event
 from assignor.reference.replay.known_member import epoch_member
 from assignor.reference.replay.state import PendingLeave
@@ -66,10 +67,13 @@ def apply_member(state: GroupState, entry: LogRecord, record: Record, kind: str)
     """Apply a record of a member of a group with an epoch; return its events."""
     id, epoch = record.key["memberId"], state.generation_of(kind)
     if record.value is None:
+        events = forget_rhythm(state, id, entry.timestamp, entry.offset)
         member = state.members.pop(id, None)
         if member is not None:
-            state.pending.append(PendingLeave(member, entry.timestamp, entry.offset, kind, epoch))
-        return []
+            state.pending.append(
+                PendingLeave(member, entry.timestamp, (state.clock or 0) + 1, entry.offset, kind, epoch)
+            )
+        return events
     new = epoch_member(id, record.value)
     old = state.members.get(id) or take_pending(state, lambda member: member.id == id)
     state.members[id] = new
@@ -97,7 +101,8 @@ def delete_members(state: GroupState, entry: LogRecord) -> None:
     """Let all members leave, because the record of their classic group was deleted."""
     generation = state.last.generation if state.last else None
     for id in sorted(state.members):
-        state.pending.append(PendingLeave(state.members[id], entry.timestamp, entry.offset, "classic", generation))
+        member, deadline = state.members[id], (state.clock or 0) + 1
+        state.pending.append(PendingLeave(member, entry.timestamp, deadline, entry.offset, "classic", generation))
     state.members = {}
 
 

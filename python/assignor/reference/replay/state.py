@@ -35,10 +35,14 @@ class Settings(NamedTuple):
 
 @dataclass
 class PendingLeave:
-    """Member whose record was deleted, until it is known that no other record of the same time replaces it."""
+    """Member whose record was deleted, until it is known that no other record of the same time replaces it.
+
+    `deadline` follows `at` and the group's clock.
+    """
 
     member: KnownMember
     at: int
+    deadline: int
     offset: int
     kind: str
     generation: int | None

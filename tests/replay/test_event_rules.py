@@ -1,0 +1,250 @@
+"""Rules of events: causes of rebalances, members, stuck members and offsets, on short logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.replay.event_logs import replayed
+from tests.replay.logs import CONSUMER, classic, classic_gone, commit, event, log, member, metadata
+from tests.support.record_bytes import subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.replay.logs import Event as Step
+
+Event = dict[str, Any]
+
+BEGIN = classic(0, protocol_type="")
+"""First record of a new group."""
+
+A = member("a", ["t"], {"t": [0, 1]})
+B = member("b", ["t"], {"t": [1]})
+HALF = member("a", ["t"], {"t": [0]})
+DEPARTED = ["consumer_closed", "consumer_dead", "application_crashed"]
+SESSION = {"sessionTimeout": 6_000, "rebalanceTimeout": 10_000}
+
+
+def events_of(steps: Sequence[Step], name: str, rows: Sequence[dict[str, Any]] = (), **settings: Any) -> list[Event]:
+    found, _ = replayed({"g": log(steps)}, rows, **settings)
+    return [each for each in found if each["event"] == name]
+
+
+def causes(*steps: Step, rows: Sequence[dict[str, Any]] = ()) -> list[str]:
+    """Return the causes of the last rebalance."""
+    found: list[str] = events_of(steps, "rebalance", rows)[-1]["causes"]
+    return found
+
+
+def static(member_id: str) -> dict[str, Any]:
+    return member(member_id, ["t"], {"t": [1]}, instance="i")
+
+
+def cooperative(member_id: str, owned: Sequence[int], gets: Sequence[int]) -> dict[str, Any]:
+    return member(member_id, subscription("t", owned={"t": owned}, generation=1), {"t": gets})
+
+
+@pytest.mark.parametrize(
+    ("expected", "steps"),
+    [
+        (["consumer_subscribed"], [BEGIN, classic(1, A)]),
+        (["consumer_subscribed"], [BEGIN, classic(1, A), classic(2, HALF, B)]),
+        (DEPARTED, [BEGIN, classic(1, HALF, B), classic(2, A)]),
+        (DEPARTED, [BEGIN, classic(1, A), classic(2)]),
+        ([*DEPARTED, "consumer_subscribed"], [BEGIN, classic(1, A), classic(2, member("c", ["t"], {"t": [0, 1]}))]),
+        (["leader_rejoined"], [BEGIN, classic(1, HALF, B), classic(2, HALF, B)]),
+        (["unknown"], [classic(7, A)]),
+        (["consumer_subscribed"], [classic(7), classic_gone(), BEGIN, classic(2, A)]),
+        (["consumer_subscribed"], [classic(7), classic(8, A)]),
+        (
+            ["static_member_returned", "consumer_dead", "application_crashed", "member_removed"],
+            [BEGIN, classic(1, HALF, static("b")), classic(2, HALF, static("b-2"))],
+        ),
+        (
+            ["consumer_dead", "application_crashed", "member_removed", "consumer_closed"],
+            [BEGIN, classic(1, HALF, static("b")), classic(2, A)],
+        ),
+        (
+            ["subscription_changed"],
+            [BEGIN, classic(1, HALF, B), classic(2, HALF, member("b", ["t", "u"], {"t": [1]}))],
+        ),
+        (
+            ["subscription_changed", "leader_rejoined"],
+            [BEGIN, classic(1, HALF, B), classic(2, member("a", ["t", "u"], {"t": [0]}), B)],
+        ),
+        (
+            ["partitions_increased", "leader_rejoined"],
+            [BEGIN, classic(1, HALF, B), classic(2, HALF, member("b", ["t"], {"t": [1, 2]}))],
+        ),
+        (
+            ["topic_created", "leader_rejoined"],
+            [
+                BEGIN,
+                classic(1, member("a", ["t", "u"], {"t": [0]})),
+                classic(2, member("a", ["t", "u"], {"t": [0], "u": [0]})),
+            ],
+        ),
+        (
+            ["topic_deleted", "leader_rejoined"],
+            [
+                BEGIN,
+                classic(1, member("a", ["t", "u"], {"t": [0], "u": [0]})),
+                classic(2, member("a", ["t", "u"], {"t": [0]})),
+            ],
+        ),
+        (
+            ["leader_rejoined"],
+            [
+                BEGIN,
+                classic(1, cooperative("a", [0, 1], [0]), cooperative("b", [], [])),
+                classic(2, cooperative("a", [0], [0]), cooperative("b", [], [1])),
+            ],
+        ),
+        (
+            ["owned_partitions_changed", "consumer_subscribed"],
+            [
+                BEGIN,
+                classic(1, cooperative("a", [0], [0]), cooperative("b", [1, 2], [1])),
+                classic(2, cooperative("a", [0], [0]), cooperative("b", [1], [1]), cooperative("c", [], [2])),
+            ],
+        ),
+        (
+            ["leader_rejoined", "owned_partitions_changed", "sync_timed_out"],
+            [BEGIN, classic(1, HALF, B), classic(3, HALF, B).at(90_000)],
+        ),
+        (
+            ["subscription_changed", "leader_rejoined"],
+            [
+                BEGIN,
+                classic(1, member("a", b"1", b""), member("b", b"1", b""), protocol_type="connect"),
+                classic(2, member("a", b"1", b""), member("b", b"2", b""), protocol_type="connect"),
+            ],
+        ),
+    ],
+)
+def test_causes_of_a_generation(expected: list[str], steps: list[Step]) -> None:
+    assert causes(*steps) == expected
+
+
+@pytest.mark.parametrize(
+    ("time", "expected"),
+    [
+        (22_000, ["consumer_closed"]),  # less than half a session after the commit
+        (25_000, DEPARTED),
+        (27_000, ["consumer_dead", "application_crashed", "consumer_closed"]),  # silent for a session
+    ],
+)
+def test_the_last_commit_of_a_member_says_whether_its_session_can_have_expired(time: int, expected: list[str]) -> None:
+    before = classic(1, HALF | SESSION, B | SESSION).at(2_000)
+    steps = [BEGIN.at(0), before, commit("t", 1).at(20_000), classic(2, A | SESSION).at(time)]
+    assert causes(*steps) == expected
+    (left,) = (each for each in events_of(steps, "member") if each["action"] == "left")
+    assert (left["member"], left["causes"]) == ("b", expected)
+
+
+def test_a_session_cannot_expire_shortly_after_the_generation_began() -> None:
+    before = classic(1, HALF | SESSION, B | SESSION).at(2_000)
+    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(7_999)) == ["consumer_closed"]
+    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(8_000)) == DEPARTED
+
+
+def test_an_upgrade_and_a_downgrade_keep_the_members() -> None:
+    joins = CONSUMER.joins("a", subscribedTopicNames=["t"])
+    steps = [
+        *(BEGIN.at(0), classic(1, A).at(1)),
+        *(each.at(2) for each in (classic_gone(), joins, CONSUMER.epoch(1), CONSUMER.target_epoch(1))),
+        *(each.at(3) for each in (*CONSUMER.leaves("a"), CONSUMER.epoch(None), classic(1, A))),
+        classic(2, A).at(4),
+    ]
+    found = [(each["kind"], each["generation"], each["causes"]) for each in events_of(steps, "rebalance")]
+    assert found == [
+        ("classic", 1, ["consumer_subscribed"]),
+        ("consumer", 1, ["protocol_upgraded"]),
+        ("classic", 1, ["protocol_downgraded"]),
+        ("classic", 2, ["protocol_downgraded"]),
+    ]
+    assert [each["action"] for each in events_of(steps, "member")] == ["joined"]
+
+
+def test_a_static_restart_replaces_a_member_without_a_rebalance() -> None:
+    steps = [BEGIN, classic(1, static("b")), classic(1, static("b-2"))]
+    (_, replaced) = events_of(steps, "member")
+    assert (replaced["action"], replaced["member"], replaced["previous"]) == ("replaced", "b-2", "b")
+    assert [each["generation"] for each in events_of(steps, "rebalance")] == [1]
+
+
+def test_a_static_member_of_a_consumer_group_that_does_not_return_has_expired() -> None:
+    joins = CONSUMER.joins("a", subscribedTopicNames=["t"], instanceId="i")
+    paused = CONSUMER.has("a", -2, 0, {})
+    steps = [joins, CONSUMER.epoch(1), paused, *(each.at(50_000) for each in CONSUMER.leaves("a"))]
+    assert [each["action"] for each in events_of(steps, "member")] == ["joined", "expired"]
+    returned = [joins, paused, *(each.at(9) for each in (*CONSUMER.leaves("a"), joins_as("b")))]
+    assert [each["action"] for each in events_of(returned, "member")] == ["joined", "replaced"]
+
+
+def joins_as(member_id: str) -> Step:
+    return CONSUMER.joins(member_id, subscribedTopicNames=["t"], instanceId="i")
+
+
+def test_moved_and_unowned_partitions() -> None:
+    rows = metadata({0: {"t": 3}})
+    steps = [
+        BEGIN,
+        classic(1, A),
+        classic(2, member("a", ["t"], {"t": [0]}), member("b", ["t"], {})),
+        classic(3, HALF, B),
+    ]
+    found = [(each["moved"], each["unowned"]) for each in events_of(steps, "rebalance", rows)]
+    assert found == [([], [["t", 2]]), ([], [["t", 1], ["t", 2]]), ([["t", 1]], [["t", 2]])]
+
+
+def test_an_epoch_has_the_owners_of_its_target_assignment() -> None:
+    join, target = CONSUMER.joins, CONSUMER.target_of
+    steps = [
+        *(
+            join("a", subscribedTopicNames=["t"]),
+            CONSUMER.epoch(2),
+            target("a", {"t": [0, 1]}),
+            CONSUMER.target_epoch(2),
+        ),
+        *(join("b", subscribedTopicNames=["t"]), CONSUMER.epoch(3), target("a", {"t": [0]}), target("b", {"t": [1]})),
+        CONSUMER.target_epoch(3),
+    ]
+    found = events_of(steps, "rebalance", metadata({0: {"t": 2}}))
+    assert [(each["generation"], each["at"], each["moved"], each["unowned"]) for each in found] == [
+        (2, 1_000, [], []),
+        (3, 5_000, [["t", 1]], []),
+    ]
+
+
+def test_a_storm_begins_and_ends() -> None:
+    storm = [classic(number, HALF, B).at(10_000 + 100 * number) for number in range(2, 6)]
+    steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *storm, commit("t", 0).at(90_000)]
+    begin, end = events_of(steps, "storm", storm_rebalances=3, storm_window_ms=1_000)
+    assert (begin["at"], begin["since"], begin["until"], begin["rebalances"]) == (10_400, 10_200, None, 3)
+    assert (end["at"], end["since"], end["until"], end["rebalances"]) == (11_300, 10_200, 10_500, 4)
+
+
+def test_a_member_that_stops_committing_is_stuck() -> None:
+    beats = [commit("t", 1, offset=place).at(5_000 * place) for place in range(1, 8)]
+    steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *beats, commit("t", 0).at(200_000), commit("t", 1).at(200_001)]
+    begin, end = events_of(steps, "stuck")
+    assert (begin["at"], begin["since"], begin["until"], begin["usual_interval_ms"]) == (85_000, 35_000, None, 5_000)
+    assert (end["at"], end["until"], end["member"], end["topic_partitions"]) == (200_001, 200_001, "b", [["t", 1]])
+
+
+def test_problems_of_offsets() -> None:
+    steps = [
+        *(BEGIN.at(0), classic(1, HALF, B).at(0)),
+        *(commit("t", 1, offset=9).at(1), commit("t", 1, offset=4).at(2), commit("t", 5).at(3), commit("t", 5).at(4)),
+        event(2, {"group": "other"}, None).at(60_000),
+        commit("t", 1, offset=5).at(60_000),
+    ]
+    found = [(each["problem"], each["topic_partitions"], each["at"]) for each in events_of(steps, "offsets")]
+    assert found == [
+        ("went_back", [["t", 1]], 2),
+        ("not_owned", [["t", 5]], 3),
+        ("never_committed", [["t", 0]], 60_000),
+    ]
