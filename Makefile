@@ -75,7 +75,8 @@ core: # installs packages while the core compiles
 	@touch .venv/.compiled-local .venv/.local $@
 
 demo: core ## Report on the recorded fleet in data/fleet_webshop
-	@$(BIN)/assignor report data/fleet_webshop
+	@echo "assignor: reporting with Spark (assignor report --engine spark)" >&2
+	@$(BIN)/assignor report data/fleet_webshop --engine spark
 
 test: test-rust test-python ## Run the tests in Rust and Python, without the long profiles
 
