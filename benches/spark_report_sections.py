@@ -20,6 +20,7 @@ from pyspark.sql import functions as F
 from benches import spark_implementations as implementations
 from benches.implementations import WrongAnswerError
 from benches.spark_fleets import Size, Written, checksum, right_answer, written
+from benches.spark_replay import replay_section
 from benches.spark_session import Spent, spent
 from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
 from benches.targets import TargetResult
@@ -56,6 +57,7 @@ class Selection:
         large_rounds: Timed rounds of the large fleets.
         group: The large group.
         growing: Fleets with increasing numbers of groups.
+        log: Number of groups and intervals of the log whose events are found.
     """
 
     rounds: int
@@ -66,6 +68,7 @@ class Selection:
     large_rounds: int
     group: Size
     growing: Sequence[Size]
+    log: tuple[int, int]
 
 
 SELECTIONS = {
@@ -78,6 +81,7 @@ SELECTIONS = {
         large_rounds=1,
         group=Size(1, 200, 20, 20),
         growing=[Size(100, 5, 2, 100), Size(200, 5, 2, 100)],
+        log=(40, 20),
     ),
     "default": Selection(
         rounds=5,
@@ -88,6 +92,7 @@ SELECTIONS = {
         large_rounds=3,
         group=Size(1, 10_000, 1_000, 1_000),
         growing=[Size(1_000, 5, 2), Size(10_000, 5, 2), Size(100_000, 5, 2)],
+        log=(2_500, 100),
     ),
 }
 
@@ -325,6 +330,11 @@ def growth(spark: SparkSession, folder: Path, selection: Selection, report: Repo
     return ReportSection("Fleets with more groups", note, Table(["fleet", *HEAD, "µs per group", "load"], rows))
 
 
+def events(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
+    """Return the section about events of groups."""
+    return replay_section(spark, folder, *selection.log, selection.rounds, report, raw)
+
+
 SECTIONS = {
     "floor": floor,
     "assignors": assignors,
@@ -332,5 +342,6 @@ SECTIONS = {
     "large-fleet": large_fleet,
     "large-group": large_group,
     "growth": growth,
+    "events": events,
 }
 """All sections by the name that `--only` takes."""

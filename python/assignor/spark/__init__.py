@@ -1,6 +1,7 @@
 """Spark pipeline: functions from DataFrames to DataFrames that call the Rust core once per Arrow batch.
 
-`decode` decodes the records of `__consumer_offsets`, and `replay` rebuilds each group from them. `Fleet` computes
+`decode` decodes the records of `__consumer_offsets`, `replay` rebuilds each group from them, and `events` returns what
+happened to the groups and why, in a batch or as a stream. `sources` reads the records. `Fleet` computes
 assignments, balance, moves and what-if scenarios of thousands of groups. `synthetic_fleet` generates test data.
 `session.session` starts a local Spark session, and `progress.progress` shows its progress. Needs the extra `spark`.
 """
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from assignor.spark.decoding import decode as decode
     from assignor.spark.fleet import Fleet as Fleet
+    from assignor.spark.replay_events import events as events
     from assignor.spark.replaying import replay as replay
     from assignor.spark.scenario import Scenario as Scenario
     from assignor.spark.synthetic import SyntheticFleet as SyntheticFleet
@@ -22,6 +24,7 @@ _MODULES = {
     "Scenario": "scenario",
     "SyntheticFleet": "synthetic",
     "decode": "decoding",
+    "events": "replay_events",
     "replay": "replaying",
     "synthetic_fleet": "synthetic",
 }

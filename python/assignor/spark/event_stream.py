@@ -1,0 +1,174 @@
+"""Events of a stream of records: one state per partition of `__consumer_offsets`, in Spark's `transformWithState`.
+
+Records and events cross the border of the stateful operator as Arrow IPC bytes, a row for many of them, because Spark
+passes rows to it one by one.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import Row
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+
+from assignor.spark.event_machine import EventMachine, event_batch
+from assignor.spark.events_schema import EVENTS
+from assignor.spark.schemas import CLUSTER_RECORDS
+from assignor.spark.slices import record_slices
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import DataFrame
+
+    from assignor.spark.event_machine import MachineSettings
+
+KEY = ("cluster", "partition", "bucket")
+"""Columns that identify a machine: the log's partition, and the bucket of the group in it."""
+
+KEYED_RECORDS = StructType([*CLUSTER_RECORDS.fields, StructField("bucket", IntegerType())])
+RECORD_COLUMNS = ("cluster", "offset", "timestamp", "key", "value")
+
+_PACKED = StructType(
+    [
+        StructField("cluster", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("bucket", IntegerType()),
+        StructField("packed", BinaryType()),
+    ]
+)
+_STATE = StructType([StructField("machine", BinaryType())])
+_EVENTS_OUT = StructType([StructField("packed", BinaryType())])
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | None) -> DataFrame:
+    """Return the events of a streaming DataFrame with the columns of `KEYED_RECORDS`."""
+    spark = records.sparkSession
+    if (spark.conf.get(PROVIDER, "") or "").rpartition(".")[2] != ROCKSDB.rpartition(".")[2]:
+        spark.conf.set(PROVIDER, ROCKSDB)
+    packed = records.mapInArrow(pack, _PACKED)
+    mode = "None"
+    if idle_ms is not None:
+        # Timers of processing time would make a query with the trigger availableNow run forever. The time at which a
+        # micro-batch is read is never late, so the watermark drops no rows.
+        packed = packed.withColumn("read_at", F.current_timestamp()).withWatermark("read_at", f"{idle_ms} milliseconds")
+        mode = "EventTime"
+    found = packed.groupBy(*KEY).transformWithState(EventProcessor(settings, idle_ms), _EVENTS_OUT, "Append", mode)
+    return found.mapInArrow(unpack, EVENTS)
+
+
+def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
+    """Yield the key and the records of each run of rows with equal keys."""
+    changes = [0]
+    for name in KEY:
+        column = batch[name]
+        if batch.num_rows > 1:
+            differs = pa.compute.not_equal(column.slice(1), column.slice(0, batch.num_rows - 1))
+            places = pa.compute.indices_nonzero(pa.compute.fill_null(differs, True))
+            changes += [place + 1 for place in places.to_pylist()]
+    starts = sorted(set(changes)) if batch.num_rows else []
+    for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
+        key = tuple(batch[name][start].as_py() for name in KEY)
+        yield key, batch.slice(start, end - start).select(RECORD_COLUMNS)
+
+
+def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Pack the records of a key into rows of at most about 1 MiB."""
+    order = [(name, "ascending") for name in (*KEY, "offset")]
+    for batch in batches:
+        ordered = pa.Table.from_batches([batch]).sort_by(order).combine_chunks().to_batches()
+        for key, records in (run for part in ordered for run in runs(part)):
+            for part in record_slices(records):
+                row = dict(zip(KEY, key, strict=True)) | {"packed": _write(part)}
+                yield pa.RecordBatch.from_pylist([row], schema=to_arrow_schema(_PACKED))
+
+
+def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Return packed events as rows."""
+    for batch in batches:
+        for packed in batch["packed"]:
+            yield from _read(packed.as_py())
+
+
+def _write(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
+
+
+def _read(data: bytes) -> list[pa.RecordBatch]:
+    with pa.ipc.open_stream(data) as reader:
+        return list(reader)
+
+
+class EventProcessor(StatefulProcessor):
+    """Machine of one key, restored from the state for each micro-batch and saved after it.
+
+    A partition of the log without new records has no clock. If it gets no records for `idle_ms` of processing time, a
+    timer fires its deadlines up to `idle_ms` ago; it is set for the earliest deadline. The watermark is the time at
+    which the last micro-batch was read, minus `idle_ms`.
+    """
+
+    def __init__(self, settings: MachineSettings, idle_ms: int | None) -> None:
+        self._settings = settings
+        self._idle_ms = idle_ms
+
+    def init(self, handle: Any) -> None:
+        """Get the state."""
+        self._handle = handle
+        self._state = handle.getValueState("machine", _STATE)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
+        """Apply the records of a micro-batch, sorted by offset because rows arrive in any order."""
+        machine = self._machine()
+        parts, read_at = [], 0
+        for row in rows:
+            parts += _read(bytes(row["packed"]))
+            if self._idle_ms is not None:
+                read_at = max(read_at, int(row["read_at"].timestamp() * 1000))
+        table = pa.Table.from_batches(parts).sort_by([("offset", "ascending")])
+        for batch in table.to_batches():
+            yield from self._rows(machine.push(batch))
+        yield from self._rows(machine.catch_up())
+        self._save(machine, read_at)
+
+    def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
+        """Fire the deadlines of a partition that gets no records."""
+        machine = self._machine()
+        watermark = timerValues.getCurrentWatermarkInMs()
+        yield from self._rows(machine.replay.advance(watermark))
+        self._save(machine, watermark + 1)
+
+    def close(self) -> None:
+        """Do nothing: there are no resources."""
+
+    def _machine(self) -> EventMachine:
+        machine = EventMachine(self._settings)
+        if (saved := self._state.get()) is not None:
+            machine.restore(saved[0])
+        return machine
+
+    def _save(self, machine: EventMachine, earliest: int) -> None:
+        """Save the state, and set the timer for the earliest deadline, but not before `earliest`."""
+        self._state.update((machine.snapshot(),))
+        if self._idle_ms is None:
+            return
+        for timer in list(self._handle.listTimers()):
+            self._handle.deleteTimer(timer)
+        if (deadline := machine.replay.next_deadline()) is not None:
+            self._handle.registerTimer(max(deadline, earliest))
+
+    def _rows(self, batches: Iterable[Any]) -> Iterator[Row]:
+        for events in batches:
+            batch = event_batch(events)
+            if batch.num_rows:
+                yield Row(packed=_write(batch))

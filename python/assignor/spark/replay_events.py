@@ -1,0 +1,166 @@
+"""`events`: what happened to each group and why, from its records, in a batch or as a stream."""
+
+from __future__ import annotations
+
+import functools
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+from pyspark.sql import functions as F
+
+from assignor import _core
+from assignor._engine import check_engine
+from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.recording.metadata import topics_table
+from assignor.spark.event_machine import EventMachine, EventReplay, MachineSettings, PlainReplay, event_batch
+from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
+from assignor.spark.events_schema import EVENTS
+from assignor.spark.schemas import CLUSTER_RECORDS, check_columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from pyspark.sql import Column, DataFrame
+
+    from assignor._engine import Engine
+
+DELAY_MS = 10_000
+IDLE_MS = 60_000
+
+
+def events(
+    records: DataFrame,
+    topics: pa.Table | None = None,
+    *,
+    until: int | None = None,
+    finish: bool | None = None,
+    delay_ms: int | None = DELAY_MS,
+    idle_ms: int | None = IDLE_MS,
+    buckets: int = 1,
+    engine: Engine = "rust",
+    **settings: Any,
+) -> DataFrame:
+    """Return the events of each group: rebalances with their causes, members, storms, stuck members and more.
+
+    Batches and streams run the same machine and return the same rows. A task holds the groups of one partition of
+    `__consumer_offsets` in memory, and applies its records in the order of the log. In a stream, the state of the
+    machine is saved after each micro-batch, so that the stream continues from its checkpoint.
+
+    A deadline, such as the end of a storm, fires when a later record of the same partition shows that its time has
+    passed, also if the group has no further records.
+
+    Args:
+        records: A batch or streaming DataFrame with the columns of `schemas.RECORDS`, and `cluster` for several
+            clusters. Remove records of aborted transactions before, as a read_committed reader does. Duplicate records
+            are ignored.
+        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`.
+        until: Only for a batch: time in milliseconds up to which deadlines fire at the end, or None for those that the
+            records of the partition show to have passed.
+        finish: Only for a batch: True (default) to return the events that wait for later records.
+        delay_ms: How far timestamps in a partition of the log can go back. Deadlines of silent groups fire that much
+            later. None fires deadlines only by the records of their own group, and by `until`.
+        idle_ms: Only for a stream: milliseconds without records after which the deadlines of a partition fire by the
+            time of processing, or None for never.
+        buckets: Number of parts into which the groups of a partition are split, for more parallelism than the log has
+            partitions. Each part has a clock of its own.
+        engine: `"rust"`, or `"reference"` for the specification in plain Python.
+        **settings: Settings of `assignor.replay.Replay`, such as `storm_rebalances` and `stuck_factor`.
+
+    Returns:
+        The columns of `events_schema.EVENTS`, in any order; `events_schema.in_order` sorts a batch. Lazy.
+
+    Raises:
+        WrongTypeError: A column is missing or of another type.
+        IllegalArgumentError: `until` or `finish` is given for a stream, a setting is unknown or invalid, or the
+            metadata is invalid.
+        MissingDependencyError: `records` is a stream and protobuf is not installed.
+
+    A stream sets the state store of the session to RocksDB, which `transformWithState` needs.
+    """
+    check_engine(engine)
+    _check_number("buckets", buckets, 1)
+    for name, value in (("until", until), ("delay_ms", delay_ms), ("idle_ms", idle_ms)):
+        if value is not None:
+            _check_number(name, value, 0)
+    new_replay = functools.partial(new_engine_replay, topics_table(topics), engine, settings)
+    new_replay()  # report invalid metadata and settings here, not from a worker
+    return replay_events(
+        records, new_replay, until=until, finish=finish, delay_ms=delay_ms, idle_ms=idle_ms, buckets=buckets
+    )
+
+
+def replay_events(
+    records: DataFrame,
+    new_replay: Any,
+    *,
+    until: int | None = None,
+    finish: bool | None = None,
+    delay_ms: int | None = DELAY_MS,
+    idle_ms: int | None = IDLE_MS,
+    buckets: int = 1,
+) -> DataFrame:
+    """Return the events that replays created by `new_replay` find; see `events`."""
+    if "cluster" not in records.columns:
+        records = records.withColumn("cluster", F.lit(""))
+    check_columns(records, CLUSTER_RECORDS, "records")
+    keyed = records.select(*CLUSTER_RECORDS.fieldNames()).withColumn("bucket", _bucket(buckets))
+    keyed = keyed.select(*KEYED_RECORDS.fieldNames())
+    if records.isStreaming:
+        if until is not None or finish:
+            raise IllegalArgumentError("until and finish are for batches: a stream has no end")
+        _check_protobuf()
+        return stream_events(keyed, MachineSettings(new_replay, delay_ms), idle_ms)
+    machine_settings = MachineSettings(new_replay, delay_ms, until, finish is not False)
+
+    def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return batch_events(batches, machine_settings)
+
+    ordered = keyed.repartition(*KEY).sortWithinPartitions(*KEY, "offset", "timestamp")
+    return ordered.mapInArrow(run, EVENTS)
+
+
+def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -> Iterator[pa.RecordBatch]:
+    """Yield the events of records that are sorted by key and offset."""
+    current: tuple[Any, ...] | None = None
+    machine: EventMachine | None = None
+    for batch in batches:
+        for key, records in runs(batch):
+            if key != current:
+                if machine is not None:
+                    yield from map(event_batch, machine.end())
+                current, machine = key, EventMachine(settings)
+            assert machine is not None
+            yield from map(event_batch, machine.push(records))
+    if machine is not None:
+        yield from map(event_batch, machine.end())
+
+
+def new_engine_replay(metadata: pa.RecordBatch, engine: Engine, settings: dict[str, Any]) -> EventReplay:
+    """Return a replay without groups."""
+    in_rust: Any = getattr(_core, "Replay", None)
+    if engine == "rust" and in_rust is not None:
+        found: EventReplay = in_rust(metadata, **settings)
+        return found
+    from assignor.replay import Replay
+
+    return PlainReplay(Replay(metadata.to_pylist(), engine="reference", **settings))
+
+
+def _bucket(buckets: int) -> Column:
+    """Return the bucket of a record's group: the key of a record has the group after its type."""
+    if buckets == 1:
+        return F.lit(0).cast("int")
+    length = F.conv(F.hex(F.substring("key", 3, 2)), 16, 10).cast("int")
+    group = F.substring(F.col("key"), F.lit(5), length)
+    return F.coalesce(F.pmod(F.crc32(group), F.lit(buckets)), F.lit(0)).cast("int")
+
+
+def _check_number(name: str, value: object, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise IllegalArgumentError(f"{name} must be an int >= {least}, not {value!r}")
+
+
+def _check_protobuf() -> None:
+    if find_spec("google") is None or find_spec("google.protobuf") is None:
+        raise MissingDependencyError("protobuf is not installed: pip install 'assignor[spark]'")

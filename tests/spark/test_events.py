@@ -1,0 +1,219 @@
+"""Events of groups in Spark: equal in a batch, in a stream with any split into micro-batches, and after restarts."""
+
+from __future__ import annotations
+
+import functools
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from assignor import _core
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.recording import Recording
+from assignor.replay import Replay
+from tests.spark.event_runs import ENGINE, checksum, logs, stream, uneven_parts
+from tests.support.recorded_fleet import RECORDING
+from tests.support.synthetic_log import RECORDS, SyntheticLog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from pyspark.sql import Row, SparkSession
+
+pytestmark = pytest.mark.spark
+
+LOG = SyntheticLog(groups=40, steps=60)
+DELAY = 10_000
+
+
+@functools.cache
+def logs_of_two_clusters() -> pa.Table:
+    """Return the synthetic log, and the committed records of the fleet without most of a storm of 12,000 rebalances."""
+    recording = Recording.open(RECORDING)
+    fleet = pq.read_table(recording.records).select(RECORDS.names).cast(RECORDS)
+    aborted = set(recording.aborted)
+    kept, storming = [], 0
+    groups = pa.array(_core.record_groups(fleet["key"].combine_chunks())).to_pylist()
+    for *place, group in zip(fleet["partition"].to_pylist(), fleet["offset"].to_pylist(), groups, strict=True):
+        storming += group == "inventory-sync"
+        kept.append(tuple(place) not in aborted and (group != "inventory-sync" or storming <= 100))
+    tables = {"synthetic": LOG.records(), "webshop": fleet.filter(pa.array(kept))}
+    return pa.concat_tables(
+        table.add_column(0, "cluster", pa.array([cluster] * table.num_rows)) for cluster, table in tables.items()
+    )
+
+
+def topics() -> pa.Table:
+    return Recording.open(RECORDING).topics()
+
+
+def expected(*, finish: bool) -> list[dict[str, Any]]:
+    """Return the events that the replay itself finds, without Spark, one partition of the log after the other."""
+    found: list[dict[str, Any]] = []
+    for log in logs(logs_of_two_clusters()):
+        replay = Replay(topics().to_pylist(), engine="reference")
+        for row in log.to_pylist():
+            found += replay.push(_record(row), row["cluster"])
+        found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
+        found += replay.finish() if finish else []
+    return found
+
+
+def test_a_batch_has_the_events_of_the_replay(spark: SparkSession) -> None:
+    from assignor.spark import events
+    from assignor.spark.event_machine import rows
+
+    found = events(spark.createDataFrame(logs_of_two_clusters()), topics(), engine=ENGINE, delay_ms=DELAY)
+    wanted = spark.createDataFrame(pa.Table.from_batches([rows(expected(finish=True))]))
+
+    counts, _ = checksum(found)
+    assert checksum(wanted) == checksum(found)
+    assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} == counts.keys()
+
+
+def test_a_stream_in_uneven_parts_with_a_restart_has_the_events_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark import events
+
+    parts = uneven_parts(logs_of_two_clusters())
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+    try:
+        found, counts = stream(spark, tmp_path, parts, [2, 3], topics=topics())
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "4")
+
+    assert [part.num_rows for part in parts] == counts
+    wanted = events(spark.createDataFrame(logs_of_two_clusters()), topics(), engine=ENGINE, finish=False)
+    assert checksum(wanted) == checksum(found)
+
+
+def test_the_events_of_two_clusters_are_apart_and_duplicates_change_nothing(spark: SparkSession) -> None:
+    from assignor.spark import events
+    from assignor.spark.events_schema import in_order
+
+    log = SyntheticLog(groups=5, steps=12, log_partitions=2).records()
+    one = spark.createDataFrame(log)
+    two = one.selectExpr("*", "'eu' as cluster").unionByName(one.selectExpr("*", "'us' as cluster"))
+    single = in_order(events(one, engine=ENGINE)).toArrow().drop_columns(["cluster"])
+    # Nothing identifies a record without a group, so a repeated one is another bad record.
+    both = in_order(events(two.unionByName(two.where("hex(key) not like '0063%'")), engine=ENGINE)).toArrow()
+
+    for cluster in ("eu", "us"):
+        assert single == both.filter(pc.equal(both["cluster"], cluster)).drop_columns(["cluster"])
+    assert both["at"].to_pylist() == sorted(both["at"].to_pylist())
+
+
+def test_buckets_have_the_same_rebalances(spark: SparkSession) -> None:
+    from assignor.spark import events
+
+    frame = spark.createDataFrame(SyntheticLog(groups=12, steps=20, log_partitions=1).records())
+    one, three = (events(frame, engine=ENGINE, buckets=count, delay_ms=None) for count in (1, 3))
+
+    assert checksum(one) == checksum(three)
+
+
+def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.spark import events
+    from assignor.spark.schemas import RECORDS as SCHEMA
+
+    frame = spark.createDataFrame(logs_of_two_clusters().slice(0, 5))
+    streaming = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
+    with pytest.raises(WrongTypeError, match="records has no column value of type binary"):
+        events(frame.drop("value"), engine=ENGINE)
+    with pytest.raises(IllegalArgumentError, match="until and finish are for batches: a stream has no end"):
+        events(streaming, engine=ENGINE, until=1)
+    with pytest.raises(IllegalArgumentError, match="buckets must be an int >= 1, not 0"):
+        events(frame, engine=ENGINE, buckets=0)
+    with pytest.raises(IllegalArgumentError, match="stuck_factor = 0"):
+        events(frame, engine=ENGINE, stuck_factor=0)
+
+
+# ---- without a Spark session
+
+
+def keyed(records: pa.Table) -> pa.RecordBatch:
+    """Return records with the columns that the workers get."""
+    from assignor.spark.event_stream import KEY
+
+    count = records.num_rows
+    records = records.append_column("bucket", pa.array([0] * count, pa.int32()))
+    return records.sort_by([(name, "ascending") for name in (*KEY, "offset")]).combine_chunks().to_batches()[0]
+
+
+def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() -> None:
+    """The timer is set for the earliest deadline, and the watermark fires it."""
+    tws_tester = pytest.importorskip("pyspark.sql.streaming.tws_tester")
+    from datetime import datetime
+
+    from pyspark.sql import Row as NewRow
+
+    from assignor.spark.event_machine import MachineSettings, PlainReplay
+    from assignor.spark.event_stream import EventProcessor, pack, unpack
+
+    log = SyntheticLog(groups=4, steps=50, log_partitions=1, rebalance_steps=10).records()
+    log = log.add_column(0, "cluster", pa.array([""] * log.num_rows))
+    settings = MachineSettings(lambda: PlainReplay(Replay(engine="reference")))
+    now = 1_800_000_000_000
+
+    def read_at(row: Any) -> int:
+        return int(row["read_at"].timestamp() * 1000)
+
+    def given(records: pa.Table, time: int) -> list[Row]:
+        moment = datetime.fromtimestamp(time / 1000, UTC)
+        packed = (row["packed"] for batch in pack([keyed(records)]) for row in batch.to_pylist())
+        return [NewRow(packed=data, read_at=moment) for data in packed]
+
+    def opened(rows: list[Row]) -> Iterator[dict[str, Any]]:
+        for row in rows:
+            for batch in unpack([pa.record_batch({"packed": pa.array([row["packed"]], pa.binary())})]):
+                yield from batch.to_pylist()
+
+    tester = tws_tester.TwsTester(EventProcessor(settings, 60_000), timeMode="EventTime", eventTimeExtractor=read_at)
+    half = log.num_rows // 2
+    found = list(opened(tester.test("key", given(log.slice(0, half), now))))
+    found += opened(tester.test("key", given(log.slice(half), now + 1)))
+    assert [] == list(opened(tester.setWatermark(now)))
+    late = list(opened(tester.setWatermark(now + 1)))
+
+    replay = Replay(engine="reference")
+    wanted = [event for row in log.to_pylist() for event in replay.push(_record(row))]
+    wanted += replay.advance(log["timestamp"][-1].as_py() - DELAY)
+    assert _in_time(wanted) == _in_time(found)
+    assert _in_time(replay.advance(now + 1)) == _in_time(late)
+    assert "stuck" in {event["event"] for event in late}
+
+
+def _in_time(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return sorted((event["at"], event["group"] or "", event["offset"], event["event"]) for event in events)
+
+
+def _record(row: dict[str, Any]) -> tuple[int, int, bytes | None, bytes | None]:
+    return row["offset"], row["timestamp"], row["key"], row["value"]
+
+
+def test_packed_records_are_bounded_and_complete() -> None:
+    from assignor.spark.event_stream import KEY, _read, pack
+    from assignor.spark.slices import SLICE_BYTES
+
+    rows = keyed(logs_of_two_clusters())
+    found = [row for batch in pack([rows]) for row in batch.to_pylist()]
+
+    assert {(row["cluster"], row["partition"], row["bucket"]) for row in rows.select(KEY).to_pylist()} == {
+        tuple(row[name] for name in KEY) for row in found
+    }
+    assert all(len(row["packed"]) < 2 * SLICE_BYTES for row in found)
+    offsets = [
+        (row["partition"], id) for row in found for part in _read(row["packed"]) for id in part["offset"].to_pylist()
+    ]
+    assert list(zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True)) == offsets
+
+
+def test_an_event_with_a_column_that_the_schema_lacks_is_an_error() -> None:
+    from assignor.spark.event_machine import rows
+
+    with pytest.raises(IllegalArgumentError, match="the schema of events has no column weight"):
+        rows([{"event": "storm", "weight": 1}])
