@@ -163,4 +163,6 @@ def _check_number(name: str, value: object, least: int) -> None:
 
 def _check_protobuf() -> None:
     if find_spec("google") is None or find_spec("google.protobuf") is None:
-        raise MissingDependencyError("protobuf is not installed: pip install 'assignor[spark]'")
+        raise MissingDependencyError(
+            "protobuf, which Spark needs for streams with state, is not installed: pip install protobuf"
+        )
