@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from xdist.remote import Producer
 
 SHARED = {
+    "tests/broker/plugins": "cluster with racks",
     "tests/broker": "broker",
     "tests/spark/test_connect.py": "spark programs",  # these two start programs with Spark of their own
     "tests/spark/test_examples.py": "spark programs",
@@ -27,12 +28,7 @@ SHARED = {
 }
 """Folders and files whose tests share a resource that starts slowly, and the name of the resource."""
 
-ALONE = (
-    "tests/broker/test_coordinator.py",
-    "tests/broker/test_plugins.py",
-    "tests/spark/test_fleet_killed.py",
-    "tests/spark/test_java.py",
-)
+ALONE = ("tests/broker/test_coordinator.py", "tests/spark/test_fleet_killed.py", "tests/spark/test_java.py")
 """Files in those folders that run on a worker of their own: they take minutes, or start what they need themselves."""
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}

@@ -1,7 +1,7 @@
 """Real Kafka broker for the tests: one node with its own controller, on the loopback interface, in its own folder.
 
 Maven installs the jars into `target/kafka` once. A broker ends with the process that started it, even if it is killed.
-`tests/broker/racks.py` builds a cluster of several nodes from it.
+`tests/broker/plugins/racks.py` builds a cluster of several nodes from it.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class Cluster:
     ) -> None:
         self._java = _find_java()
         self._jvm = jvm
-        self._cluster_id = cluster_id or random_cluster_id()
+        self._cluster_id = cluster_id or random_id()
         install_jars()
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
@@ -217,6 +217,14 @@ class Cluster:
         if done.returncode:
             raise BrokerFailedError(done.stdout.decode(errors="replace")[-3000:])
 
+    def write_format(self, node_id: int) -> None:
+        """Write what `format` writes for a broker that is no controller, without starting Java."""
+        directory = random_id()
+        (self._folder / "data").mkdir()
+        (self._folder / "data" / "meta.properties").write_text(
+            f"version=1\ncluster.id={self._cluster_id}\nnode.id={node_id}\ndirectory.id={directory}\n"
+        )
+
     def _command(self, *program: str) -> list[str]:
         return [str(self._java), *self._jvm, "-cp", str(JARS / "*"), *program, str(self._configuration)]
 
@@ -246,8 +254,8 @@ def install_jars() -> None:
         raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {error}") from None
 
 
-def random_cluster_id() -> str:
-    """Return a new id in Kafka's form."""
+def random_id() -> str:
+    """Return a new id of a cluster or directory in Kafka's form."""
     return "a" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()[1:22]  # a leading "-" would be an option
 
 

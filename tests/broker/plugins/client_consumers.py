@@ -1,16 +1,15 @@
-"""Running consumers of kafka-python, aiokafka, confluent-kafka, franz-go and Kafka's Java client, with one interface.
+"""Running consumers of kafka-python, aiokafka and confluent-kafka, with one interface.
 
 Consumers have unique names, which are their client ids. They poll by themselves; `join` starts one, `leave` closes it.
+`tests/broker/plugins/program_consumers.py` has those of Java and Go.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
-import subprocess
 import threading
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import aiokafka
@@ -18,9 +17,6 @@ import confluent_kafka
 from kafka import KafkaConsumer
 
 from assignor import TopicPartition
-from tests.broker.java_consumers import CLASSES
-from tests.support import go_program
-from tests.support.kafka_program import KafkaProgram
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -287,114 +283,6 @@ class ConfluentConsumers:
                     if message is not None and message.error() is not None:
                         _note(self._errors[name], message.error())
                     self._owned[name] = _partitions(consumer.assignment())
-
-
-class _ProgramConsumers:
-    """Consumers in one process that answers each line of JSON with the states of all consumers."""
-
-    def __init__(self, address: str, ask: Callable[[object], Any], end: Callable[[], object]) -> None:
-        self._address = address
-        self._ask = ask
-        self._end = end
-        self._states: dict[str, Any] = {}
-        self._lock = threading.Lock()
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=type(self).__name__, daemon=True)
-        self._thread.start()
-
-    def leave(self, name: str) -> None:
-        """Close a consumer, and wait until it is closed."""
-        self._tell({"do": "leave", "name": name})
-
-    def owned(self, name: str) -> Owned:
-        """Return the partitions that a consumer owns in its own view."""
-        return frozenset(TopicPartition(*each) for each in self._states.get(name, {}).get("partitions", ()))
-
-    def errors(self, name: str) -> list[str]:
-        """Return the last error that a consumer raised."""
-        error = self._states.get(name, {}).get("error")
-        return [error] if error else []
-
-    def close(self) -> None:
-        """Close all consumers, and the process."""
-        self._ending.set()
-        self._thread.join()
-        self._end()
-
-    def _tell(self, command: object) -> None:
-        with self._lock:
-            self._states = self._ask(command)
-
-    def _run(self) -> None:
-        while not self._ending.wait(PAUSE / 5):
-            if self._states:
-                self._tell({"do": "poll"})
-
-
-class JavaConsumers(_ProgramConsumers):
-    """Consumers of Kafka's Java client in one process, polled one after the other.
-
-    Raises:
-        OracleMissingError: Java, its compiler or the jars of Kafka are missing.
-    """
-
-    def __init__(self, address: str) -> None:
-        program = KafkaProgram("consumers.Consumers")
-        super().__init__(address, program.ask, program.__exit__)
-
-    def join(self, wish: Wish) -> None:
-        """Start a consumer."""
-        settings = {
-            "session.timeout.ms": str(SESSION_MS),
-            "group.instance.id": wish.instance_id,
-            "client.rack": wish.rack,
-        }
-        self._tell(
-            {
-                "do": "join",
-                "name": wish.name,
-                "group": wish.group,
-                "address": self._address,
-                "assignor": ",".join(f"org.apache.kafka.clients.consumer.{CLASSES[name]}" for name in wish.strategies),
-                "topics": list(wish.topics),
-                "settings": {name: value for name, value in settings.items() if value},
-            }
-        )
-
-
-class FranzGoConsumers(_ProgramConsumers):
-    """Consumers of franz-go in one process, which poll by themselves.
-
-    Raises:
-        GoMissingError: Go is missing, or cannot fetch the modules.
-    """
-
-    def __init__(self, address: str) -> None:
-        process = subprocess.Popen([go_program.build("consumers")], stdin=-1, stdout=-1, text=True)
-
-        def ask(command: object) -> Any:
-            assert process.stdin
-            assert process.stdout
-            process.stdin.write(json.dumps(command) + "\n")
-            process.stdin.flush()
-            return json.loads(process.stdout.readline())
-
-        super().__init__(address, ask, process.communicate)
-
-    def join(self, wish: Wish) -> None:
-        """Start a consumer."""
-        self._tell(
-            {
-                "do": "join",
-                "name": wish.name,
-                "group": wish.group,
-                "address": self._address,
-                "assignor": ",".join(wish.strategies),
-                "instance": wish.instance_id or "",
-                "rack": wish.rack or "",
-                "topics": list(wish.topics),
-            }
-        )
 
 
 def _partitions(found: Any) -> Owned:

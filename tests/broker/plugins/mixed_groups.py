@@ -14,23 +14,22 @@ from confluent_kafka.cimpl import NewTopic
 
 from assignor import Group, PartitionInfo, TopicPartition
 from tests.broker.admin import Admin
-from tests.broker.client_consumers import (
+from tests.broker.plugins.client_consumers import (
     AiokafkaConsumers,
     ConfluentConsumers,
-    FranzGoConsumers,
-    JavaConsumers,
     KafkaPythonConsumers,
     Wish,
 )
-from tests.broker.group_log import Generation, GroupLog
+from tests.broker.plugins.group_log import Generation, GroupLog
+from tests.broker.plugins.program_consumers import FranzGoConsumers, JavaConsumers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from tests.broker.client_consumers import Consumers
-    from tests.broker.group_log import Shares
-    from tests.broker.racks import RackedCluster
+    from tests.broker.plugins.client_consumers import Consumers
+    from tests.broker.plugins.group_log import Shares
+    from tests.broker.plugins.racks import RackedCluster
 
 RACKS = ("r0", "r1", "r2")
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from tests.broker.cluster import Cluster, free_ports, random_cluster_id
+from tests.broker.cluster import Cluster, free_ports, random_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +27,7 @@ class RackedCluster:
     def __init__(self, folder: Path, racks: tuple[str, ...]) -> None:
         controller, *ports = free_ports(1 + len(racks))
         common = {"controller.quorum.voters": f"1@127.0.0.1:{controller}", "offsets.topic.num.partitions": "1"}
-        cluster_id = random_cluster_id()
+        cluster_id = random_id()
         self._nodes = []
         for number, (rack, port) in enumerate(zip(racks, ports, strict=True), 1):
             listener = f"PLAINTEXT://127.0.0.1:{port}"
@@ -49,8 +48,9 @@ class RackedCluster:
     def __enter__(self) -> RackedCluster:
         with contextlib.ExitStack() as started:
             started.callback(self.kill)
-            with ThreadPoolExecutor(len(self._nodes)) as threads:
-                list(threads.map(Cluster.format, self._nodes))
+            self._nodes[0].format()
+            for number, node in enumerate(self._nodes[1:], 2):
+                node.write_format(number)
             for node in self._nodes:
                 node.launch()
             for node in self._nodes:
