@@ -136,11 +136,48 @@ def test_kafka_python_orders_static_members_as_java_does(
     assert groups.java_shares(by_java, without=["instances"]) != by_java.shares_by_client
 
 
+def test_static_members_come_first_in_the_round_of_roundrobin(groups: MixedGroups) -> None:
+    members = [
+        Joining("a", "java", ours("java", "roundrobin")),
+        Joining("b", "kafka-python", ours("kafka-python", "roundrobin"), instance_id="y5"),
+        Joining("c", "java", ours("java", "roundrobin"), instance_id="x6"),
+        Joining("d", "kafka-python", ours("kafka-python", "roundrobin")),
+    ]
+    found = form(groups, {f"round-by-{leader}": leader_first(leader, members) for leader in "ad"})
+
+    for generation in found.values():
+        assert groups.java_shares(generation) == generation.shares_by_client
+    assert shares(found["round-by-a"]) == shares(found["round-by-d"])
+
+
 def test_aiokafka_orders_static_members_by_member_id(groups: MixedGroups, static_groups: dict[str, Generation]) -> None:
     by_aiokafka = static_groups["static-by-aiokafka"]
 
     assert groups.java_shares(by_aiokafka, without=["instances"]) == by_aiokafka.shares_by_client
     assert groups.java_shares(by_aiokafka) != by_aiokafka.shares_by_client
+
+
+def test_sticky_leaders_prefer_racks_as_java_does(groups: MixedGroups) -> None:
+    racks = {"kafka-python": "r2", "confluent-kafka": "r1", "java": "r0"}
+    clients = {"sticky": ("kafka-python", "java"), "cooperative-sticky": ("kafka-python", "java")}
+    found = form(
+        groups,
+        {
+            f"racks-{assignor}-by-{leader}": leader_first(
+                leader,
+                [Joining(client, client, ours(client, assignor, racks[client]), rack=racks[client]) for client in both],
+            )
+            for assignor, both in clients.items()
+            for leader in both
+        },
+    )
+
+    for generation in found.values():
+        assert groups.java_shares(generation) == generation.shares_by_client
+    assert any(
+        groups.java_shares(generation, without=["racks"]) != generation.shares_by_client
+        for generation in found.values()
+    )
 
 
 @pytest.fixture(scope="module")
