@@ -70,6 +70,7 @@ def classic_causes(
         add_revocations(causes, before, after, changes)
         for old in changes.left:
             add_departure(causes, old, before.began, after.began, last_commit(old), "left")
+            add_unsynced(causes, old, before, after, last_commit(old))
         for old, new in changes.replaced:
             add_replacement(causes, old, new, before, after, last_commit(old))
         for names, sentence in classic_topic_causes(before, after, changes, highest, metadata):
@@ -166,6 +167,21 @@ def add_departure(
     causes.add(names, f"Member {member.id} {verb}{ending}. {text}".rstrip())
 
 
+def add_unsynced(
+    causes: Causes, member: KnownMember, before: GroupRecord, after: GroupRecord, last_commit: int | None
+) -> None:
+    """Add that a member may never have asked for its assignment; the broker waits for the rebalance timeout."""
+    timeout = longest_timeout(before)
+    waited, session = after.began - before.began, member.session_timeout or 0
+    if 0 < timeout <= waited <= timeout + session and (last_commit is None or last_commit < before.began):
+        causes.add(["sync_timed_out"], f"Member {member.id} may not have sent SyncGroup within {timeout} ms.")
+
+
+def longest_timeout(record: GroupRecord) -> int:
+    """Return the longest rebalance timeout of the members; 0 if the log lacks it."""
+    return max((member.rebalance_timeout or 0 for member in record.members.values()), default=0)
+
+
 def add_replacement(
     causes: Causes,
     old: KnownMember,
@@ -226,10 +242,9 @@ def add_missing(causes: Causes, before: GroupRecord, after: GroupRecord) -> None
     """Add generations that began but were not written because another rebalance followed."""
     first, last = before.generation + 1, after.generation - 1
     which = f"Generation {first} was" if first == last else f"Generations {first} to {last} were"
-    timeouts = [member.rebalance_timeout or 0 for member in before.members.values()]
     # Without a change of members, any member can have started the rebalances that the log lacks.
     names = list(REJOINED) if set(causes.names) <= set(REJOINED) else []
-    if timeouts and after.began - before.began >= max(timeouts):
+    if before.members and after.began - before.began >= longest_timeout(before):
         names.append("sync_timed_out")
     causes.add(names, f"{which} not written: the next rebalance began before the assignment was complete.")
 
