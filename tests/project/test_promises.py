@@ -137,7 +137,7 @@ EXTRAS = {
 }
 """Promised extras that exist, with their requirements."""
 
-COMMANDS = ["report"]
+COMMANDS = ["replay", "report"]
 """Promised commands that exist."""
 
 SPARK_COLUMNS = {

@@ -1,90 +1,179 @@
-"""Counts of a group's history: loads, partitions without an owner, and rebalances."""
+"""Readable history of events: entries, folded rebalances, storms, and untrusted text."""
 
 from __future__ import annotations
 
-from tests.replay.logs import CONSUMER, Event, classic, classic_gone, member, metadata, replayed
+from typing import Any
 
-TWO = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
-TOPIC = metadata({0: {"t": 3}})
+from assignor.recording.history import write_history
 
-
-def test_partitions_without_an_owner_are_counted(engine: str) -> None:
-    topics = metadata({0: {"t": 9}, 5: {"t": 3, "u": 2, "other": 7}})
-    some = (member("a", ["t", "missing"], {"t": [0]}), member("b", ["u"], {"u": [1]}))
-    assert replayed(engine, classic(1, *some), topics=topics)["unowned"] == 3
-    assert replayed(engine, classic(1, *some))["unowned"] is None
-    assert replayed(engine, classic(1, *some), classic(2), topics=topics)["unowned"] is None
+Event = dict[str, Any]
 
 
-def test_owned_partitions_of_other_topics_do_not_reduce_the_count(engine: str) -> None:
-    stale = member("a", ["t"], {"t": [0], "dropped": [0, 1], "t2": [7]})
-    assert replayed(engine, classic(1, stale), topics=TOPIC)["unowned"] == 2
-    shrunk = member("a", ["t"], {"t": [0, 7, 8]})
-    assert replayed(engine, classic(1, shrunk), topics=TOPIC)["unowned"] == 2
+def generation(number: int, at: int, **given: Any) -> Event:
+    usual = {"event": "generation", "group": "g", "kind": "classic", "at": at, "offset": number, "generation": number}
+    usual |= {"protocol": "range", "members": 2, "duration_ms": 1500, "comparison": None}
+    return {**usual, **given}
 
 
-def test_partitions_without_an_owner_are_unknown_if_a_member_cannot_be_parsed(engine: str) -> None:
-    for unreadable in (member("b", b"", {}), member("b", ["t"], b"\0")):
-        assert replayed(engine, classic(1, TWO[0], unreadable), topics=TOPIC)["unowned"] is None
+def rebalance(number: int, at: int, **given: Any) -> Event:
+    usual = {"event": "rebalance", "group": "g", "kind": "classic", "at": at, "offset": number, "generation": number}
+    usual |= {"causes": ["leader_rejoined"], "evidence": "Facts.", "joined": [], "left": [], "replaced": []}
+    return {**usual, "moved": [], "unowned": [], **given}
 
 
-def test_an_empty_assignment_blob_has_no_partitions(engine: str) -> None:
-    left_out = member("b", ["t"], b"")
-    history = replayed(engine, classic(1, TWO[0], left_out), topics=TOPIC)
-    assert [member["partitions"] for member in history["members"]] == [2, 0]
-    assert (history["idle_members"], history["least_loaded"], history["unowned"]) == (1, 0, 1)
+def joined(member: str, **given: Any) -> Event:
+    usual = {"event": "member", "group": "g", "at": 0, "action": "joined", "member": member, "instance_id": None}
+    return {**usual, "client_id": "app", "client_host": "/10.0.0.1", **given}
 
 
-def test_partitions_without_an_owner_are_counted_in_a_consumer_group(engine: str) -> None:
-    topics = metadata({0: {"t": 3, "u": 1}})
-    by_name = CONSUMER.joins("a", subscribedTopicNames=["t", "u"])
-    has = CONSUMER.has("a", 2, 0, {"t": [0, 1]})
-    assert replayed(engine, by_name, CONSUMER.epoch(2), has, topics=topics)["unowned"] == 2
-    empty = CONSUMER.joins("a", subscribedTopicNames=["t"], subscribedTopicRegex="")
-    assert replayed(engine, empty, CONSUMER.epoch(2), has, topics=topics)["unowned"] == 1
-    by_pattern = CONSUMER.joins("a", subscribedTopicNames=["t"], subscribedTopicRegex="u.*")
-    assert replayed(engine, by_pattern, CONSUMER.epoch(2), has, topics=topics)["unowned"] is None
+def storm(since: int, until: int | None, at: int) -> Event:
+    usual = {"event": "storm", "group": "g", "at": at, "since": since, "until": until, "rebalances": 25}
+    return {**usual, "topic_partitions": [["t", 0], ["t", 1]], "unowned": [["t", 1]]}
 
 
-def test_idle_members_and_the_spread_of_load(engine: str) -> None:
-    members = [member("a", ["t"], {"t": [0, 1, 2]}), member("b", ["t"], {}), member("c", ["t"], b"\0")]
-    history = replayed(engine, classic(1, *members))
-    assert (history["idle_members"], history["least_loaded"], history["most_loaded"]) == (1, 0, 3)
-    assert [member["partitions"] for member in history["members"]] == [3, 0, None]
+def text(*events: Event, **options: Any) -> str:
+    return "\n".join(write_history(events, **options))
 
 
-def test_the_busiest_minute_counts_rebalances_with_unchanged_membership(engine: str) -> None:
-    def busiest(*times: int) -> object:
-        again = [classic(2 + place, *TWO).at(time) for place, time in enumerate(times)]
-        return replayed(engine, classic(1, *TWO).at(0), *again)["busiest_minute"]
+def test_an_entry_says_when_why_who_and_what() -> None:
+    found = text(
+        joined("app-0123456789"),
+        generation(1, 0),
+        rebalance(
+            1,
+            1_700_000_000_123,
+            causes=["consumer_subscribed", "topic_created"],
+            joined=["app-0123456789", "unknown-1"],
+            moved=[["t", 0], ["t", 1], ["t", 2], ["u", 5]],
+            unowned=[["t", 9]],
+        ),
+    )
 
-    assert busiest() == 0
-    assert busiest(1) == 1
-    assert busiest(1, 30_000, 60_000) == 3
-    assert busiest(1, 30_000, 60_001) == 2
-    assert busiest(1, 2, 90_000, 90_001, 90_002, 150_002) == 3
-    assert busiest(100_000, 1) == 1
-    assert busiest(-(2**63), 2**63 - 1) == 1
+    expected = (
+        "g\n"
+        "  2023-11-14 22:13:20.123  generation 1, range, 2 members, 1.5 s after the previous one: "
+        "consumer_subscribed, topic_created\n"
+        "      evidence: Facts.\n"
+        "      joined: app 01234567 on 10.0.0.1, unknown-1\n"
+        "      moved: 4 partitions: t[0–2] u[5]\n"
+        "      no owner: t[9]"
+    )
+    assert expected == found
 
 
-def test_rebalances_with_changed_membership_are_not_a_storm(engine: str) -> None:
-    events = [classic(1, *TWO), classic(2, TWO[0]), classic(3, *TWO), classic(4), classic(5), classic(6, *TWO)]
-    history = replayed(engine, *events, classic(7, *reversed(TWO)))
-    assert [generation["same_members"] for generation in history["generations"]] == [False] * 6 + [True]
-    assert history["busiest_minute"] == 1
+def test_groups_are_separated_by_an_empty_line() -> None:
+    bad = {"event": "bad_record", "group": None, "at": -1, "offset": 3, "record_type": 99, "error": "unknown type"}
+
+    found = text(bad, generation(1, 0), rebalance(1, 0)).split("\n\n")
+
+    assert (
+        "records without a readable group\n  -1  record of type 99 at offset 3 cannot be used: unknown type" == found[0]
+    )
+    assert found[1].startswith("g\n  1970-01-01 00:00:00.000  generation 1")
 
 
-def test_epochs_of_other_kinds_of_group_are_not_a_storm(engine: str) -> None:
-    history = replayed(engine, CONSUMER.joins("a"), *[CONSUMER.epoch(epoch) for epoch in range(2, 9)])
-    assert (history["rebalances"], history["busiest_minute"]) == (7, 0)
+def test_generations_without_rebalance_say_why() -> None:
+    replaced = joined("s-2", action="replaced", instance_id="static")
+
+    found = text(generation(0, 0, members=0), replaced, generation(3, 5), generation(3, 6), generation(4, 9, members=0))
+
+    assert "the group has no members" in found.splitlines()[1]
+    assert found.splitlines()[2].endswith("generation 3 is written again, because a static member returned: static")
+    assert found.splitlines()[3].endswith("generation 3 is written again")
 
 
-def test_neither_a_new_group_nor_a_static_restart_is_a_rebalance(engine: str) -> None:
-    def rebalances(*events: Event) -> object:
-        return replayed(engine, *events)["rebalances"]
+def run(first: int, last: int, gap: int) -> list[Event]:
+    """Return rebalances with unchanged membership."""
+    return [
+        each
+        for number in range(first, last + 1)
+        for each in (generation(number, gap * number), rebalance(number, gap * number, moved=[["t", number % 3]]))
+    ]
 
-    assert rebalances() == 0
-    assert rebalances(classic(0, protocol_type="")) == 0
-    assert rebalances(classic(0), classic(1, *TWO), classic(1, *TWO), classic(2, *TWO), classic(3)) == 3
-    assert rebalances(classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(6, *TWO)) == 3
-    assert rebalances(classic(6, *TWO), classic_gone(), CONSUMER.epoch(6), CONSUMER.epoch(7)) == 3
+
+def test_repeated_rebalances_with_unchanged_members_are_one_entry() -> None:
+    start = rebalance(1, 0, joined=["a"])
+
+    found = text(start, *run(2, 2001, 10), rebalance(2002, 30_000, left=["a"]))
+
+    lines = found.splitlines()
+    assert len(lines) < 20
+    assert "2,000 rebalances within 20.0 s with unchanged membership, generations 2 to 2,001" in found
+    assert "      most likely causes: leader_rejoined 2,000" in lines
+    assert "      moved: 3 partitions: t[0–2]" in lines
+    assert "      left: a" in lines
+
+
+def test_a_few_rebalances_and_those_far_apart_are_entries_of_their_own() -> None:
+    few = text(rebalance(1, 0, joined=["a"]), *run(2, 4, 10))
+    slow = text(rebalance(1, 0, joined=["a"]), *run(2, 20, 70_000))
+
+    assert "rebalances within" not in few
+    assert 4 == few.count("evidence:")
+    assert 20 == slow.count("evidence:")
+
+
+def test_a_storm_is_one_entry_and_its_end() -> None:
+    events = [rebalance(1, 0, joined=["a"]), *run(2, 21, 10), storm(20, None, 210), *run(22, 26, 10)]
+
+    ended = text(*events, storm(20, 260, 60_210))
+    lasting = text(*events, storm(20, None, 260))
+
+    for found in (ended, lasting):
+        assert 1 == found.count("REBALANCE STORM: 25 rebalances within 240 ms with unchanged membership")
+    assert "REBALANCE STORM ended at 1970-01-01 00:00:00.260: 25 rebalances" in ended
+    assert "REBALANCE STORM lasts at the end of the recording: 25 rebalances" in lasting
+    assert "    changed owners or had none: 2 partitions: t[0–1]" in ended
+    assert "    no owner in the last generation: t[1]" in ended
+    assert "\x1b[1;31mREBALANCE STORM\x1b[0m" in text(*events, colour=True)
+    assert "\x1b" not in ended
+
+
+def test_an_event_during_a_storm_does_not_hide_it() -> None:
+    odd = {"event": "offsets", "group": "g", "at": 220, "offset": 1, "problem": "went_back", "evidence": "Facts."}
+    events = [rebalance(1, 0, joined=["a"]), *run(2, 21, 10), storm(20, None, 210)]
+
+    found = text(*events, {**odd, "topic_partitions": [["t", 3]]}, *run(23, 40, 10))
+
+    assert 2 == found.count("REBALANCE STORM: ")
+    assert "committed offset went back: t[3]" in found
+
+
+def test_stuck_members_are_named() -> None:
+    usual = {"event": "stuck", "group": "g", "offset": 1, "member": "app-0123456789", "usual_interval_ms": 5000}
+    usual |= {"since": 0, "topic_partitions": [["t", 0]]}
+
+    found = text(
+        joined("app-0123456789"), {**usual, "at": 50_000, "until": None}, {**usual, "at": 90_000, "until": 90_000}
+    )
+
+    assert "stuck: app 01234567 on 10.0.0.1 has not committed offsets since 1970-01-01 00:00:00.000; usually" in found
+    assert "no longer stuck: app 01234567 on 10.0.0.1, after 90.0 s without commits" in found
+
+
+def test_a_difference_from_kafka_is_explained_once() -> None:
+    different = {"assignor": "sticky", "outcome": "different", "remarks": ["other partitions"]}
+    found = text(
+        *(
+            each
+            for number in (1, 2)
+            for each in (generation(number, 0, comparison=different), rebalance(number, 0, joined=["a"]))
+        )
+    )
+
+    assert 1 == found.count("assignment differs from Kafka's sticky (the first in this group): other partitions")
+
+
+def test_control_characters_are_escaped_and_long_lines_wrapped() -> None:
+    evil = "evil\x1b[2J\r"
+    events = [
+        joined("m", client_id=evil, group=evil),
+        rebalance(1, 0, group=evil, joined=["m"], evidence="\x07 " + "word " * 40),
+    ]
+
+    found = text(*events, width=60)
+
+    assert "\x1b" not in found
+    assert "\r" not in found
+    assert r"evil\x1b[2J\r" in found
+    assert max(map(len, found.splitlines())) <= 60

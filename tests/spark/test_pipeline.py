@@ -283,6 +283,25 @@ def test_an_empty_recording_has_an_empty_report(spark: SparkSession, tmp_path: P
     assert "0 groups" in found.to_text()
 
 
+def test_this_process_and_spark_find_the_same_events(spark: SparkSession, tmp_path: Path) -> None:
+    from assignor.recording.events import replay, to_json
+    from assignor.spark.event_lines import event_lines
+
+    names = ("billing", "email-workers", "profile-migrating", "warehouse-static")
+    rows = pq.read_table(FLEET / "records.parquet").to_pylist()
+    chosen = [row for row in rows if any(name.encode() in row["key"] for name in names)]
+    odd = {"partition": 0, "offset": 10**6, "timestamp": 5, "key": b"\x00\x63\x00\x01x", "value": b"later"}
+    given = recording(tmp_path / "given", [*chosen, odd])
+
+    def key(event: tuple[str | None, int, int, str]) -> tuple[str, int, int]:
+        return (event[0] or "", event[1], event[2])
+
+    for groups in ((), ("billing",)):
+        local = [(each["group"], each["at"], each["offset"], to_json(each)) for each in replay(given, groups=groups)]
+        assert sorted(local, key=key) == sorted(event_lines(spark, given, groups=groups), key=key)
+    assert {"billing"} == {group for group, *_ in local}
+
+
 def test_a_wrong_column_type_is_an_error_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.report import report
 

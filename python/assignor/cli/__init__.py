@@ -14,6 +14,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING
 
+from assignor.cli.replay import add_replay
 from assignor.cli.report import add_report
 from assignor.errors import AssignorError
 
@@ -92,4 +93,5 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"assignor {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     add_report(commands)
+    add_replay(commands)
     return parser

@@ -1,0 +1,110 @@
+"""Command `assignor replay`: what happened to the groups of a recording, and why."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from assignor.cli.engines import add_engine, uses_spark
+from assignor.cli.output import colours, needs_ascii, width
+from assignor.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from assignor.recording import Recording
+
+ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
+"""Values of `--isolation`, as Kafka's consumer names them."""
+
+
+def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command to the parser."""
+    command = commands.add_parser(
+        "replay",
+        help="show the rebalances of a recorded cluster, their causes, and storms and stuck members",
+        description="Replay a recording of the topic __consumer_offsets and print its events: rebalances with causes "
+        "and evidence, members, storms, stuck members and unusual offsets. Reads files only; connects to no cluster.",
+    )
+    command.add_argument(
+        "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
+    command.add_argument(
+        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
+    )
+    command.add_argument(
+        "--isolation",
+        choices=ISOLATION_LEVELS,
+        default=ISOLATION_LEVELS[0],
+        help="whether records of aborted transactions are replayed (default: %(default)s, which omits them)",
+    )
+    add_engine(command)
+    command.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from assignor.recording import Recording
+    from assignor.recording.history import write_history
+    from assignor.recording.spool import LineSpool
+
+    recording = Recording.open(options.folder)
+    note = _isolation_note(recording, options.isolation)
+    with LineSpool() as spool:
+        groups = set()
+        for group, at, offset, line in _events(recording, options):
+            groups.add(group)
+            name = (group is not None, group or "")  # events without a group come first
+            tie = line if group is None else ""  # offsets of several partitions
+            spool.add((at, name, offset, tie) if options.json else (name, at, offset, tie), line)
+        missing = sorted(set(options.group) - groups)
+        if missing:
+            raise IllegalArgumentError(f"group {missing[0]!r} has no events in {recording.records}")
+        if options.json:
+            print(f"assignor: {note}", file=sys.stderr)
+            for line in spool:
+                print(line)
+            return 0
+        print(f"{note}\nTimes are in UTC.\n")
+        for line in write_history(map(json.loads, spool), colour=colours(), width=width()):
+            print(line)
+    return 0
+
+
+def _isolation_note(recording: Recording, isolation: str) -> str:
+    """Return a sentence on the treatment of records of aborted transactions."""
+    count = len(set(recording.aborted))
+    if isolation == "read_uncommitted":
+        return f"read_uncommitted: {count:,} records of aborted transactions are replayed."
+    if not recording.has_aborted:
+        return "read_committed: there is no aborted.json, so no record is known to be of an aborted transaction."
+    return f"read_committed: {count:,} records of aborted transactions are omitted."
+
+
+def _events(recording: Recording, options: argparse.Namespace) -> Iterator[tuple[str | None, int, int, str]]:
+    """Yield group, time, offset and JSON of each event."""
+    from assignor.spark.progress import progress
+
+    is_committed = options.isolation == ISOLATION_LEVELS[0]
+    ascii_only = options.json and needs_ascii()
+    if not uses_spark(options.engine, recording):
+        from assignor.recording import events
+
+        with progress(None, "replaying", quiet=False):
+            for event in events.replay(recording, is_committed=is_committed, groups=options.group):
+                yield event["group"], event["at"], event["offset"], events.to_json(event, ascii_only=ascii_only)
+        return
+    from assignor.spark.session import session
+
+    with contextlib.ExitStack() as stack:
+        with progress(None, "starting Spark", quiet=False):
+            spark = stack.enter_context(session(app="assignor replay"))
+        from assignor.spark.event_lines import event_lines
+
+        with progress(spark, "replaying", quiet=False):
+            yield from event_lines(
+                spark, recording, is_committed=is_committed, groups=options.group, ascii_only=ascii_only
+            )

@@ -1,0 +1,339 @@
+"""Events of a recording as a readable history: for each group what happened when, why, and to which members.
+
+The writer takes the events of one group after the other, each in the order of time, and keeps only what belongs to the
+current entry. Rebalances that follow each other without a change of membership are one entry with counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from assignor.recording.lines import escape, format_count, format_spans, spans_of, wrap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from assignor.recording.events import Event
+
+REPEATED = 4
+"""Number of rebalances with unchanged membership in a row that become one entry."""
+
+REPEATED_WITHIN_MS = 60_000
+"""Longest time between two rebalances of such an entry."""
+
+_NAMES_SHOWN = 8
+_TOPICS_SHOWN = 12
+_UNIQUE_PART = 8
+_SECOND_MS = 1000
+_MINUTE_MS = 60_000
+
+_BOLD, _RED, _RESET = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
+
+
+def write_history(events: Iterable[Event], *, colour: bool = False, width: int | None = None) -> Iterator[str]:
+    """Yield the lines of a history.
+
+    Args:
+        events: Events, sorted by group and then by time.
+        colour: Highlight the names of groups and storms.
+        width: Columns of the terminal; longer lines are wrapped. None for no limit.
+    """
+    history: _GroupHistory | None = None
+    for event in events:
+        group = event["group"]
+        if history is None or group != history.group:
+            if history is not None:
+                yield from _finished(history, width)
+                yield ""
+            history = _GroupHistory(group, colour)
+            yield _heading(event, colour)
+        for line in history.add(event):
+            yield from wrap(line, width)
+    if history is not None:
+        yield from _finished(history, width)
+
+
+def _finished(history: _GroupHistory, width: int | None) -> Iterator[str]:
+    for line in history.finish():
+        yield from wrap(line, width)
+
+
+def _heading(event: Event, colour: bool) -> str:
+    name = "records without a readable group" if event["group"] is None else escape(event["group"])
+    return f"{_BOLD}{name}{_RESET}" if colour else name
+
+
+class _GroupHistory:
+    """Lines of the events of one group."""
+
+    def __init__(self, group: str | None, colour: bool) -> None:
+        self.group = group
+        self._colour = colour
+        self._names: dict[str, str] = {}
+        self._generation: Event | None = None
+        self._replaced: list[str] = []
+        self._is_first = True
+        self._storm_since: int | None = None
+        self._is_storm = False
+        self._differing: set[str] = set()
+        self._run: list[tuple[Event, Event | None]] = []
+        self._repeated: _Repeated | None = None
+
+    def add(self, event: Event) -> Iterator[str]:
+        """Yield the lines that an event completes."""
+        name = event["event"]
+        if name != "rebalance":
+            yield from self._without_rebalance()
+        if name == "generation":
+            self._generation = event
+        elif name == "rebalance":
+            generation, self._generation = self._generation, None
+            yield from self._rebalance(event, generation)
+        elif name == "member":
+            self._names[event["member"]] = _name(event)
+            if event["action"] == "replaced":
+                self._replaced.append(event["member"])
+            if event["action"] in {"expired", "subscription_changed"}:
+                yield from self._before()
+                yield f"  {_time(event['at'])}  {_MEMBER_ACTIONS[event['action']]}: {self._name_of(event['member'])}"
+        elif name == "storm" and event["until"] is None and event["since"] != self._storm_since:
+            self._storm_since, self._is_storm = event["since"], True
+            yield from self._begin_storm(event)
+        else:
+            yield from self._before()
+            self._is_storm = self._is_storm and name != "storm"
+            yield from (f"  {line}" for line in _OTHERS[name](self, event))
+
+    def finish(self) -> Iterator[str]:
+        """Yield the lines of the entries that the end of the group completes."""
+        yield from self._before()
+
+    def _before(self) -> Iterator[str]:
+        yield from self._without_rebalance()
+        yield from self._end_of_run()
+
+    def _without_rebalance(self) -> Iterator[str]:
+        """Yield the line of a generation record that is not a rebalance."""
+        event, self._generation = self._generation, None
+        if event is None:
+            return
+        yield from self._end_of_run()
+        if event["members"] == 0:
+            what = "the group has no members"
+        elif event["generation"] == 0:
+            what = "the group is created"
+        else:
+            what = f"generation {event['generation']} is written again"
+            if self._replaced:
+                what += f", because a static member returned: {self._names_of(self._replaced)}"
+        self._replaced = []
+        yield f"  {_time(event['at'])}  {what}"
+
+    def _rebalance(self, event: Event, generation: Event | None) -> Iterator[str]:
+        self._replaced = []
+        is_repeated = not (event["joined"] or event["left"] or event["replaced"]) and not self._is_first
+        self._is_first = False
+        if self._repeated is not None:
+            if is_repeated and self._repeated.continues(event):
+                self._repeated.add(event)
+                return
+            yield from self._end_of_run()
+        if self._run and not (is_repeated and event["at"] - self._run[-1][0]["at"] <= REPEATED_WITHIN_MS):
+            yield from self._end_of_run()
+        if not is_repeated:
+            yield from self._entry(event, generation)
+            return
+        self._run.append((event, generation))
+        if len(self._run) == REPEATED:
+            self._repeated = _Repeated(self._is_storm)
+            for each, _ in self._run:
+                self._repeated.add(each)
+            self._run = []
+
+    def _end_of_run(self) -> Iterator[str]:
+        run, self._run = self._run, []
+        for event, generation in run:
+            yield from self._entry(event, generation)
+        repeated, self._repeated = self._repeated, None
+        if repeated is not None:
+            yield from repeated.lines(self._colour)
+
+    def _entry(self, event: Event, generation: Event | None) -> Iterator[str]:
+        """Yield the lines of a rebalance."""
+        facts = [f"generation {event['generation']}" if event["kind"] == "classic" else f"epoch {event['generation']}"]
+        if generation is not None:
+            facts += [generation["protocol"]] if generation["protocol"] else []
+            facts.append(format_count(generation["members"], "member"))
+            if generation["duration_ms"] is not None:
+                facts.append(f"{_duration(generation['duration_ms'])} after the previous one")
+        yield f"  {_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
+        if event["evidence"]:
+            yield f"      evidence: {escape(event['evidence'])}"
+        for name in ("joined", "left", "replaced"):
+            if event[name]:
+                yield f"      {name}: {self._names_of(event[name])}"
+        if event["moved"]:
+            yield f"      moved: {_partitions(event['moved'])}"
+        if event["unowned"]:
+            yield f"      no owner: {_partitions(event['unowned'])}"
+        comparison = generation and generation["comparison"]
+        if comparison and comparison["outcome"] == "different" and comparison["assignor"] not in self._differing:
+            self._differing.add(comparison["assignor"])
+            remarks = "; ".join(comparison["remarks"])
+            yield (
+                f"      assignment differs from Kafka's {comparison['assignor']} (the first in this group): "
+                f"{escape(remarks)}"
+            )
+
+    def _names_of(self, members: Sequence[str]) -> str:
+        shown = ", ".join(self._name_of(each) for each in members[:_NAMES_SHOWN])
+        return shown if len(members) <= _NAMES_SHOWN else f"{shown} and {len(members) - _NAMES_SHOWN} more"
+
+    def _name_of(self, member: str) -> str:
+        return escape(self._names.get(member, member))
+
+    def _begin_storm(self, event: Event) -> Iterator[str]:
+        """Mark the current entry as a storm, or yield a line if there is no such entry."""
+        if self._repeated is not None:
+            self._repeated.is_storm = True
+            return
+        yield from self._end_of_run()
+        yield f"  {_time(event['at'])}  {_storm_title(self._colour)} begins"
+
+    def _storm(self, event: Event) -> Iterator[str]:
+        start, until = _time(event["since"]), event["until"]
+        title = _storm_title(self._colour)
+        count = f"{event['rebalances']:,} rebalances with unchanged membership since {start}"
+        if until is not None:
+            yield f"{_time(event['at'])}  {title} ended at {_time(until)}: {count}"
+        else:
+            yield f"{_time(event['at'])}  {title} lasts at the end of the recording: {count}"
+        if event["topic_partitions"]:
+            yield f"    changed owners or had none: {_partitions(event['topic_partitions'])}"
+        if event["unowned"]:
+            yield f"    no owner in the last generation: {_partitions(event['unowned'])}"
+
+    def _stuck(self, event: Event) -> Iterator[str]:
+        name, usual = self._name_of(event["member"]), _duration(event["usual_interval_ms"])
+        if event["until"] is None:
+            yield (
+                f"{_time(event['at'])}  stuck: {name} has not committed offsets since {_time(event['since'])}; "
+                f"usually it commits every {usual}"
+            )
+        else:
+            silence = _duration(event["until"] - event["since"])
+            yield f"{_time(event['at'])}  no longer stuck: {name}, after {silence} without commits"
+        yield f"    partitions: {_partitions(event['topic_partitions'])}"
+
+    def _offsets(self, event: Event) -> Iterator[str]:
+        yield f"{_time(event['at'])}  {_OFFSETS[event['problem']]}: {_partitions(event['topic_partitions'])}"
+        if event["evidence"]:
+            yield f"    evidence: {escape(event['evidence'])}"
+
+    def _bad_record(self, event: Event) -> Iterator[str]:
+        kind = "" if event["record_type"] is None else f" of type {event['record_type']}"
+        yield f"{_time(event['at'])}  record{kind} at offset {event['offset']} cannot be used: {escape(event['error'])}"
+
+
+_MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
+_OFFSETS = {
+    "never_committed": "no offset was ever committed",
+    "not_owned": "offset committed for a partition without this owner",
+    "went_back": "committed offset went back",
+}
+_OTHERS = {
+    "storm": _GroupHistory._storm,
+    "stuck": _GroupHistory._stuck,
+    "offsets": _GroupHistory._offsets,
+    "bad_record": _GroupHistory._bad_record,
+}
+
+
+class _Repeated:
+    """Rebalances in a row with unchanged membership."""
+
+    def __init__(self, is_storm: bool) -> None:
+        self.is_storm = is_storm
+        self._causes = Counter[str]()
+        self._first: Event | None = None
+        self._last: Event | None = None
+        self._count = 0
+        self._moved: set[tuple[str, int]] = set()
+
+    def continues(self, event: Event) -> bool:
+        """Return True if a rebalance belongs to the entry."""
+        return self._last is not None and event["at"] - self._last["at"] <= REPEATED_WITHIN_MS
+
+    def add(self, event: Event) -> None:
+        """Count a rebalance."""
+        self._first = self._first or event
+        self._last = event
+        self._count += 1
+        self._causes.update(event["causes"][:1])
+        self._moved.update(map(tuple, event["moved"] or ()))
+
+    def lines(self, colour: bool) -> Iterator[str]:
+        """Yield the lines of the entry."""
+        first, last = self._first, self._last
+        if first is None or last is None:
+            return
+        took = _duration(last["at"] - first["at"])
+        count = f"{self._count:,} rebalances"
+        causes = ", ".join(f"{cause} {number:,}" for cause, number in self._causes.most_common())
+        numbers = f"generations {first['generation']:,} to {last['generation']:,}"
+        shown = f"{_storm_title(colour)}: {count}" if self.is_storm else count
+        yield f"  {_time(first['at'])}  {shown} within {took} with unchanged membership, {numbers}"
+        yield f"      until: {_time(last['at'])}"
+        yield f"      most likely causes: {causes}"
+        yield f"      evidence of the last one: {escape(last['evidence'])}"
+        if self._moved:
+            yield f"      moved: {_partitions(sorted(self._moved))}"
+        if last["unowned"]:
+            yield f"      no owner in the last generation: {_partitions(last['unowned'])}"
+
+
+def _storm_title(colour: bool) -> str:
+    return f"{_RED}REBALANCE STORM{_RESET}" if colour else "REBALANCE STORM"
+
+
+def _name(event: Event) -> str:
+    """Return the instance id of a static member, else the client id and a part of the member id."""
+    if event["instance_id"]:
+        return str(event["instance_id"])
+    client, member = event["client_id"], event["member"]
+    if not client:
+        return str(member)
+    unique = member.removeprefix(f"{client}-")[:_UNIQUE_PART]
+    host = f" on {event['client_host'].removeprefix('/')}" if event["client_host"] else ""
+    return f"{client} {unique}{host}"
+
+
+def _partitions(partitions: Sequence[Any]) -> str:
+    pairs = [(each["topic"], each["partition"]) if isinstance(each, dict) else tuple(each) for each in partitions]
+    text = escape(format_spans(spans_of(pairs), _TOPICS_SHOWN))
+    return text if len(pairs) == 1 else f"{format_count(len(pairs), 'partition')}: {text}"
+
+
+def _time(milliseconds: int | None) -> str:
+    """Return a time in UTC; the number itself if it is not a time of the years 1970 to 9999."""
+    if milliseconds is None:
+        return "unknown"
+    try:
+        found = datetime.fromtimestamp(milliseconds // _SECOND_MS, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    if milliseconds < 0:
+        return str(milliseconds)
+    return f"{found:%Y-%m-%d %H:%M:%S}.{milliseconds % _SECOND_MS:03}"
+
+
+def _duration(milliseconds: int) -> str:
+    if milliseconds < _SECOND_MS:
+        return f"{milliseconds} ms"
+    if milliseconds < 2 * _MINUTE_MS:
+        return f"{milliseconds / _SECOND_MS:.1f} s"
+    seconds = round(milliseconds / _SECOND_MS)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"
