@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
+SETTINGS = """
+spark.sql.catalogImplementation in-memory
+spark.sql.codegen.wholeStage false
+spark.sql.codegen.factoryMode NO_CODEGEN
+"""
+"""The program has no tables to keep. Compiling each of its small queries costs more than running it."""
+
 
 @pytest.fixture(scope="module")
 def connect(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
@@ -27,7 +35,10 @@ def connect(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("connect")
     answers = folder / "answers.json"
     command: list[str | Path] = [sys.executable, connect_program.__file__, programs.RECORDING, answers]
-    ended = programs.run(command, folder, SPARK_CONF_DIR=str(programs.PIPELINE / "conf"))
+    shutil.copytree(programs.PIPELINE / "conf", folder / "conf")
+    with (folder / "conf" / "spark-defaults.conf").open("a", encoding="utf-8") as settings:
+        settings.write(SETTINGS)
+    ended = programs.run(command, folder, SPARK_CONF_DIR="conf")
     assert 0 == ended.returncode, ended.stderr[-3000:]
     found: dict[str, Any] = json.loads(answers.read_text(encoding="utf-8"))
     assert found["session"].startswith("pyspark.sql.connect")
