@@ -28,7 +28,12 @@ SHARED = {
 }
 """Folders and files whose tests share a resource that starts slowly, and the name of the resource."""
 
-ALONE = ("tests/broker/test_coordinator.py", "tests/spark/test_fleet_killed.py", "tests/spark/test_java.py")
+ALONE = (
+    "tests/broker/test_coordinator.py",
+    "tests/spark/test_events_killed.py",
+    "tests/spark/test_fleet_killed.py",
+    "tests/spark/test_java.py",
+)
 """Files in those folders that run on a worker of their own: they take minutes, or start what they need themselves."""
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
