@@ -40,7 +40,8 @@ def causes_of(reason: str) -> set[str]:
 @functools.cache
 def fleet() -> tuple[list[Event], Replay]:
     """Return the events of the fleet and the machine; without comparisons, which other tests cover."""
-    return replayed(cut_storm(FIRST, LAST), topics(), is_compared=False)
+    end = max(record.timestamp for records in logs().values() for record in records)
+    return replayed(cut_storm(FIRST, LAST), topics(), end=end, is_compared=False)
 
 
 def rebalances(kinds: tuple[str, ...]) -> list[Event]:
