@@ -150,6 +150,14 @@ def test_a_session_cannot_expire_shortly_after_the_generation_began() -> None:
     assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(8_000)) == DEPARTED
 
 
+def test_a_static_member_can_miss_a_generation_and_expire_shortly_after_it() -> None:
+    before = classic(1, HALF | SESSION, static("b") | SESSION).at(2_000)
+    expected = ["consumer_dead", "application_crashed", "member_removed", "consumer_closed"]
+    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(3_000)) == expected
+    committed = commit("t", 1).at(2_500)
+    assert causes(BEGIN.at(0), before, committed, classic(2, A | SESSION).at(3_000)) == expected[2:]
+
+
 def test_an_upgrade_and_a_downgrade_keep_the_members() -> None:
     joins = CONSUMER.joins("a", subscribedTopicNames=["t"])
     steps = [

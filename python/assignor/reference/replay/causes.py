@@ -137,11 +137,13 @@ def departure_causes(
 ) -> tuple[list[str], str]:
     """Return the causes that a member is missing, and what its commits say.
 
-    A session lasts at least until the session timeout after the join phase. A heartbeat precedes a commit by no more
-    than half a session timeout. Most clients commit when they are closed, so a silent member is more likely dead.
+    A session lasts at least until the session timeout after the join phase, but a static member stays in the group even
+    if it misses that phase. A heartbeat precedes a commit by no more than half a session timeout. Most clients commit
+    when they are closed, so a silent member is more likely dead.
     """
     closed, session = ["consumer_closed"], member.session_timeout
     is_static = member.instance_id is not None
+    began = None if is_static else began
     expired = [*EXPIRED, "member_removed"] if is_static else EXPIRED
     if session is None:
         return (expired + closed if is_static else closed + EXPIRED), ""
