@@ -5,6 +5,7 @@ javac compiles them against the jars of a Kafka broker, which Maven downloads.
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -82,9 +83,16 @@ def _install_broker() -> Path:
 
 
 def _compile(name: str, jars: Path) -> Path:
-    """Compile the classes if a source is newer; return their folder."""
-    package, _, program = name.rpartition(".")
-    built = ROOT / "target" / "java" / program
+    """Compile the classes if a source is newer; return their folder. Only one process at a time compiles a program."""
+    built = ROOT / "target" / "java" / name.rpartition(".")[2]
+    built.mkdir(parents=True, exist_ok=True)
+    with (built / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _compile_to(built, name, jars)
+
+
+def _compile_to(built: Path, name: str, jars: Path) -> Path:
+    package, _, _ = name.rpartition(".")
     made = built / f"{name.replace('.', '/')}.class"
     folder = SOURCES / package.replace(".", "/")
     sources = sorted(folder.glob("*.java"))
@@ -93,7 +101,6 @@ def _compile(name: str, jars: Path) -> Path:
     javac = shutil.which("javac")
     if javac is None:
         raise OracleMissingError("javac was not found")
-    built.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
         [javac, "-d", str(built), "-cp", str(jars / "*"), *map(str, sources)],
         stdout=subprocess.PIPE,

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+LEAVE_MS = 1_000
+"""Limit for leaving a group. Without it a Java consumer waits until its group has rebalanced."""
+
+
 class _ProgramConsumers:
     """Consumers in one process that answers each line of JSON with the states of all consumers."""
 
@@ -32,7 +36,7 @@ class _ProgramConsumers:
 
     def leave(self, name: str) -> None:
         """Close a consumer, and wait until it is closed."""
-        self._tell({"do": "leave", "name": name})
+        self._tell({"do": "leave", "name": name, "limit_ms": LEAVE_MS})
 
     def owned(self, name: str) -> Owned:
         """Return the partitions that a consumer owns in its own view."""

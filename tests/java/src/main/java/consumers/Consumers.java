@@ -22,15 +22,14 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  * Consumers of Kafka's Java client in groups of the classic protocol, all of them polled in one thread.
  *
  * <p>A line of JSON is one command: `join` with an address, a group, an assignor, topics and, optionally, more settings
- * starts a consumer under a name; `subscribe` gives it other topics; `leave` closes it; `poll` polls all of them once. The
- * answer lists for each consumer its member id, its generation, its partitions, and the last error of a poll, if any.
+ * starts a consumer under a name; `subscribe` gives it other topics; `leave` closes it, by default within 30 seconds;
+ * `poll` polls all of them once. The answer lists for each consumer its member id, its generation, its partitions, and
+ * the last error of a poll, if any.
  */
 public final class Consumers {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration SHORT = Duration.ofMillis(20);
-
-    /** Limit for leaving a group, which otherwise waits until the group has rebalanced. */
-    private static final Duration ENOUGH = Duration.ofSeconds(1);
+    private static final Duration AT_THE_END = Duration.ofSeconds(1);
 
     private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new LinkedHashMap<>();
     private final Map<String, String> errors = new HashMap<>();
@@ -47,7 +46,7 @@ public final class Consumers {
             answers.println(JSON.writeValueAsString(consumers.state()));
             answers.flush();
         }
-        consumers.consumers.values().forEach(consumer -> consumer.close(ENOUGH));
+        consumers.consumers.values().forEach(consumer -> consumer.close(AT_THE_END));
     }
 
     private void handle(JsonNode command) {
@@ -72,7 +71,7 @@ public final class Consumers {
                 consumers.put(name, consumer);
             }
             case "subscribe" -> consumers.get(name).subscribe(texts(command.get("topics")));
-            case "leave" -> consumers.remove(name).close(ENOUGH);
+            case "leave" -> consumers.remove(name).close(Duration.ofMillis(command.path("limit_ms").asLong(30_000)));
             case "poll" -> consumers.forEach(this::poll);
             default -> throw new IllegalArgumentException("unknown command: " + command);
         }
