@@ -154,7 +154,7 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
     from assignor.spark.event_machine import MachineSettings, PlainReplay
     from assignor.spark.event_stream import EventProcessor, pack, unpack
 
-    log = SyntheticLog(groups=4, steps=50, log_partitions=1, rebalance_steps=10).records()
+    log = SyntheticLog(groups=4, steps=50, log_partitions=1, rebalance_steps=60).records()
     log = log.add_column(0, "cluster", pa.array([""] * log.num_rows))
     settings = MachineSettings(lambda: PlainReplay(Replay(engine="reference")))
     now = 1_800_000_000_000
