@@ -176,11 +176,12 @@ def test_other_characters_are_escaped_on_request() -> None:
 
 
 def test_partitions_are_pairs_whatever_their_form() -> None:
-    given = {"event": "storm", "topic_partitions": [{"topic": "t", "partition": 1}, ("t", 2)], "unowned": None}
+    given = {"event": "rebalance", "moved": [{"topic": "t", "partition": 1}], "unowned": [("t", 2), ["t", 3]]}
 
     found = json.loads(to_json(given))
 
-    assert ([["t", 1], ["t", 2]], None) == (found["topic_partitions"], found["unowned"])
+    assert ([["t", 1]], [["t", 2], ["t", 3]]) == (found["moved"], found["unowned"])
+    assert None is json.loads(to_json({**given, "moved": None}))["moved"]
 
 
 @pytest.mark.parametrize("limit", [0, 50, 10_000])

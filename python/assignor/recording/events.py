@@ -36,7 +36,11 @@ FIELDS = {
 }
 """Fields of each kind of event after the common ones, in the order of its JSON form."""
 
+_ALL_FIELDS = {name: (*COMMON, *fields) for name, fields in FIELDS.items()}
 _PARTITIONS = ("moved", "unowned", "topic_partitions")
+
+
+_ENCODE = {ascii_only: json.JSONEncoder(ensure_ascii=ascii_only).encode for ascii_only in (False, True)}
 
 
 def to_json(event: Event, *, ascii_only: bool = False) -> str:
@@ -46,17 +50,13 @@ def to_json(event: Event, *, ascii_only: bool = False) -> str:
         event: Fields of the event; others are ignored. Partitions are pairs, or dicts with `topic` and `partition`.
         ascii_only: True to escape other characters than ASCII.
     """
-    found = {name: event.get(name) for name in (*COMMON, *FIELDS[event["event"]])}
+    get = event.get
+    found = {name: get(name) for name in _ALL_FIELDS[event["event"]]}
     for name in _PARTITIONS:
         partitions = found.get(name)
-        if partitions is not None:
-            found[name] = [_pair(each) for each in partitions]
-    return json.dumps(found, ensure_ascii=ascii_only)
-
-
-def _pair(partition: Any) -> tuple[str, int]:
-    topic, number = partition.values() if isinstance(partition, dict) else partition
-    return topic, number
+        if partitions and isinstance(partitions[0], dict):
+            found[name] = [(each["topic"], each["partition"]) for each in partitions]
+    return _ENCODE[ascii_only](found)
 
 
 def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = ()) -> Iterator[Event]:
