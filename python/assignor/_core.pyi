@@ -17,6 +17,7 @@ __all__ = [
     "Matcher",
     "Plan",
     "RecordingReplay",
+    "Replay",
     "TopicPattern",
     "Topics",
     "__build__",
@@ -243,6 +244,51 @@ class RecordingReplay:
 
     def finish(self) -> tuple[ArrowArray, ArrowArray]:
         """Return group id and history of the last group; empty columns if there was no group."""
+
+@final
+class Replay:
+    """Incremental replay of many groups, as batches of events. `assignor.replay.Replay` is its public form."""
+
+    def __new__(
+        cls,
+        topics: ArrowArray,
+        *,
+        is_open: bool = False,
+        is_compared: bool = True,
+        storm_rebalances: int = 20,
+        storm_window_ms: int = 60000,
+        stuck_factor: int = 10,
+        never_committed_ms: int = 60000,
+    ) -> Replay: ...
+    def push(self, records: ArrowArray) -> list[ArrowRecordBatch]:
+        """Apply a batch with the columns offset, timestamp, key and value, and cluster if there are several."""
+
+    def push_record(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str) -> list[ArrowRecordBatch]:
+        """Apply one record: offset, timestamp, key and value."""
+
+    def advance(self, now: int, cluster: str | None = None) -> list[ArrowRecordBatch]:
+        """Return the events of all deadlines up to a time."""
+
+    def next_deadline(self) -> int | None:
+        """Return the earliest deadline."""
+
+    def finish(self) -> list[ArrowRecordBatch]:
+        """Return the events that the end of the log completes."""
+
+    def observe_topics(self, topics: ArrowArray) -> list[ArrowRecordBatch]:
+        """Replace the topic metadata by a longer timeline; return the generations whose comparison waited for it."""
+
+    def snapshot(self) -> bytes:
+        """Return the state as bytes."""
+
+    def restore(self, data: bytes) -> None:
+        """Replace the state by that of a snapshot."""
+
+    def counts(self) -> list[tuple[str, int]]:
+        """Return the numbers of records of all groups."""
+
+    def states(self) -> tuple[ArrowRecordBatch, ArrowArray]:
+        """Return the groups as they are now: cluster, group and counts, and histories without generations."""
 
 def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 2147483647) -> ArrowArray:
     """Replay a column of groups; `assignor.spark.schemas` describes the columns.

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError
+from assignor.replay_columns import RustReplay
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assignor._engine import Engine
+    from assignor.reference.replay.machine import Replay as Machine
 
 __all__ = ["Replay"]
 
@@ -59,13 +61,15 @@ class Replay:
         for name, value in settings.items():
             if value < 1:
                 raise IllegalArgumentError(f"{name} = {value}: it must be >= 1")
-        if engine == "rust":
-            raise IllegalArgumentError("engine='rust' does not replay events yet; use engine='reference'")
-        from assignor.reference.replay.machine import Replay as Machine
-        from assignor.reference.replay.state import Settings
-
         rows = [] if topics is None else topics
-        self._machine = Machine(rows, is_open=is_open, is_compared=is_compared, settings=Settings(**settings))
+        self._machine: RustReplay | Machine
+        if engine == "rust":
+            self._machine = RustReplay(rows, is_open=is_open, is_compared=is_compared, **settings)
+            return
+        from assignor.reference.replay import machine, state
+
+        found = state.Settings(**settings)
+        self._machine = machine.Replay(rows, is_open=is_open, is_compared=is_compared, settings=found)
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
         """Apply a record and return its events, after those of the deadlines of its group up to its timestamp.

@@ -78,7 +78,8 @@ impl GenerationSummary {
 }
 
 /// Compare a generation or epoch with the answer of its assignor; `before` is the generation of the group record before it.
-fn compare_generation(generation: &Generation, before: Option<i32>, metadata: &Metadata) -> Option<Comparison> {
+#[must_use]
+pub fn compare_generation(generation: &Generation, before: Option<i32>, metadata: &Metadata) -> Option<Comparison> {
     if let Some(target) = &generation.target {
         return compare_target(target, metadata);
     }

@@ -12,6 +12,7 @@ use crate::bytes::{Reader, wrong};
 use crate::error::WireError;
 use crate::group::string_hash;
 
+pub mod commit;
 mod decode;
 mod encode;
 pub mod json;
@@ -164,6 +165,24 @@ mod tests {
                 assert!(error.field.starts_with("value."), "{error}");
             }
         }
+    }
+
+    #[test]
+    fn the_fast_reader_of_commits_agrees_with_the_decoder() {
+        let value = b"\0\x03\0\0\0\0\0\0\0\x05\0\0\0\x02\0\x01m\0\0\0\0\0\0\0\x07".as_slice();
+        let expected = commit::Commit { group: "g", topic: "t", partition: 3, offset: Some(5) };
+        assert_eq!(Some(expected), commit::read_commit(Some(COMMIT_KEY), Some(value)));
+        let deleted = commit::Commit { offset: None, ..expected };
+        assert_eq!(Some(deleted), commit::read_commit(Some(COMMIT_KEY), None));
+        for cut in 0..value.len() {
+            assert_eq!(None, commit::read_commit(Some(COMMIT_KEY), Some(&value[..cut])));
+        }
+        for cut in 0..COMMIT_KEY.len() {
+            assert_eq!(None, commit::read_commit(Some(&COMMIT_KEY[..cut]), Some(value)));
+        }
+        assert_eq!(None, commit::read_commit(Some(b"\0\x02\0\x01g"), None));
+        assert_eq!(None, commit::read_commit(Some(b"\0\x01\0\x01\xff\0\x01t\0\0\0\x03"), None));
+        assert_eq!(None, commit::read_commit(None, None));
     }
 
     #[test]

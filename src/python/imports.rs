@@ -11,6 +11,7 @@ import_exception!(assignor.errors, IllegalStateError);
 import_exception!(assignor.errors, InvalidPatternError);
 import_exception!(assignor.errors, MissingDependencyError);
 import_exception!(assignor.errors, NullArgumentError);
+import_exception!(assignor.errors, SnapshotError);
 import_exception!(assignor.errors, UnsupportedPatternError);
 import_exception!(assignor.errors, WireError);
 import_exception!(assignor.errors, WrongTypeError);

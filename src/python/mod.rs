@@ -31,6 +31,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::decoded_group::decoded_group;
     #[pymodule_export]
+    use super::verbs::event_replay::PyReplay;
+    #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
     use super::verbs::group::PyGroup;

@@ -22,43 +22,43 @@ const fn settled_code(kind: GroupKind) -> i32 {
 pub(super) struct EpochGroup {
     /// The group epoch; None if there is no current group record.
     pub(super) epoch: Option<i32>,
-    target_epoch: i32,
-    validated_topology: i32,
-    topology: Option<Topology>,
-    members: BTreeMap<String, MemberMetadata>,
-    current: BTreeMap<String, CurrentMemberAssignment>,
+    pub(super) target_epoch: i32,
+    pub(super) validated_topology: i32,
+    pub(super) topology: Option<Topology>,
+    pub(super) members: BTreeMap<String, MemberMetadata>,
+    pub(super) current: BTreeMap<String, CurrentMemberAssignment>,
     /// The topics that the broker found for each pattern.
-    resolved: BTreeMap<String, Vec<String>>,
+    pub(super) resolved: BTreeMap<String, Vec<String>>,
     /// Number of owners of each partition.
-    owner_counts: OwnerCounts,
+    pub(super) owner_counts: OwnerCounts,
     /// Members that joined or left since the last group record.
-    changed: BTreeSet<String>,
+    pub(super) changed: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
-struct MemberMetadata {
-    instance_id: Option<String>,
-    client_id: String,
-    client_host: String,
-    rack: Option<String>,
-    assignor: Option<String>,
-    topics: Option<Vec<String>>,
-    pattern: Option<String>,
+pub(super) struct MemberMetadata {
+    pub(super) instance_id: Option<String>,
+    pub(super) client_id: String,
+    pub(super) client_host: String,
+    pub(super) rack: Option<String>,
+    pub(super) assignor: Option<String>,
+    pub(super) topics: Option<Vec<String>>,
+    pub(super) pattern: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-struct CurrentMemberAssignment {
-    epoch: i32,
-    state: i32,
+pub(super) struct CurrentMemberAssignment {
+    pub(super) epoch: i32,
+    pub(super) state: i32,
     /// By topic id, or by subtopology for streams.
-    partitions: OwnedPartitions,
+    pub(super) partitions: OwnedPartitions,
 }
 
 #[derive(Debug, Clone)]
-struct Topology {
-    epoch: i32,
+pub(super) struct Topology {
+    pub(super) epoch: i32,
     /// Per subtopology, the distinct topics that its tasks read.
-    sources: BTreeMap<String, Vec<String>>,
+    pub(super) sources: BTreeMap<String, Vec<String>>,
 }
 
 impl EpochGroup {
@@ -115,11 +115,36 @@ impl EpochGroup {
         let same = sources == topology.as_ref().map(|found| &found.sources);
         self.topology = topology;
         if !same {
-            self.owner_counts = OwnerCounts::default();
-            for now in self.members.keys().filter_map(|id| self.current.get(id)) {
-                count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, true);
-            }
+            self.count_all_owners();
         }
+    }
+
+    /// Count the owners of all partitions again.
+    pub(super) fn count_all_owners(&mut self) {
+        self.owner_counts = OwnerCounts::default();
+        for now in self.members.keys().filter_map(|id| self.current.get(id)) {
+            count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, true);
+        }
+    }
+
+    /// Return the sorted topics that the broker found for each pattern.
+    pub(super) fn resolved_topics(&self) -> BTreeMap<String, Vec<String>> {
+        let mut found = self.resolved.clone();
+        for topics in found.values_mut() {
+            topics.sort_unstable();
+        }
+        found
+    }
+
+    /// Return the topics that the tasks of a streams topology read.
+    pub(super) fn source_topics(&self) -> Vec<String> {
+        let sources = self.topology.iter().flat_map(|topology| topology.sources.values());
+        sources.flatten().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+    }
+
+    /// Return the partitions that a member has now.
+    pub(super) fn current_partitions(&self, id: &str) -> OwnedPartitions {
+        self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()
     }
 
     /// Return the number of members.
@@ -254,7 +279,7 @@ impl EpochGroup {
     }
 
     /// Convert tasks to partitions of the topics that they read; return the partitions of other groups unchanged.
-    fn by_source(&self, partitions: &OwnedPartitions) -> OwnedPartitions {
+    pub(super) fn by_source(&self, partitions: &OwnedPartitions) -> OwnedPartitions {
         let topology = self.topology.as_ref();
         let read = partitions.iter().flat_map(|(owner, ids)| {
             topics(topology, owner).iter().map(move |topic| (topic.as_str(), ids.iter().copied()))

@@ -17,13 +17,32 @@ use rustc_hash::FxHashSet;
 use crate::error::WireError;
 use crate::offsets::{self, Record, Value};
 
+mod causes;
 mod classic;
+mod commits;
+mod committed;
+mod difference;
 mod epochs;
+mod events;
+mod generations;
+mod known_member;
+mod machine;
 mod member;
+mod membership;
+mod snapshot;
+mod state;
+mod storms;
+mod stuck;
 mod target;
 #[cfg(test)]
 mod tests;
 mod timeline_order;
+mod topic_causes;
+
+pub use events::{Event, EventDetails, Partition};
+pub use machine::{Counts, Replay, ReplayedGroup};
+pub use snapshot::SnapshotError;
+pub use state::{Context, Settings};
 
 pub use classic::{ParsedMember, ParsedSubscription};
 pub use member::{OwnedPartitions, RecordedMember, owned};
@@ -150,7 +169,7 @@ pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>, mut complete
 }
 
 /// Generation without its members.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct GenerationNumber {
     kind: GroupKind,
     generation: i32,

@@ -49,17 +49,17 @@ pub struct TargetMember {
 }
 
 /// Targets of a group during replay.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct TargetLog {
-    targets: BTreeMap<String, OwnedPartitions>,
+    pub(super) targets: BTreeMap<String, OwnedPartitions>,
     /// Targets before the latest series of consecutive records of type 7.
-    replaced: Vec<(String, Option<OwnedPartitions>)>,
-    order: TimelineOrder,
+    pub(super) replaced: Vec<(String, Option<OwnedPartitions>)>,
+    pub(super) order: TimelineOrder,
     /// Members that joined last, all at the same time.
-    joined: Vec<String>,
-    joined_at: i64,
+    pub(super) joined: Vec<String>,
+    pub(super) joined_at: i64,
     /// True if the log has the complete input of the next target assignment.
-    is_known: bool,
+    pub(super) is_known: bool,
 }
 
 impl TargetLog {

@@ -1,5 +1,7 @@
 //! Tests of replay with hand-written logs.
 
+use proptest::prelude::*;
+
 use super::*;
 
 /// Key and value of a record.
@@ -260,4 +262,103 @@ fn a_limited_number_of_epochs_waits() {
 
     assert_eq!(100, completed(&records).len());
     assert_eq!(1_100, history_of(&records).1.len());
+}
+
+// ---- events and snapshots
+
+/// Return a replay of a classic and a consumer group with members, commits and an open epoch.
+fn machine() -> Replay {
+    let mut replay = Replay::new(Context { is_compared: true, ..Context::default() });
+    let records = [
+        classic(1, &[("a", &[&[0, 1]])]),
+        classic(2, &[("a", &[&[0]]), ("b", &[&[1]])]),
+        commit(0),
+        commit(1),
+        commit(0),
+        joins("r", &["t"], "t.*"),
+        resolves("t.*", &["t"]),
+        epoch(3),
+        tombstone(5, &["g", "m"]),
+    ];
+    push(&mut replay, &records, 0);
+    replay
+}
+
+/// Push records, one per second; return their events.
+fn push(replay: &mut Replay, records: &[Pair], first: i64) -> Vec<Event> {
+    let mut events = Vec::new();
+    for ((key, value), place) in records.iter().zip(first..) {
+        let entry = LogRecord { offset: place, timestamp: place * 1_000, key: Some(key), value: value.as_deref() };
+        replay.push("c", &entry, &mut events);
+    }
+    events
+}
+
+fn later() -> Vec<Pair> {
+    vec![commit(1), target_epoch(3), classic(3, &[("b", &[&[0, 1]])]), tombstone(2, &["g"]), commit(7)]
+}
+
+#[test]
+fn a_restored_replay_gives_the_same_events() {
+    let mut first = machine();
+    let mut second = Replay::new(Context { is_compared: true, ..Context::default() });
+    second.restore(&first.snapshot().unwrap()).unwrap();
+
+    assert_eq!(first.snapshot(), second.snapshot());
+    assert_eq!(first.next_deadline(), second.next_deadline());
+    let events = push(&mut first, &later(), 50);
+    assert_eq!(events, push(&mut second, &later(), 50));
+    assert!(events.len() > 5, "{events:?}");
+    assert_eq!(first.finish(), second.finish());
+}
+
+#[test]
+fn a_snapshot_of_other_settings_is_refused() {
+    let settings = Settings { stuck_factor: 7, ..Settings::default() };
+    let mut other = Replay::new(Context { settings, ..Context::default() });
+
+    let error = other.restore(&machine().snapshot().unwrap()).unwrap_err();
+
+    let text = "the snapshot has the settings [20, 60000, 10, 60000]; this replay has [20, 60000, 7, 60000]";
+    assert_eq!(text, error.to_string());
+}
+
+#[test]
+fn every_truncated_snapshot_is_refused() {
+    let data = machine().snapshot().unwrap();
+    for length in 0..data.len() {
+        assert!(Replay::default().restore(&data[..length]).is_err());
+        assert!(Replay::default().restore(&snapshot::sealed(&data[snapshot::HEADER.min(length)..length])).is_err());
+    }
+    let error = Replay::default().restore(&[&data[..10], &[0xff], &data[11..]].concat()).unwrap_err();
+    assert_eq!("the snapshot has version 255; this package reads version 1", error.to_string());
+}
+
+proptest! {
+    #[test]
+    fn a_mutated_snapshot_is_refused_or_usable(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+    ) {
+        let data = machine().snapshot().unwrap();
+        let mut body = data[snapshot::HEADER..].to_vec();
+        for (index, byte) in changes {
+            let index = index.index(body.len());
+            body[index] = byte;
+        }
+        let mut replay = Replay::default();
+        if replay.restore(&snapshot::sealed(&body)).is_ok() {
+            push(&mut replay, &later(), 50);
+            let mut events = Vec::new();
+            replay.advance(1_000_000, None, &mut events);
+            prop_assert_eq!(1, replay.states().len().min(1));
+            prop_assert!(replay.finish().len() < 1_000);
+            prop_assert!(replay.snapshot().is_ok());
+        }
+    }
+
+    #[test]
+    fn random_bytes_are_no_snapshot(body in prop::collection::vec(any::<u8>(), 0..200)) {
+        prop_assert!(Replay::default().restore(&body).is_err());
+        prop_assert!(Replay::default().restore(&snapshot::sealed(&body)).is_err());
+    }
 }

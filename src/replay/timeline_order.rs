@@ -53,6 +53,23 @@ impl TimelineOrder {
         }
     }
 
+    /// Return the keys of each slot.
+    pub(super) fn slots(&self) -> &[Vec<String>] {
+        &self.slots
+    }
+
+    /// Return the table with these slots; None if there is no such table.
+    pub(super) fn of_slots(slots: Vec<Vec<String>>) -> Option<Self> {
+        let size = slots.iter().map(Vec::len).sum();
+        if slots.len() < 2 || !slots.len().is_power_of_two() {
+            return None;
+        }
+        let found = Self { slots, size };
+        let keys = found.slots.iter().enumerate().flat_map(|(slot, keys)| keys.iter().map(move |key| (slot, key)));
+        let is_valid = keys.into_iter().all(|(slot, key)| found.slot(key) == slot);
+        is_valid.then_some(found)
+    }
+
     /// Iterate over the keys.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().flat_map(|slot| slot.iter().rev()).map(String::as_str)

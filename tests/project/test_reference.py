@@ -75,6 +75,7 @@ ONLY_IN_ENGINE = {
     "matching.librdkafka.tests": UNIT_TESTS,
     "matching.re2j.tests": UNIT_TESTS,
     "replay.tests": UNIT_TESTS,
+    "offsets.commit": "Fast reader of offset commits; the reference decodes them like other records.",
     "offsets.json": "JSON text of decoded records, which the reference returns as Python objects.",
     "offsets.value": "Decoded values; the reference uses Python objects.",
     "plan.balance": PLAN_VIEW,
@@ -91,25 +92,6 @@ ONLY_IN_REFERENCE = {
     "fleet.clusters": "Interface of the core's `Clusters`; for the engine, `src/python` has it.",
     "fleet.columns": "Arrow input and output; for the engine, `src/python` has it.",
     "fleet.reading": "Conversion of rows to clusters and groups; for the engine, `src/python` does it.",
-    **dict.fromkeys(
-        (
-            "replay.causes",
-            "replay.commits",
-            "replay.committed",
-            "replay.difference",
-            "replay.events",
-            "replay.generations",
-            "replay.known_member",
-            "replay.machine",
-            "replay.membership",
-            "replay.snapshot",
-            "replay.state",
-            "replay.storms",
-            "replay.stuck",
-            "replay.topic_causes",
-        ),
-        "Replay as events, which the engine does not have yet.",
-    ),
     "offsets.parse": "Conversion of Python objects to records; for the engine, `src/python` does it.",
 }
 

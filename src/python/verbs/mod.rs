@@ -6,6 +6,8 @@ pub(crate) mod check;
 pub(crate) mod decode_batch;
 mod decoded_columns;
 pub(crate) mod decoded_group;
+mod event_columns;
+pub(crate) mod event_replay;
 pub(crate) mod fleet;
 pub(crate) mod group;
 mod history_columns;

@@ -1,0 +1,106 @@
+//! Difference between two consecutive group records.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::GroupKind;
+use super::events::Partition;
+use super::known_member::KnownMember;
+
+/// Members by id.
+pub(super) type Members = BTreeMap<Arc<str>, Arc<KnownMember>>;
+
+/// Group record, and the group as it is then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct GroupRecord {
+    pub(super) kind: GroupKind,
+    pub(super) generation: i32,
+    pub(super) at: i64,
+    /// Time at which the join phase of a classic generation ended.
+    pub(super) began: i64,
+    pub(super) protocol_type: Option<String>,
+    pub(super) protocol: Option<String>,
+    pub(super) leader: Option<String>,
+    pub(super) members: Members,
+    /// Hash of the topic metadata of a group with an epoch.
+    pub(super) metadata_hash: Option<i64>,
+    /// Topics by pattern.
+    pub(super) resolved: BTreeMap<String, Vec<String>>,
+    /// Partitions by topic, of a record of type 4.
+    pub(super) counts: Option<BTreeMap<String, i32>>,
+    /// Topics of a streams topology.
+    pub(super) sources: Option<Vec<String>>,
+    /// Partitions of a share group with state.
+    pub(super) initialized: Vec<Partition>,
+    /// True if the group was of another kind before.
+    pub(super) is_converted: bool,
+}
+
+impl GroupRecord {
+    /// Return the topics that members subscribe to; None if they cannot be read.
+    pub(super) fn topics(&self) -> Option<BTreeSet<&str>> {
+        let mut found: BTreeSet<&str> = self.sources.iter().flatten().map(String::as_str).collect();
+        for member in self.members.values() {
+            if member.topics.is_none() && member.pattern.is_none() && self.sources.is_none() {
+                return None;
+            }
+            found.extend(member.topics.iter().flatten().map(String::as_str));
+            let pattern = member.pattern.as_deref().unwrap_or_default();
+            found.extend(self.resolved.get(pattern).into_iter().flatten().map(String::as_str));
+        }
+        Some(found)
+    }
+
+    /// Return the owners of the assigned partitions; None if an assignment cannot be read.
+    pub(super) fn assigned(&self) -> Option<FxHashMap<Partition, Arc<str>>> {
+        let mut owners = FxHashMap::default();
+        for member in self.members.values() {
+            owners.extend(member.assigned.as_ref()?.iter().map(|key| (key.clone(), Arc::clone(&member.holder))));
+        }
+        Some(owners)
+    }
+}
+
+/// Pair of states of a member, before and after.
+pub(super) type Pair = (Arc<KnownMember>, Arc<KnownMember>);
+
+/// Members that joined and left, and pairs of those that were replaced or remain.
+#[derive(Debug, Default)]
+pub(super) struct Difference {
+    pub(super) joined: Vec<Arc<KnownMember>>,
+    pub(super) left: Vec<Arc<KnownMember>>,
+    pub(super) replaced: Vec<Pair>,
+    pub(super) remaining: Vec<Pair>,
+}
+
+impl Difference {
+    /// Return the remaining and replaced members.
+    pub(super) fn both(&self) -> impl Iterator<Item = &Pair> {
+        self.remaining.iter().chain(&self.replaced)
+    }
+
+    /// Return the remaining and replaced members with another subscription.
+    pub(super) fn changed(&self) -> Vec<&Pair> {
+        self.both().filter(|(old, new)| !new.subscribes_like(old)).collect()
+    }
+}
+
+/// Compare the members of two group records; a new member with the instance id of another one replaces it.
+pub(super) fn difference(before: &Members, after: &Members) -> Difference {
+    let instances: FxHashMap<&str, &Arc<KnownMember>> =
+        before.values().filter_map(|member| Some((member.instance_id.as_deref()?, member))).collect();
+    let mut found = Difference::default();
+    for (id, new) in after {
+        let same_instance = || new.instance_id.as_deref().and_then(|instance| instances.get(instance).copied());
+        match before.get(id).or_else(same_instance) {
+            Some(old) if old.id == *id => found.remaining.push((Arc::clone(old), Arc::clone(new))),
+            Some(old) if !after.contains_key(&old.id) => found.replaced.push((Arc::clone(old), Arc::clone(new))),
+            _ => found.joined.push(Arc::clone(new)),
+        }
+    }
+    let gone: BTreeSet<Arc<str>> = found.both().map(|(old, _)| Arc::clone(&old.id)).collect();
+    found.left = before.values().filter(|old| !gone.contains(&old.id)).cloned().collect();
+    found
+}

@@ -1,0 +1,373 @@
+//! Events of group records: generations, rebalances and the beginnings of storms.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::causes::{classic_causes, epoch_causes};
+use super::classic::ClassicGroup;
+use super::commits::own;
+use super::difference::{Difference, GroupRecord, Members, difference};
+use super::events::{Event, EventDetails, Partition, sorted};
+use super::known_member::KnownMember;
+use super::membership::{last_commit, member_events};
+use super::state::{Context, GroupState, HeldGeneration, OpenEpoch, OpenRebalance};
+use super::topic_causes::unowned;
+use super::{Generation, GenerationNumber, GroupKind, int};
+use crate::history::{ComparisonOutcome, compare_generation};
+use crate::offsets::Value;
+
+/// Owners by partition.
+pub(super) type Owners = FxHashMap<Partition, Arc<str>>;
+
+/// Generations above this number are not the first of a new group.
+const HIGHEST_FIRST_GENERATION: i32 = 1;
+const HIGHEST_FIRST_EPOCH: i32 = 2;
+
+/// Apply the record of a classic group, and add its events. `place` is the timestamp and the offset of the record.
+pub(super) fn apply_classic(
+    context: &Context,
+    state: &mut GroupState,
+    place: (i64, i64),
+    value: &Value,
+    events: &mut Vec<Event>,
+) {
+    release(context, state, events);
+    close_epoch(context, state, None, events);
+    let group = ClassicGroup::read(value);
+    let is_consumer = group.is_consumer();
+    let known = group.members.iter().map(|member| Arc::new(KnownMember::of_classic(member, is_consumer)));
+    let members: Members = known.map(|member| (Arc::clone(&member.id), member)).collect();
+    let began = value.get("currentStateTimestamp").and_then(Value::as_i64).filter(|began| *began > 0);
+    let after = GroupRecord {
+        began: began.unwrap_or(place.0),
+        protocol_type: Some(group.protocol_type.clone()),
+        protocol: group.protocol.clone(),
+        leader: group.leader.clone(),
+        ..new_record(GroupKind::Classic, group.generation, place.0, members)
+    };
+    let (before, after, is_partial) = record_before(state, after, HIGHEST_FIRST_GENERATION);
+    let members = &after.members;
+    let mut present = state.members.clone();
+    for leave in state.pending.drain(..) {
+        present.insert(Arc::clone(&leave.member.id), leave.member);
+    }
+    let began = before.as_ref().map(|before| before.began);
+    let shown = member_events(state, place, &difference(&present, members), after.generation, began, after.began);
+    let changes = difference(before.as_ref().map_or(members, |before| &before.members), members);
+    let causes = classic_causes(
+        before.as_deref(),
+        &after,
+        &changes,
+        |member| last_commit(state, member),
+        &state.highest,
+        &context.metadata,
+    );
+    let holders = if is_consumer || group.protocol_type.is_empty() { after.assigned() } else { None };
+    own(state, holders.as_ref(), Some(members), place, events);
+    events.extend(shown);
+    state.set_members(members.clone());
+    let parsed = if context.is_compared { group.parsed_members() } else { None };
+    state.classic = Some(group);
+    let partitions = holders.as_ref().map_or(0, FxHashMap::len);
+    let (held, is_rebalance) = next_generation(state, place, &after, partitions);
+    let held = HeldGeneration { generation: Generation { parsed_members: parsed, ..held.generation }, ..held };
+    let same_members = held.generation.same_members;
+    generation_event(context, state, held, false, events);
+    if is_rebalance {
+        let topics = after.topics().map(|topics| topics.into_iter().map(Arc::from).collect());
+        let (moved, free) = move_owners(context, state, holders, topics.as_ref(), place.0).unzip();
+        let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
+        let moved = if is_partial { None } else { moved };
+        events.push(rebalance_event(state, place, &after, open, moved, free.flatten()));
+        storm_begin(context, state, place, same_members, events);
+    }
+    for member in members.values() {
+        for (topic, id) in member.owned.iter().chain(member.assigned.iter().flatten()) {
+            match state.highest.get_mut(topic) {
+                Some(highest) => *highest = (*highest).max(*id),
+                None => _ = state.highest.insert(Arc::clone(topic), (*id).max(0)),
+            }
+        }
+    }
+}
+
+fn new_record(kind: GroupKind, generation: i32, at: i64, members: Members) -> GroupRecord {
+    GroupRecord {
+        kind,
+        generation,
+        at,
+        began: at,
+        protocol_type: None,
+        protocol: None,
+        leader: None,
+        members,
+        metadata_hash: None,
+        resolved: BTreeMap::new(),
+        counts: None,
+        sources: None,
+        initialized: Vec::new(),
+        is_converted: false,
+    }
+}
+
+/// Return the group record to compare with, the group record itself, and true if the log lacks the one before.
+///
+/// A group record that was deleted at the same time has been converted to one of another kind. A new group is compared with an empty
+/// one.
+fn record_before(
+    state: &mut GroupState,
+    mut after: GroupRecord,
+    highest_first: i32,
+) -> (Option<Arc<GroupRecord>>, Arc<GroupRecord>, bool) {
+    let (ended, had_history) = (state.ended.take(), state.has_history);
+    state.has_history = true;
+    let before =
+        state.previous.take().filter(|before| ended.is_none_or(|ended| ended == after.at && before.kind != after.kind));
+    let (before, is_partial) = if let Some(before) = before {
+        after.is_converted = before.kind != after.kind;
+        (Some(before), false)
+    } else if !had_history && after.generation > highest_first {
+        (None, true)
+    } else {
+        let empty = GroupRecord {
+            began: after.began,
+            protocol_type: after.protocol_type.clone(),
+            ..new_record(after.kind, 0, after.at, Members::new())
+        };
+        (Some(Arc::new(empty)), false)
+    };
+    let after = Arc::new(after);
+    state.previous = Some(Arc::clone(&after));
+    (before, after, is_partial)
+}
+
+/// Note the generation of a group record; return it, and true if its number differs from the one before.
+fn next_generation(
+    state: &mut GroupState,
+    (at, offset): (i64, i64),
+    after: &GroupRecord,
+    partitions: usize,
+) -> (HeldGeneration, bool) {
+    let ids: BTreeSet<Arc<str>> = after.members.keys().cloned().collect();
+    let generation = Generation {
+        offset,
+        timestamp: at,
+        kind: after.kind,
+        generation: after.generation,
+        protocol_type: after.protocol_type.clone(),
+        protocol: after.protocol.clone(),
+        leader: after.leader.clone(),
+        members: ids.len(),
+        partitions,
+        same_members: !ids.is_empty() && ids == state.last_members,
+        parsed_members: None,
+        target: None,
+    };
+    let before = state.last.replace((GenerationNumber::of(&generation), at));
+    let is_same = |(before, _): &(GenerationNumber, i64)| {
+        (before.kind, before.generation) == (generation.kind, generation.generation)
+    };
+    let is_rebalance = generation.generation > 0 && !before.as_ref().is_some_and(is_same);
+    state.last_members = ids;
+    state.rebalances += u64::from(is_rebalance);
+    state.kinds.retain(|kind| *kind != after.kind);
+    state.kinds.push(after.kind);
+    let duration = before.map(|(_, before)| at.saturating_sub(before).max(0));
+    (HeldGeneration { generation, before: before.map(|(before, _)| before), duration }, is_rebalance)
+}
+
+/// Add the event of a generation, or hold it if its comparison needs later topic metadata.
+fn generation_event(
+    context: &Context,
+    state: &mut GroupState,
+    held: HeldGeneration,
+    is_final: bool,
+    events: &mut Vec<Event>,
+) {
+    let before = held.before.map(|before| before.generation);
+    let comparison =
+        if context.is_compared { compare_generation(&held.generation, before, &context.metadata) } else { None };
+    let is_equal = comparison.as_ref().is_none_or(|found| found.outcome == ComparisonOutcome::Equal);
+    if context.is_open && !is_final && !is_equal {
+        state.held = Some(held);
+        return;
+    }
+    let found = held.generation;
+    let details = EventDetails::Generation {
+        generation: found.generation,
+        protocol_type: found.protocol_type,
+        protocol: found.protocol,
+        leader: found.leader,
+        members: found.members,
+        partitions: found.partitions,
+        duration: held.duration,
+        same_members: found.same_members,
+        comparison,
+    };
+    events.push(state.event(found.timestamp, found.offset, Some(found.kind), details));
+}
+
+/// Add the event of a held generation, compared with the topic metadata that is known now.
+pub(super) fn release(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) {
+    if let Some(held) = state.held.take() {
+        generation_event(context, state, held, true, events);
+    }
+}
+
+fn open_rebalance(changes: &Difference, causes: Vec<&'static str>, evidence: String) -> OpenRebalance {
+    let ids = |members: &[Arc<KnownMember>]| members.iter().map(|member| Arc::clone(&member.id)).collect();
+    let mut replaced: Vec<Arc<str>> = changes.replaced.iter().map(|(_, new)| Arc::clone(&new.id)).collect();
+    replaced.sort_unstable();
+    OpenRebalance { causes, evidence, joined: ids(&changes.joined), left: ids(&changes.left), replaced }
+}
+
+/// Build the event of a rebalance.
+fn rebalance_event(
+    state: &GroupState,
+    (at, offset): (i64, i64),
+    after: &GroupRecord,
+    open: OpenRebalance,
+    moved: Option<Vec<Partition>>,
+    unowned: Option<Vec<Partition>>,
+) -> Event {
+    let details = rebalance_details(after.generation, open, moved, unowned);
+    state.event(at, offset, Some(after.kind), details)
+}
+
+fn rebalance_details(
+    generation: i32,
+    open: OpenRebalance,
+    moved: Option<Vec<Partition>>,
+    unowned: Option<Vec<Partition>>,
+) -> EventDetails {
+    EventDetails::Rebalance {
+        generation,
+        causes: open.causes,
+        evidence: open.evidence,
+        joined: open.joined,
+        left: open.left,
+        replaced: open.replaced,
+        moved,
+        unowned,
+    }
+}
+
+/// Partitions that moved from their last known owner, and those without an owner.
+type Moved = (Vec<Partition>, Option<Vec<Partition>>);
+
+/// Replace the owners; return the partitions that moved and those without an owner, or None if the owners are not known.
+fn move_owners(
+    context: &Context,
+    state: &mut GroupState,
+    owners: Option<Owners>,
+    topics: Option<&BTreeSet<Arc<str>>>,
+    at: i64,
+) -> Option<Moved> {
+    let Some(owners) = owners else {
+        (state.owners, state.unowned) = (None, None);
+        return None;
+    };
+    let has_moved =
+        |(key, owner): &(&Partition, &Arc<str>)| state.last_owners.get(*key).is_some_and(|before| before != *owner);
+    let moved = sorted(owners.iter().filter(has_moved).map(|(key, _)| key.clone()));
+    let free = unowned(&owners, topics, at, &context.metadata);
+    let mut known = std::mem::take(&mut state.last_owners);
+    known.extend(owners.iter().map(|(key, owner)| (key.clone(), Arc::clone(owner))));
+    if let Some(topics) = topics {
+        known.retain(|key, _| topics.contains(&key.0) || owners.contains_key(key));
+    }
+    let before = state.owners.take().unwrap_or_default();
+    let clock = state.clock.unwrap_or(0);
+    state.storm.change(clock, known.keys().filter(|key| before.get(*key) != owners.get(*key)).cloned());
+    match &free {
+        Some(free) => state.storm.change(clock, free.iter().cloned()),
+        None => state.storm.change(clock, known.keys().filter(|key| !owners.contains_key(*key)).cloned()),
+    }
+    state.owners = Some(owners);
+    state.last_owners = if state.members.is_empty() { Owners::default() } else { known };
+    state.unowned.clone_from(&free);
+    Some((moved, free))
+}
+
+/// Note a rebalance, and add the event of a storm that begins with it.
+fn storm_begin(
+    context: &Context,
+    state: &mut GroupState,
+    (at, offset): (i64, i64),
+    same_members: bool,
+    events: &mut Vec<Event>,
+) {
+    let clock = state.clock.unwrap_or(0);
+    let (threshold, window) = (context.settings.storm_rebalances, context.settings.storm_window);
+    if same_members && state.storm.add(clock, threshold as usize, window) {
+        events.extend(storm_event(state, at, offset, None));
+    }
+}
+
+/// Build the event of the present storm.
+pub(super) fn storm_event(state: &GroupState, at: i64, offset: i64, until: Option<i64>) -> Option<Event> {
+    let details = EventDetails::Storm {
+        since: state.storm.since?,
+        until,
+        rebalances: state.storm.count,
+        partitions: state.storm.partitions(),
+        unowned: state.unowned.clone(),
+    };
+    Some(state.event(at, offset, None, details))
+}
+
+/// Apply the group record of a consumer, share or streams group; its events follow with its target assignment.
+pub(super) fn open_epoch(
+    context: &Context,
+    state: &mut GroupState,
+    place: (i64, i64),
+    value: &Value,
+    kind: GroupKind,
+    events: &mut Vec<Event>,
+) {
+    release(context, state, events);
+    close_epoch(context, state, None, events);
+    let Some(group) = state.epoch_group(kind) else { return };
+    let partitions = group.partitions();
+    let after = GroupRecord {
+        metadata_hash: value.get("metadataHash").and_then(Value::as_i64),
+        resolved: group.resolved_topics(),
+        counts: state.counts.clone(),
+        sources: (kind == GroupKind::Streams).then(|| group.source_topics()),
+        initialized: if kind == GroupKind::Share { state.initialized.clone() } else { Vec::new() },
+        ..new_record(kind, int(value, "epoch", 0), place.0, state.members.clone())
+    };
+    let (before, after, is_partial) = record_before(state, after, HIGHEST_FIRST_EPOCH);
+    let changes = difference(before.as_ref().map_or(&after.members, |before| &before.members), &after.members);
+    let causes = epoch_causes(before.as_deref(), &after, &changes, &context.metadata, is_partial);
+    let (held, is_rebalance) = next_generation(state, place, &after, partitions);
+    let rebalance = is_rebalance.then(|| open_rebalance(&changes, causes.names.clone(), causes.evidence()));
+    let topics = after.topics().map(|topics| topics.into_iter().map(Arc::from).collect());
+    state.open_epoch = Some(OpenEpoch { held, rebalance, topics, is_partial });
+    if after.members.is_empty() {
+        // A broker computes no target assignment for a group without members.
+        close_epoch(context, state, Some(Owners::default()), events);
+    }
+}
+
+/// Add the events of the open epoch, with the owners of its target assignment; None if it was not computed.
+pub(super) fn close_epoch(context: &Context, state: &mut GroupState, owners: Option<Owners>, events: &mut Vec<Event>) {
+    let Some(found) = state.open_epoch.take() else { return };
+    let generation = &found.held.generation;
+    let (at, offset, kind, number) = (generation.timestamp, generation.offset, generation.kind, generation.generation);
+    let same_members = generation.same_members;
+    generation_event(context, state, found.held, false, events);
+    let Some(rebalance) = found.rebalance else { return };
+    let (mut moved, mut free) = (None, None);
+    if owners.is_some() {
+        (moved, free) = move_owners(context, state, owners, found.topics.as_ref(), at).unzip();
+        if kind == GroupKind::Share || found.is_partial {
+            moved = None;
+        }
+    }
+    let details = rebalance_details(number, rebalance, moved, free.flatten());
+    events.push(state.event(at, offset, Some(kind), details));
+    storm_begin(context, state, (at, offset), same_members, events);
+}

@@ -1,0 +1,255 @@
+//! State of a group during replay.
+//!
+//! Its size depends on members, partitions and open windows, not on the number of generations.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::classic::ClassicGroup;
+use super::committed::Committed;
+use super::difference::{GroupRecord, Members};
+use super::epochs::EpochGroup;
+use super::events::{Event, EventDetails, Partition};
+use super::known_member::KnownMember;
+use super::storms::Storm;
+use super::stuck::CommitRhythm;
+use super::target::TargetLog;
+use super::{Generation, GenerationNumber, GroupKind};
+use crate::history::Metadata;
+
+/// Thresholds of events; times are in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Settings {
+    /// Number of rebalances with unchanged membership that form a storm.
+    pub storm_rebalances: i64,
+    /// Time window of a storm.
+    pub storm_window: i64,
+    /// A member is stuck if it has not committed for this multiple of its usual interval.
+    pub stuck_factor: i64,
+    /// Time after which a partition with an owner and without a committed offset is reported.
+    pub never_committed: i64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { storm_rebalances: 20, storm_window: 60_000, stuck_factor: 10, never_committed: 60_000 }
+    }
+}
+
+/// What all groups of a replay share.
+#[derive(Debug, Clone, Default)]
+pub struct Context {
+    /// Topic metadata.
+    pub metadata: Metadata,
+    /// Thresholds of events.
+    pub settings: Settings,
+    /// True if later topic metadata can follow.
+    pub is_open: bool,
+    /// True if generations are compared with the answers of their assignors.
+    pub is_compared: bool,
+}
+
+/// Member whose record was deleted, until it is known that no other record of the same time replaces it.
+#[derive(Debug, Clone)]
+pub(super) struct PendingLeave {
+    pub(super) member: Arc<KnownMember>,
+    pub(super) at: i64,
+    /// Follows `at` and the clock of the group.
+    pub(super) deadline: i64,
+    pub(super) offset: i64,
+    pub(super) kind: GroupKind,
+    pub(super) generation: Option<i32>,
+}
+
+/// Generation, and the group record before it, whose comparison waits for later topic metadata.
+#[derive(Debug, Clone)]
+pub(super) struct HeldGeneration {
+    pub(super) generation: Generation,
+    pub(super) before: Option<GenerationNumber>,
+    pub(super) duration: Option<i64>,
+}
+
+/// Rebalance of an epoch whose target assignment is not written yet.
+#[derive(Debug, Clone)]
+pub(super) struct OpenRebalance {
+    pub(super) causes: Vec<&'static str>,
+    pub(super) evidence: String,
+    pub(super) joined: Vec<Arc<str>>,
+    pub(super) left: Vec<Arc<str>>,
+    pub(super) replaced: Vec<Arc<str>>,
+}
+
+/// Epoch whose target assignment is not written yet: its generation, and its rebalance if it has one.
+#[derive(Debug, Clone)]
+pub(super) struct OpenEpoch {
+    pub(super) held: HeldGeneration,
+    pub(super) rebalance: Option<OpenRebalance>,
+    pub(super) topics: Option<BTreeSet<Arc<str>>>,
+    pub(super) is_partial: bool,
+}
+
+/// State of a group.
+#[derive(Debug, Clone)]
+pub(super) struct GroupState {
+    pub(super) cluster: Arc<str>,
+    pub(super) group: Arc<str>,
+    pub(super) storm: Storm,
+    /// Offset of the last record.
+    pub(super) offset: i64,
+    /// The highest timestamp.
+    pub(super) clock: Option<i64>,
+    pub(super) records: u64,
+    pub(super) duplicates: u64,
+    pub(super) bad_records: u64,
+    pub(super) time_backwards: u64,
+    pub(super) rebalances: u64,
+    pub(super) classic: Option<ClassicGroup>,
+    pub(super) consumer: EpochGroup,
+    pub(super) share: EpochGroup,
+    pub(super) streams: EpochGroup,
+    pub(super) targets: TargetLog,
+    /// Target assignments by member: by topic id, or by subtopology.
+    pub(super) targets_of: BTreeMap<String, super::OwnedPartitions>,
+    /// Partitions by topic, of the last record of type 4.
+    pub(super) counts: Option<BTreeMap<String, i32>>,
+    /// Partitions of a share group with state.
+    pub(super) initialized: Vec<Partition>,
+    /// Kinds of its group records, the latest last.
+    pub(super) kinds: Vec<GroupKind>,
+    /// The present members.
+    pub(super) members: Members,
+    pub(super) pending: Vec<PendingLeave>,
+    /// The last group record.
+    pub(super) previous: Option<Arc<GroupRecord>>,
+    /// Time at which the last group record was deleted.
+    pub(super) ended: Option<i64>,
+    pub(super) has_history: bool,
+    pub(super) is_deleted: bool,
+    /// The last generation and its time.
+    pub(super) last: Option<(GenerationNumber, i64)>,
+    pub(super) last_members: BTreeSet<Arc<str>>,
+    pub(super) open_epoch: Option<OpenEpoch>,
+    pub(super) held: Option<HeldGeneration>,
+    /// Owners of the last generation or target assignment.
+    pub(super) owners: Option<FxHashMap<Partition, Arc<str>>>,
+    /// The last known owners.
+    pub(super) last_owners: FxHashMap<Partition, Arc<str>>,
+    pub(super) unowned: Option<Vec<Partition>>,
+    /// The highest known partition by topic.
+    pub(super) highest: BTreeMap<Arc<str>, i32>,
+    pub(super) committed: Committed,
+    pub(super) holders_known: bool,
+    pub(super) rhythms: FxHashMap<Arc<str>, CommitRhythm>,
+    /// Members by their name as an owner; None if members changed since it was computed. Not part of a snapshot.
+    pub(super) member_of: Option<FxHashMap<Arc<str>, Arc<str>>>,
+    /// No deadline is earlier; None without deadlines. Not part of a snapshot.
+    pub(super) earliest: Option<i64>,
+    /// The earliest entry of the group in the queue of deadlines. Not part of a snapshot.
+    pub(super) queued: Option<i64>,
+}
+
+impl GroupState {
+    pub(super) fn new(cluster: Arc<str>, group: Arc<str>) -> Self {
+        Self {
+            cluster,
+            group,
+            storm: Storm::default(),
+            offset: -1,
+            clock: None,
+            records: 0,
+            duplicates: 0,
+            bad_records: 0,
+            time_backwards: 0,
+            rebalances: 0,
+            classic: None,
+            consumer: EpochGroup::default(),
+            share: EpochGroup::default(),
+            streams: EpochGroup::default(),
+            targets: TargetLog::default(),
+            targets_of: BTreeMap::new(),
+            counts: None,
+            initialized: Vec::new(),
+            kinds: Vec::new(),
+            members: Members::new(),
+            pending: Vec::new(),
+            previous: None,
+            ended: None,
+            has_history: false,
+            is_deleted: false,
+            last: None,
+            last_members: BTreeSet::new(),
+            open_epoch: None,
+            held: None,
+            owners: Some(FxHashMap::default()),
+            last_owners: FxHashMap::default(),
+            unowned: None,
+            highest: BTreeMap::new(),
+            committed: Committed::default(),
+            holders_known: false,
+            rhythms: FxHashMap::default(),
+            member_of: None,
+            earliest: None,
+            queued: None,
+        }
+    }
+
+    /// Return the kind of the last group record; `Offsets` before the first one.
+    pub(super) fn kind(&self) -> GroupKind {
+        self.kinds.last().copied().unwrap_or(GroupKind::Offsets)
+    }
+
+    /// Return the group of a kind with epochs.
+    pub(super) fn epoch_group(&self, kind: GroupKind) -> Option<&EpochGroup> {
+        match kind {
+            GroupKind::Consumer => Some(&self.consumer),
+            GroupKind::Share => Some(&self.share),
+            GroupKind::Streams => Some(&self.streams),
+            GroupKind::Classic | GroupKind::Offsets => None,
+        }
+    }
+
+    /// Return the generation or epoch in the current group record of a kind; None if there is no such record.
+    pub(super) fn generation_of(&self, kind: GroupKind) -> Option<i32> {
+        match kind {
+            GroupKind::Classic => self.classic.as_ref().map(|classic| classic.generation),
+            _ => self.epoch_group(kind).and_then(|group| group.epoch),
+        }
+    }
+
+    /// Build an event of the group.
+    pub(super) fn event(&self, at: i64, offset: i64, kind: Option<GroupKind>, details: EventDetails) -> Event {
+        Event {
+            cluster: Arc::clone(&self.cluster),
+            group: Some(Arc::clone(&self.group)),
+            kind: Some(kind.unwrap_or_else(|| self.kind())),
+            at,
+            offset,
+            details,
+        }
+    }
+
+    /// Return true if a member has a name as an owner.
+    pub(super) fn is_holder(&mut self, holder: &str) -> bool {
+        self.holder_table().contains_key(holder)
+    }
+
+    /// Return the members by their name as an owner; of several, the one with the lowest id.
+    pub(super) fn holder_table(&mut self) -> &FxHashMap<Arc<str>, Arc<str>> {
+        let members = &self.members;
+        self.member_of.get_or_insert_with(|| {
+            let mut found = FxHashMap::default();
+            for member in members.values() {
+                found.entry(Arc::clone(&member.holder)).or_insert_with(|| Arc::clone(&member.id));
+            }
+            found
+        })
+    }
+
+    /// Replace the members.
+    pub(super) fn set_members(&mut self, members: Members) {
+        self.members = members;
+        self.member_of = None;
+    }
+}

@@ -1,0 +1,68 @@
+//! Rebalance storms: many rebalances within a short time that leave the membership unchanged.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::events::{Partition, sorted};
+
+/// Latest rebalances with unchanged membership, and the storm that they form.
+///
+/// A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when the window has fewer rebalances.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Storm {
+    /// Times of the last `threshold` rebalances.
+    pub(super) times: VecDeque<i64>,
+    /// Begin; None if there is no storm.
+    pub(super) since: Option<i64>,
+    /// Number of rebalances of the storm.
+    pub(super) count: usize,
+    /// Time of the last generation in which a partition had no owner or another owner than before.
+    pub(super) changed: FxHashMap<Partition, i64>,
+}
+
+impl Storm {
+    /// Note the partitions that have no owner or another owner in a generation.
+    pub(super) fn change(&mut self, at: i64, partitions: impl IntoIterator<Item = Partition>) {
+        self.changed.extend(partitions.into_iter().map(|partition| (partition, at)));
+    }
+
+    /// Add a rebalance; return true if a storm begins with it.
+    pub(super) fn add(&mut self, at: i64, threshold: usize, window: i64) -> bool {
+        self.times.push_back(at);
+        while self.times.len() > threshold {
+            self.times.pop_front();
+        }
+        if self.since.is_some() {
+            self.count += 1;
+            return false;
+        }
+        if self.times.len() < threshold || at.saturating_sub(self.times[0]) >= window {
+            return false;
+        }
+        let gap = window / threshold as i64;
+        let mut first = self.times.len() - 1;
+        while first > 0 && self.times[first].saturating_sub(self.times[first - 1]) <= gap {
+            first -= 1;
+        }
+        self.since = Some(self.times[first]);
+        self.count = self.times.len() - first;
+        true
+    }
+
+    /// Return the time at which the storm ends; None without a storm.
+    pub(super) fn deadline(&self, window: i64) -> Option<i64> {
+        self.since.and(self.times.front()).map(|first| first.saturating_add(window))
+    }
+
+    /// End the storm.
+    pub(super) fn end(&mut self) {
+        (self.since, self.count) = (None, 0);
+    }
+
+    /// Return the partitions that changed since the storm began.
+    pub(super) fn partitions(&self) -> Vec<Partition> {
+        let Some(since) = self.since else { return Vec::new() };
+        sorted(self.changed.iter().filter(|(_, at)| **at >= since).map(|(partition, _)| partition.clone()))
+    }
+}

@@ -1,0 +1,58 @@
+//! Stuck members: members that committed offsets regularly and have stopped.
+//!
+//! A commit does not name the member that sends it. Replay attributes it to the member that owns the partition.
+
+const MOST_INTERVALS: usize = 9;
+const LEAST_INTERVALS: usize = 5;
+/// Shortest time without a commit, in milliseconds, after which a member can be stuck.
+const LEAST_SILENCE: i64 = 1_000;
+
+/// Times of the commits of a member: the last one, and the latest intervals between two of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct CommitRhythm {
+    /// The last commit.
+    pub(super) last: Option<i64>,
+    /// The latest intervals, oldest first.
+    pub(super) intervals: Vec<i64>,
+    /// The last commit before the member became stuck; None if it is not stuck.
+    pub(super) stuck_since: Option<i64>,
+}
+
+impl CommitRhythm {
+    /// Add a commit; return the time of the last commit before if the member was stuck until now.
+    pub(super) fn add(&mut self, at: i64) -> Option<i64> {
+        let since = self.stuck_since.take();
+        if let Some(last) = self.last {
+            if at <= last {
+                return since;
+            }
+            if since.is_none() {
+                if self.intervals.len() == MOST_INTERVALS {
+                    self.intervals.remove(0);
+                }
+                self.intervals.push(at.saturating_sub(last));
+            }
+        }
+        self.last = Some(at);
+        since
+    }
+
+    /// Return the median of the latest intervals; 0 if there are none.
+    pub(super) fn usual(&self) -> i64 {
+        let mut sorted = [0; MOST_INTERVALS];
+        let count = self.intervals.len().min(MOST_INTERVALS);
+        sorted[..count].copy_from_slice(&self.intervals[..count]);
+        sorted[..count].sort_unstable();
+        sorted[..count].get(count / 2).copied().unwrap_or(0)
+    }
+
+    /// Return the time at which the member becomes stuck; None if it is stuck or its commits are not regular.
+    pub(super) fn deadline(&self, factor: i64) -> Option<i64> {
+        let last = self.last.filter(|_| self.stuck_since.is_none() && self.intervals.len() >= LEAST_INTERVALS)?;
+        let limit = factor.saturating_mul(self.usual());
+        if self.intervals.iter().max().is_some_and(|longest| *longest > limit) {
+            return None;
+        }
+        Some(last.saturating_add(limit.max(LEAST_SILENCE)))
+    }
+}

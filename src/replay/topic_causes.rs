@@ -1,0 +1,234 @@
+//! Causes of a rebalance that are changes of topics: created, deleted, or with more partitions.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::difference::{Difference, GroupRecord};
+use super::events::Partition;
+use crate::history::{Metadata, MetadataSnapshot};
+
+/// Causes with the sentence that is their evidence.
+type Found = Vec<(Vec<&'static str>, String)>;
+
+const CREATED: &str = "topic_created";
+const DELETED: &str = "topic_deleted";
+const INCREASED: &str = "partitions_increased";
+const LEADER: &str = "leader_rejoined";
+
+/// Return the changes of topics that a classic generation shows; the leader joins again after each of them.
+pub(super) fn classic_topic_causes(
+    before: &GroupRecord,
+    after: &GroupRecord,
+    changes: &Difference,
+    highest: &BTreeMap<Arc<str>, i32>,
+    metadata: &Metadata,
+) -> Found {
+    let mut found = subscribed_topics(before, changes, metadata);
+    let (Some(had), Some(has)) = (before.assigned(), after.assigned()) else { return found };
+    if has.is_empty() {
+        return found;
+    }
+    let (old_topics, new_topics) = (before.topics().unwrap_or_default(), after.topics().unwrap_or_default());
+    let owned: BTreeSet<&str> =
+        after.members.values().flat_map(|member| &member.owned).map(|(topic, _)| &**topic).collect();
+    let had_topics: BTreeSet<&str> = had.keys().map(|(topic, _)| &**topic).collect();
+    let mut largest: BTreeMap<&str, i32> = BTreeMap::new();
+    for (topic, id) in has.keys() {
+        largest.entry(topic).and_modify(|largest| *largest = (*largest).max(*id)).or_insert(*id);
+    }
+    for topic in old_topics.intersection(&new_topics) {
+        let existed = exists(metadata, topic, before.at);
+        match (largest.get(topic), highest.get(*topic)) {
+            (Some(largest), Some(highest)) => {
+                if largest > highest {
+                    let text =
+                        format!("Topic '{topic}' has partition {largest}; the highest one before was {highest}.");
+                    found.push((vec![INCREASED, LEADER], text));
+                }
+            }
+            (Some(_), None) => {
+                if existed != Some(true) && (!had.is_empty() || existed == Some(false)) {
+                    let text = format!("Topic '{topic}' has partitions for the first time.");
+                    found.push((vec![CREATED, LEADER], text));
+                }
+            }
+            (None, _) => {
+                if had_topics.contains(topic) && is_gone(metadata, topic, after.at, owned.contains(topic)) {
+                    found.push((vec![DELETED, LEADER], format!("Topic '{topic}' has no partitions any more.")));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Return the topics that appear in the subscriptions of all members, or disappear: those of a pattern.
+///
+/// Without topic metadata, the members could also have changed their subscription.
+fn subscribed_topics(before: &GroupRecord, changes: &Difference, metadata: &Metadata) -> Found {
+    let mut added: Vec<BTreeSet<&str>> = Vec::new();
+    let mut removed: Vec<BTreeSet<&str>> = Vec::new();
+    for (old, new) in changes.both() {
+        let (Some(old), Some(new)) = (&old.topics, &new.topics) else { return Found::new() };
+        if old == new {
+            added.push(BTreeSet::new());
+            removed.push(BTreeSet::new());
+            continue;
+        }
+        let [old, new] = [old, new].map(|topics| topics.iter().map(String::as_str).collect::<BTreeSet<&str>>());
+        added.push(&new - &old);
+        removed.push(&old - &new);
+    }
+    let leader = changes.changed().iter().any(|(old, _)| before.leader.as_deref() == Some(&*old.id));
+    let leader: &[&str] = if leader { &[LEADER] } else { &[] };
+    let mut found = Found::new();
+    for (topics, name, expected) in [(&added, CREATED, false), (&removed, DELETED, true)] {
+        let all: BTreeSet<&str> = topics.iter().flatten().copied().collect();
+        for topic in all {
+            let existed = exists(metadata, topic, before.at);
+            let is_general = topics.len() > 1 && topics.iter().all(|each| each.contains(topic));
+            if !(existed == Some(expected) || (existed.is_none() && is_general)) {
+                continue;
+            }
+            if name == CREATED {
+                found.push(([&[name], leader].concat(), format!("Topic '{topic}' appeared in subscriptions.")));
+            } else if is_missing_later(metadata, topic, before.at) {
+                found.push(([&[name], leader].concat(), format!("Topic '{topic}' disappeared from subscriptions.")));
+            }
+        }
+    }
+    found
+}
+
+/// Return true unless all snapshots after a time have a topic.
+fn is_missing_later(metadata: &Metadata, topic: &str, time: i64) -> bool {
+    let mut later = metadata.snapshots.iter().rev().take_while(|snapshot| snapshot.time > time).peekable();
+    later.peek().is_none() || later.any(|snapshot| !snapshot.topics.contains_key(topic))
+}
+
+/// Return true if the last snapshot at or before a time has a topic; None if there is no such snapshot.
+fn exists(metadata: &Metadata, topic: &str, time: i64) -> Option<bool> {
+    let after = metadata.snapshots.partition_point(|snapshot| snapshot.time <= time);
+    after.checked_sub(1).map(|last| metadata.snapshots[last].topics.contains_key(topic))
+}
+
+/// Return true if a topic without assigned partitions was deleted, and is not withheld by a cooperative assignor.
+fn is_gone(metadata: &Metadata, topic: &str, time: i64, is_owned: bool) -> bool {
+    let mut around = metadata.around(time).peekable();
+    if around.peek().is_none() {
+        return !is_owned;
+    }
+    around.any(|snapshot| !snapshot.topics.contains_key(topic))
+}
+
+/// Return the changes of topics that the records of a group with an epoch show.
+pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, metadata: &Metadata) -> Found {
+    let mut found = resolved_topics(before, after);
+    if before.initialized != after.initialized {
+        found.push((vec!["partitions_initialized"], "The state of more partitions became ready.".to_owned()));
+    }
+    if before.sources.is_some() && after.sources.is_some() && before.sources != after.sources {
+        found.push((vec!["subscription_changed"], "The topology has other source topics.".to_owned()));
+    }
+    if let (Some(old), Some(new)) = (&before.counts, &after.counts) {
+        let [old, new] =
+            [old, new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), i64::from(*count))));
+        found.extend(counted_topics(&old.collect(), &new.collect()));
+        return found;
+    }
+    let (Some(old), Some(new)) = (before.metadata_hash, after.metadata_hash) else { return found };
+    let topics = after.topics();
+    if old == new || !found.is_empty() || topics.is_none() || before.topics() != topics {
+        return found;
+    }
+    let topics = topics.unwrap_or_default();
+    let counts = |snapshot: &MetadataSnapshot| {
+        let known = topics.iter().filter_map(|topic| snapshot.topics.get_key_value(*topic));
+        known.map(|(topic, partitions)| (topic.clone(), partitions.ids.len() as i64)).collect::<BTreeMap<_, _>>()
+    };
+    if let (Some(first), Some(last)) = (metadata.around(before.at).next(), metadata.around(after.at).last()) {
+        let (old, mut new) = (counts(first), counts(last));
+        // A pattern has topics that exist; their creation explains an earlier epoch.
+        new.retain(|topic, _| old.contains_key(topic) || !before.resolved.values().flatten().any(|each| each == topic));
+        let [old, new] = [&old, &new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), *count)));
+        let changes = counted_topics(&old.collect(), &new.collect());
+        if !changes.is_empty() {
+            return changes;
+        }
+    }
+    vec![(vec![INCREASED, CREATED, DELETED], "The hash of the topic metadata changed.".to_owned())]
+}
+
+/// Return the changes of the topics that the broker found for patterns that members use.
+fn resolved_topics(before: &GroupRecord, after: &GroupRecord) -> Found {
+    let mut found = Found::new();
+    let patterns: BTreeSet<&str> = after.members.values().filter_map(|member| member.pattern.as_deref()).collect();
+    for pattern in patterns {
+        let Some(new) = after.resolved.get(pattern) else { continue };
+        let Some(old) = before.resolved.get(pattern) else {
+            let text = format!("The broker found {} topics for pattern '{pattern}'.", new.len());
+            found.push((vec!["subscription_changed"], text));
+            continue;
+        };
+        let [old, new] = [old, new].map(|topics| topics.iter().map(String::as_str).collect::<BTreeSet<&str>>());
+        for (name, topics, verb) in [(CREATED, &new - &old, "matches"), (DELETED, &old - &new, "lost")] {
+            if !topics.is_empty() {
+                let topics: Vec<&str> = topics.into_iter().collect();
+                found.push((vec![name], format!("Pattern '{pattern}' {verb} {}.", topics.join(", "))));
+            }
+        }
+    }
+    found
+}
+
+/// Return the differences between two numbers of partitions by topic.
+fn counted_topics(old: &BTreeMap<&str, i64>, new: &BTreeMap<&str, i64>) -> Found {
+    let mut found = Found::new();
+    let topics: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
+    for topic in topics {
+        let (name, text) = match (old.get(topic), new.get(topic)) {
+            (None, Some(new)) => (CREATED, format!("Topic '{topic}' was created with {new} partitions.")),
+            (_, None) => (DELETED, format!("Topic '{topic}' was deleted.")),
+            (Some(old), Some(new)) if new > old => {
+                (INCREASED, format!("Topic '{topic}' has {new} partitions instead of {old}."))
+            }
+            (Some(old), Some(new)) if new < old => {
+                (CREATED, format!("Topic '{topic}' was created again with {new} partitions."))
+            }
+            _ => continue,
+        };
+        found.push((vec![name], text));
+    }
+    found
+}
+
+/// Return the partitions of subscribed topics without an owner; None if the topics or the metadata are not known.
+///
+/// The partitions are those in the snapshots before and after the time.
+pub(super) fn unowned(
+    owners: &FxHashMap<Partition, Arc<str>>,
+    topics: Option<&BTreeSet<Arc<str>>>,
+    time: i64,
+    metadata: &Metadata,
+) -> Option<Vec<Partition>> {
+    let topics = topics?;
+    let around: Vec<&MetadataSnapshot> = metadata.around(time).collect();
+    let first = *around.first()?;
+    let mut found = Vec::new();
+    for topic in topics {
+        let Some(partitions) = first.topics.get(&**topic) else { continue };
+        for at in 0..partitions.ids.len() {
+            let key = (Arc::clone(topic), partitions.ids.at(at));
+            let exists = |snapshot: &&MetadataSnapshot| {
+                snapshot.topics.get(&**topic).is_some_and(|found| found.ids.position(key.1).is_some())
+            };
+            if around[1..].iter().all(exists) && !owners.contains_key(&key) {
+                found.push(key);
+            }
+        }
+    }
+    found.sort_unstable();
+    Some(found)
+}
