@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql import functions as F
@@ -138,10 +138,9 @@ def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -
 
 def new_engine_replay(metadata: pa.RecordBatch, engine: Engine, settings: dict[str, Any]) -> EventReplay:
     """Return a replay without groups."""
-    in_rust: Any = getattr(_core, "Replay", None)
-    if engine == "rust" and in_rust is not None:
-        found: EventReplay = in_rust(metadata, **settings)
-        return found
+    if engine == "rust":
+        found: Any = _core.Replay(metadata, **settings)
+        return cast("EventReplay", found)
     from assignor.replay import Replay
 
     return PlainReplay(Replay(metadata.to_pylist(), engine="reference", **settings))
