@@ -1,0 +1,39 @@
+"""Tests of the section about decoding and replay of records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pytest
+
+from benches import replay_report_sections as sections
+from benches.implementations import WrongAnswerError
+from benches.selections import SELECTIONS
+from benches.timing import Pace
+
+if TYPE_CHECKING:
+    from benches.tables import Raw
+
+
+def test_each_call_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw: Raw = {}
+    once = replace(SELECTIONS["quick"], own_pace=Pace(seconds=0, fewest=1, most=1))
+    monkeypatch.setitem(SELECTIONS, "quick", once)
+
+    section = sections.replay(once, lambda _: None, raw)
+
+    assert section.figures is not None
+    assert 4 == len(section.figures.rows) == len(raw)
+    assert all(seconds for times in raw.values() for seconds in times.values())
+
+
+def test_a_wrong_answer_is_not_timed() -> None:
+    log = sections.commit_log(2, 50)
+
+    with pytest.raises(WrongAnswerError, match="duplicates"):
+        sections.check_replay(log.set_column(0, "offset", pa.array([0] * log.num_rows)))
+    broken = pa.array([*log["value"].to_pylist()[:-1], b"\0"])
+    with pytest.raises(WrongAnswerError, match="not decoded"):
+        sections.check_decoding(log.set_column(3, "value", broken))
