@@ -33,7 +33,7 @@ pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
 /// Return a key or value as JSON.
 #[must_use]
 pub fn value_json(value: &Value) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(128);
     push_value(&mut out, value);
     out
 }
@@ -162,8 +162,29 @@ fn push_list<T>(out: &mut String, items: &[T], push: impl Fn(&mut String, &T)) {
 }
 
 fn push_number(out: &mut String, before: &str, number: impl Into<i64>) {
-    // Writing to a String cannot fail.
-    let _ = write!(out, "{before}{}", number.into());
+    out.push_str(before);
+    let number = number.into();
+    if number < 0 {
+        out.push('-');
+    }
+    // Digits of an i64, the last one first.
+    let mut digits = [b'0'; 19];
+    let mut first = digits.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        first -= 1;
+        digits[first] += (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    push_ascii(out, &digits[first..]);
+}
+
+fn push_ascii(out: &mut String, text: &[u8]) {
+    debug_assert!(text.is_ascii());
+    out.push_str(str::from_utf8(text).unwrap_or_default());
 }
 
 fn push_bytes(out: &mut String, bytes: &[u8]) {
@@ -175,6 +196,12 @@ fn push_bytes(out: &mut String, bytes: &[u8]) {
 
 fn push_string(out: &mut String, text: &str) {
     out.push('"');
+    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     for character in text.chars() {
         match character {
             '"' => out.push_str("\\\""),
@@ -195,20 +222,51 @@ fn push_string(out: &mut String, text: &str) {
 
 /// Append the base64 of `bytes`, without padding.
 fn push_base64(out: &mut String, bytes: &[u8], alphabet: &[u8; 64]) {
-    for group in bytes.chunks(3) {
-        let mut three = [0; 3];
-        three[..group.len()].copy_from_slice(group);
-        let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-        for sextet in 0..=group.len() {
-            let index = (bits >> (18 - 6 * sextet)) & 0x3f;
-            out.push(char::from(alphabet[index as usize]));
+    const GROUPS: usize = 64;
+    out.reserve(bytes.len().div_ceil(3) * 4);
+    for part in bytes.chunks(3 * GROUPS) {
+        let mut text = [0; 4 * GROUPS];
+        let mut length = 0;
+        for group in part.chunks(3) {
+            let mut three = [0; 3];
+            three[..group.len()].copy_from_slice(group);
+            let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
+            for sextet in 0..=group.len() {
+                text[length] = alphabet[((bits >> (18 - 6 * sextet)) & 0x3f) as usize];
+                length += 1;
+            }
         }
+        push_ascii(out, &text[..length]);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_decimal() {
+        for number in [0, 7, -7, 10, 1_234_567_890, i64::MAX, i64::MIN] {
+            let mut text = String::new();
+            push_number(&mut text, "n", number);
+            assert_eq!(format!("n{number}"), text);
+        }
+    }
+
+    #[test]
+    fn long_byte_arrays_are_encoded_in_parts() {
+        let bytes: Vec<u8> = (0..1_000).map(|number| (number * 7) as u8).collect();
+        for length in [0, 1, 2, 3, 191, 192, 193, 385, 1_000] {
+            let mut whole = String::new();
+            push_base64(&mut whole, &bytes[..length], STANDARD);
+            let mut parts = String::new();
+            for part in bytes[..length].chunks(3) {
+                push_base64(&mut parts, part, STANDARD);
+            }
+            assert_eq!(parts, whole);
+            assert_eq!((length * 8).div_ceil(6), whole.len());
+        }
+    }
 
     #[test]
     fn a_uuid_has_one_text() {
