@@ -148,6 +148,22 @@ def test_engines_agree_on_random_logs() -> None:
     assert len(seen) >= 6
 
 
+def test_engines_agree_on_a_member_that_stops_committing() -> None:
+    steady = [commit("t", 0, offset=place).at(1_000 * place) for place in range(1, 9)]
+    start = classic(1, member("a", ["t"], {"t": [0, 1]})).at(0)
+    end = [commit("t", 1).at(40_000), classic(2, member("b", ["t"], {"t": [0, 1]})).at(41_000)]
+    records = [
+        LogRecord(place, each.time or 0, each.key, each.value) for place, each in enumerate([start, *steady, *end])
+    ]
+
+    for factor in (2, 3, 10):
+        reference, rust = (Replay(engine=engine, stuck_factor=factor) for engine in ("reference", "rust"))
+        expected = [each for record in records for each in reference.push(record)]
+        assert expected == [each for record in records for each in rust.push(record)]
+        found = [(each["at"], each["until"]) for each in expected if each["event"] == "stuck"]
+        assert found == [(8_000 + 1_000 * factor, None), (40_000, 40_000)]
+
+
 # ---- batches of the recorded fleet
 
 
