@@ -22,12 +22,12 @@ Event = dict[str, Any]
 class Replay:
     """Incremental replay of the groups of one or more clusters.
 
-    It is a pure machine without a clock or I/O: records and times come in, events go out. The events do not depend on
-    how the records are split into batches, or on snapshots in between. `docs/replay-events.md` describes the events.
+    It has no clock and no I/O: it takes records and times, and returns events. The events do not depend on how the
+    records are split into batches, or on snapshots in between. `docs/replay-events.md` describes the events.
 
     Args:
         topics: Snapshots of topic metadata, as rows with t, topic, topic_id, partition and racks.
-        engine: `"rust"` or `"reference"`.
+        engine: `"rust"`, which needs pyarrow, or `"reference"`.
         is_open: True if `observe_topics` can add later snapshots; comparisons may wait for them.
         is_compared: False to omit the comparison of generations with the answers of their assignors.
         storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
@@ -36,7 +36,8 @@ class Replay:
         never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
 
     Raises:
-        IllegalArgumentError: A setting is not positive, or the engine is unknown or not available.
+        IllegalArgumentError: A setting is not positive, or the engine is unknown.
+        MissingDependencyError: The engine is `"rust"` and pyarrow is not installed.
     """
 
     def __init__(
@@ -104,11 +105,11 @@ class Replay:
         return self._machine.observe_topics(rows)
 
     def snapshot(self) -> bytes:
-        """Return the state as bytes. They do not contain settings and topic metadata."""
+        """Return the state as bytes, with the settings, which `restore` compares, and without topic metadata."""
         return self._machine.snapshot()
 
     def restore(self, data: bytes) -> None:
-        """Replace the state by that of a snapshot.
+        """Replace the state with that of a snapshot.
 
         Raises:
             SnapshotError: The bytes are damaged, or of another engine, version or settings. The state does not change.

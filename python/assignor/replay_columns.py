@@ -38,7 +38,7 @@ PARTITIONS = ("moved", "unowned", "topic_partitions")
 
 
 class RustReplay:
-    """Machine of the engine, with the interface of the reference."""
+    """Replay in Rust, with the interface of the reference."""
 
     def __init__(self, topics: Iterable[Mapping[str, Any]], **settings: Any) -> None:
         self._rows = list(topics)
@@ -70,7 +70,7 @@ class RustReplay:
         return self._core.snapshot()
 
     def restore(self, data: bytes) -> None:
-        """Replace the state by that of a snapshot."""
+        """Replace the state with that of a snapshot."""
         self._core.restore(data)
 
     def counts(self) -> dict[str, int]:

@@ -147,7 +147,7 @@ def test_missing_topics_partitions_and_brokers_are_errors(mock: tuple[Producer, 
         log_bounds(settings(address, partitions="0-1,7"))
     with pytest.raises(KafkaException) as raised:
         log_bounds(settings("127.0.0.1:1", timeoutSeconds="1"))
-    assert [f"{NAME}: the brokers at 127.0.0.1:1 did not say which offsets {TOPIC} has"] == raised.value.__notes__
+    assert [f"{NAME}: the brokers at 127.0.0.1:1 did not return the offsets of {TOPIC}"] == raised.value.__notes__
     with pytest.raises(TimeoutError, match=r"partition 3, from 127.0.0.1:1 in 1 s; offsets 0 to 8 are wanted"):
         list(read_range(settings("127.0.0.1:1", timeoutSeconds="1"), OffsetRange(3, 0, 9)))
 

@@ -18,8 +18,9 @@ What an aiokafka leader does not pass to its assignor, so that the answer differ
 aiokafka reads only the fields of version 0, and ignores what follows. It therefore accepts members that Kafka's
 consumer rejects, such as those of kafka-go with a version 1 header and a version 0 body.
 
-A class keeps the state of each consumer apart by the task in which the consumer joins. (aiokafka's own sticky class
-shares it among all consumers of a process.) Do not share an instance between consumers.
+A class that is passed itself keeps a separate state for each asyncio task, because each consumer joins in its own task.
+(aiokafka's own sticky class shares its state among all consumers of a process.) Do not share an instance between
+consumers.
 
 This module imports aiokafka.
 """

@@ -135,9 +135,9 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
         shadow: Let kafka-python's own assignor of that name decide, and log how the answer of Kafka's class differs: a
             line per rebalance on the logger `assignor.clients`, at INFO if the answers are equal, else at WARNING. The
             subscriptions, too, are those of kafka-python's assignor.
-        tolerant: Read subscriptions whose body has an older version than their header, as kafka-go has written them for
-            years. Kafka's own consumer cannot lead a group with such a member, and neither can kafka-python, which
-            raises `struct.error`. kafka-python decodes subscriptions before it calls an assignor, so this option
+        tolerant: Read subscriptions whose body has an older version than their header, as kafka-go writes them. Kafka's
+            own consumer cannot lead a group with such a member, and neither can kafka-python, which raises
+            `struct.error`. kafka-python decodes subscriptions before it calls an assignor, so this option
             replaces the decoder of all its consumers in this process. Assignors without it reject such members.
 
     Raises:

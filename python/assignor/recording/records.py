@@ -29,7 +29,8 @@ SCHEMA = pa.schema(
 """Columns of `records.parquet` that are read, with their Arrow types."""
 
 BATCH_BYTES = 1 << 20
-"""Number of bytes of keys and values in a batch, unless one record has more. Its answer has up to 100 MB."""
+"""Number of bytes of keys and values in a batch, unless one record has more. The engine returns up to
+100 MB for it."""
 
 BATCH_RECORDS = 10_000
 """Highest number of records in a batch."""

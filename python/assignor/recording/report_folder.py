@@ -1,4 +1,4 @@
-"""Output folder of a report: replaced as a whole when the report is complete. Folders with other files are refused."""
+"""Output folder of a report: replaced as a whole when the report is complete. Folders with other files are rejected."""
 
 from __future__ import annotations
 

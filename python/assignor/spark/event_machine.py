@@ -102,7 +102,7 @@ class EventMachine:
         return _CLOCK.pack(self.clock) + self.replay.snapshot()
 
     def restore(self, data: bytes) -> None:
-        """Replace the state by that of a snapshot."""
+        """Replace the state with that of a snapshot."""
         (self.clock,) = _CLOCK.unpack_from(data)
         self.replay.restore(bytes(data[_CLOCK.size :]))
 

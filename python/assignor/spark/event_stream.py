@@ -1,7 +1,7 @@
 """Events of a stream of records: one state per partition of `__consumer_offsets`, in Spark's `transformWithState`.
 
-Records and events cross the border of the stateful operator as Arrow IPC bytes, a row for many of them, because Spark
-passes rows to it one by one.
+Records and events pass through the stateful operator as Arrow IPC bytes, many in one row, because Spark passes rows to
+it one by one.
 """
 
 from __future__ import annotations

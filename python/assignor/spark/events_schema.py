@@ -83,7 +83,7 @@ stuck         `member`, `topic_partitions`, `since`, `until`, `usual_interval_ms
 offsets       `problem`, `topic_partitions`, `evidence`
 bad_record    `record_type`, `error`
 
-`assignor.replay.Replay` documents the columns of each kind.
+`docs/replay-events.md` describes the columns of each kind.
 """
 
 _RANKS = {
@@ -101,7 +101,7 @@ _ACTIONS = ("left", "expired", "replaced", "joined", "subscription_changed")
 
 
 def in_order(events: DataFrame) -> DataFrame:
-    """Sort events by time, group and offset, and the events of one record in the order in which they are found."""
+    """Sort events by time, cluster, group and offset, and the events of one record in the order in which they occur."""
     rank = F.lit(len(_RANKS))
     for name, number in _RANKS.items():
         rank = F.when(F.col("event") == name, F.lit(number)).otherwise(rank)

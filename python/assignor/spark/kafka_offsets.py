@@ -187,7 +187,7 @@ class _BatchReader(DataSourceReader):
 
 
 class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Offsets of the stream are the next offset of each partition, by its id as text."""
+    """Reader of a stream, whose offset is a dict of partition id, as text, to the next offset of the partition."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -302,7 +302,7 @@ def log_bounds(settings: Settings) -> dict[int, tuple[int, int]]:
         }
     except KafkaException as error:
         servers = settings.client["bootstrap.servers"]
-        error.add_note(f"{NAME}: the brokers at {servers} did not say which offsets {settings.topic} has")
+        error.add_note(f"{NAME}: the brokers at {servers} did not return the offsets of {settings.topic}")
         raise
     finally:
         consumer.close()

@@ -48,11 +48,11 @@ def events(
     machine is saved after each micro-batch, so that the stream continues from its checkpoint.
 
     A deadline, such as the end of a storm, fires when a later record of the same partition shows that its time has
-    passed, also if the group has no further records.
+    passed, even if the group has no further records.
 
     Args:
         records: A batch or streaming DataFrame with the columns of `schemas.RECORDS`, and `cluster` for several
-            clusters. Remove records of aborted transactions before, as a read_committed reader does. Duplicate records
+            clusters. Remove records of aborted transactions first, as a read_committed consumer does. Duplicate records
             are ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`.
         until: Only for a batch: time in milliseconds up to which deadlines fire at the end, or None for those that the

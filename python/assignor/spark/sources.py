@@ -1,8 +1,8 @@
 """Sources of `__consumer_offsets` records: a recording, Spark's Kafka connector, or confluent-kafka.
 
-Each returns the columns of `schemas.RECORDS`, and the sources of live clusters also `cluster`. By default they read as
-a read_committed reader: without the records of aborted transactions, as a broker loads its groups. None of them joins a
-group or commits an offset.
+Each returns the columns of `schemas.RECORDS`, and those of live clusters also return `cluster`. By default they
+omit the records of aborted transactions, as a read_committed consumer and a broker that loads its groups do. None of
+them joins a group or commits an offset.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def kafka_connector(
             exist fails the job.
         isolation: `read_committed` or `read_uncommitted`.
         **options: Further options of the connector, such as `maxOffsetsPerTrigger` or `kafka.security.protocol`. By
-            default, `startingOffsets` is `earliest`, also for a stream.
+            default, `startingOffsets` is `earliest`, even for a stream.
 
     Returns:
         The columns of `schemas.CLUSTER_RECORDS`.

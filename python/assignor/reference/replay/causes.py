@@ -105,7 +105,7 @@ def epoch_causes(
 
 
 def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecord) -> None:
-    """Add the conversion between the classic and the consumer protocol, also for the record that follows it."""
+    """Add the conversion between the classic and the consumer protocol, to its record and to the one after it."""
     if before is None or not (after.is_converted or before.is_converted):
         return
     if after.kind == "classic":
@@ -115,9 +115,9 @@ def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecor
 
 
 def add_revocations(causes: Causes, before: GroupRecord, after: GroupRecord, changes: Difference) -> None:
-    """Add the members that had to give up partitions in the generation before, and join again after that.
+    """Add the members that had to give up partitions in the generation before, and therefore joined again.
 
-    An assignor that is not one of Kafka's consumers, such as that of Kafka Streams, can ask other members to do so.
+    Assignors other than those of Kafka's consumer, such as that of Kafka Streams, can ask other members to join again.
     """
     names, members = [], []
     for id in sorted(before.members):
@@ -135,7 +135,7 @@ def add_revocations(causes: Causes, before: GroupRecord, after: GroupRecord, cha
 def departure_causes(
     member: KnownMember, began: int | None, until: int, last_commit: int | None
 ) -> tuple[list[str], str]:
-    """Return the causes that a member is missing, and what its commits say.
+    """Return the possible causes of a member's absence, and what its commits show.
 
     A session lasts at least until the session timeout after the join phase, but a static member stays in the group even
     if it misses that phase. A heartbeat precedes a commit by no more than half a session timeout. Most clients commit
@@ -172,7 +172,7 @@ def add_departure(
 def add_unsynced(
     causes: Causes, member: KnownMember, before: GroupRecord, after: GroupRecord, last_commit: int | None
 ) -> None:
-    """Add that a member may never have asked for its assignment; the broker waits for the rebalance timeout."""
+    """Add `sync_timed_out` if a member may never have asked for its assignment within the rebalance timeout."""
     timeout = longest_timeout(before)
     waited, session = after.began - before.began, member.session_timeout or 0
     if 0 < timeout <= waited <= timeout + session and (last_commit is None or last_commit < before.began):

@@ -72,10 +72,10 @@ def stuck(state: GroupState, at: int, offset: int, member: str, since: int, unti
 def own(
     state: GroupState, holders: dict[Partition, str] | None, staying: Iterable[str], at: int, offset: int
 ) -> list[Event]:
-    """Replace the owners of the partitions; return the ends of stuck members that left or own none any more.
+    """Replace the owners of the partitions; return the ends of stuck members that left or own no partition any more.
 
-    `state.members` must still have the members of before, and `staying` are the ids that remain. None stands for
-    unknown owners.
+    `state.members` must still have the previous members, and `staying` are the ids that remain. `holders` is None if
+    the owners are unknown.
     """
     events = []
     active, remaining = set((holders or {}).values()), set(staying)

@@ -22,7 +22,7 @@ class Tenure:
     """Ownership of a partition.
 
     `since` is the time since which it has had an owner without interruption. `has_commit` is True if an offset was
-    committed since the present owner has it. `is_reported` is True if it was reported as never committed.
+    committed since the current owner has it. `is_reported` is True if it was reported as never committed.
     """
 
     holder: str
@@ -62,18 +62,18 @@ class Committed:
         self.reported = set()
 
     def has_stray_commit(self, partition: Partition, holders: set[str]) -> bool:
-        """Return True if a commit is of a partition that no member owns or has just given up; only the first time."""
+        """Return True for the first commit of a partition without an owner, unless a member has just given it up."""
         if partition in self.tenures or self.last_holders.get(partition) in holders or partition in self.reported:
             return False
         self.reported.add(partition)
         return True
 
     def deadline(self, wait: int) -> int | None:
-        """Return the time at which the next partition is due that has an owner but no committed offset."""
+        """Return the time at which the next partition with an owner and no committed offset is due."""
         return min((tenure.since + wait for _, tenure in self.waiting()), default=None)
 
     def due(self, since: int) -> list[Partition]:
-        """Return the partitions with an owner since a time or before, but without a committed offset; only once."""
+        """Return, once each, the partitions that have an owner since a time or before and no committed offset."""
         found = [(partition, tenure) for partition, tenure in self.waiting() if tenure.since <= since]
         for _, tenure in found:
             tenure.is_reported = True

@@ -216,7 +216,7 @@ def storm_begin(state: GroupState, at: int, offset: int, same_members: bool) -> 
 
 
 def storm_event(state: GroupState, at: int, offset: int, until: int | None) -> Event:
-    """Build the event of the present storm."""
+    """Build the event of the current storm."""
     storm = state.storm
     free = None if state.unowned is None else pairs(state.unowned)
     return event("storm", state.common(at, offset), storm.since, until, storm.count, pairs(storm.partitions()), free)

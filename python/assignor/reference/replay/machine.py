@@ -1,8 +1,8 @@
 """Incremental replay of the groups of one or more clusters, as events.
 
-`Replay` is a pure machine: records and times come in, events go out. Batch and stream are loops over it. Events that
-depend on time, such as the end of a storm, have a deadline; they carry the time of the deadline, so the events do not
-depend on how the records are split.
+`Replay` has no clock and no I/O: it takes records and times, and returns events. Events that depend on time, such as
+the end of a storm, have a deadline and the time of that deadline, so the events do not depend on how the records are
+split into batches.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ class Replay:
         return write_snapshot({"settings": list(self._context.settings), "counts": self._counts, "groups": groups})
 
     def restore(self, data: bytes) -> None:
-        """Replace the state by one of `snapshot`; raise SnapshotError if that is not possible."""
+        """Replace the state with that of a snapshot; raise SnapshotError if that is not possible."""
         content = read_snapshot(data, list(self._context.settings))
         self._counts = content["counts"]
         self._groups = {(state.cluster, state.group): state for state in content["groups"]}

@@ -39,7 +39,7 @@ def member_event(
 
 
 def last_commit(state: GroupState, member: KnownMember) -> int | None:
-    """Return the time of the last commit of a partition that a member owned then."""
+    """Return the time of the last commit for a partition of a member; None without one."""
     rhythm = state.rhythms.get(member.id)
     return None if rhythm is None else rhythm.last
 
@@ -98,7 +98,7 @@ def take_pending(state: GroupState, is_wanted: Callable[[KnownMember], bool]) ->
 
 
 def delete_members(state: GroupState, entry: LogRecord) -> None:
-    """Let all members leave, because the record of their classic group was deleted."""
+    """Make the leave of all members pending, because the record of their classic group was deleted."""
     generation = state.last.generation if state.last else None
     for id in sorted(state.members):
         member, deadline = state.members[id], (state.clock or 0) + 1

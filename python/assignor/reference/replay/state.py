@@ -37,7 +37,7 @@ class Settings(NamedTuple):
 class PendingLeave:
     """Member whose record was deleted, until it is known that no other record of the same time replaces it.
 
-    `deadline` follows `at` and the group's clock.
+    `deadline` is later than `at` and the group's clock.
     """
 
     member: KnownMember
@@ -72,7 +72,7 @@ class GroupState:
     """State of a group.
 
     `offset` is the offset of its last record and `clock` the highest timestamp. `kinds` are the kinds of its group
-    records, the latest last. `members` are the present members, and `previous` is the last group record. `ended` is the
+    records, the latest last. `members` are the current members, and `previous` is the last group record. `ended` is the
     time at which it was deleted; None if it was not. `owners` are those of the last generation or target assignment,
     `last_owners` the last known ones, and `highest` is the highest known partition by topic. `targets_of` has the
     values of target assignment records by member.

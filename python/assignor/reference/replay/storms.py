@@ -17,8 +17,9 @@ __all__ = ["Storm"]
 class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
-    A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when the window has
-    fewer rebalances. `since` is None if there is no storm, and `count` is the number of its rebalances.
+    A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer
+    than `threshold` rebalances remain in the window. `since` is None if there is no storm, and `count` is the number of
+    its rebalances.
     """
 
     threshold: int
