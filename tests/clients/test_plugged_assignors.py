@@ -330,8 +330,8 @@ def test_import_without_the_client_names_the_extra(module: str, extra: str) -> N
     code = f"""
 import sys
 sys.modules[{module!r}] = None
-from assignor.clients import {extra.replace("-", "_")} as door
-assert door.partitions_per_topic
+from assignor.clients import {extra.replace("-", "_")} as module
+assert module.partitions_per_topic
 try:
     from assignor.clients.{extra.replace("-", "_")} import RangeAssignor
 except ImportError as error:

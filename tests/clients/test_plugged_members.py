@@ -99,8 +99,8 @@ def test_sticky_leader_keeps_what_members_claim() -> None:
     claims = Subscription(("t",), user_data=rules.subscription_user_data(["t"]))
     members = {"a": Subscription(("t",)), "b": claims}
 
-    for client, door in ((kafka_python_group, kafka_python), (aiokafka_group, aiokafka)):
-        found = client.answer(door.StickyAssignor(), {"t": 4}, members)
+    for client, module in ((kafka_python_group, kafka_python), (aiokafka_group, aiokafka)):
+        found = client.answer(module.StickyAssignor(), {"t": 4}, members)
         assert {"a": {("t", 1), ("t", 3)}, "b": {("t", 0), ("t", 2)}} == found
 
 
@@ -241,16 +241,16 @@ def test_names_are_kafkas() -> None:
     names = ["range", "roundrobin", "sticky"]
     classes = ("RangeAssignor", "RoundRobinAssignor", "StickyAssignor")
 
-    for door in (kafka_python, aiokafka):
-        assert names == [getattr(door, name).name for name in classes]
-        assert set(classes) < set(door.__all__)
+    for module in (kafka_python, aiokafka):
+        assert names == [getattr(module, name).name for name in classes]
+        assert set(classes) < set(module.__all__)
         with pytest.raises(AttributeError, match="has no attribute 'Absent'"):
-            _ = door.Absent
+            _ = module.Absent
     assert "cooperative-sticky" == kafka_python.CooperativeStickyAssignor.name
     assert "CooperativeStickyAssignor" not in aiokafka.__all__
 
 
-@pytest.mark.parametrize("door", [kafka_python, aiokafka])
-def test_a_rack_is_text(door: Any) -> None:
+@pytest.mark.parametrize("module", [kafka_python, aiokafka])
+def test_a_rack_is_text(module: Any) -> None:
     with pytest.raises(WrongTypeError, match=r"^client_rack must be a str, not int: 1$"):
-        door.RangeAssignor(client_rack=1)
+        module.RangeAssignor(client_rack=1)

@@ -48,7 +48,7 @@ def test_a_missing_folder_is_reported_in_one_line(tmp_path: Path, capsys: pytest
     assert 1 == printed.err.count("\n")
 
 
-def test_an_output_folder_with_other_files_is_refused_before_spark_starts(
+def test_an_output_folder_with_other_files_is_rejected_before_spark_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine").touch()
@@ -62,7 +62,7 @@ def test_an_output_folder_with_other_files_is_refused_before_spark_starts(
 
 
 @pytest.mark.parametrize("engine", ["local", "spark"])
-def test_an_output_folder_that_cannot_be_created_is_refused_before_any_work(
+def test_an_output_folder_that_cannot_be_created_is_rejected_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], engine: str
 ) -> None:
     (tmp_path / "file").touch()

@@ -211,7 +211,7 @@ def test_clusters_are_apart() -> None:
 # ---- invalid input
 
 
-def test_broken_snapshots_and_columns_are_refused() -> None:
+def test_broken_snapshots_and_columns_are_rejected() -> None:
     replay = Replay()
     replay.push(LogRecord(0, 0, *_commit()))
     data = replay.snapshot()

@@ -136,7 +136,7 @@ def test_causes_of_a_generation(expected: list[str], steps: list[Step]) -> None:
         (27_000, ["consumer_dead", "application_crashed", "consumer_closed"]),  # silent for a session
     ],
 )
-def test_the_last_commit_of_a_member_says_whether_its_session_can_have_expired(time: int, expected: list[str]) -> None:
+def test_the_last_commit_of_a_member_shows_whether_its_session_can_have_expired(time: int, expected: list[str]) -> None:
     before = classic(1, HALF | SESSION, B | SESSION).at(2_000)
     steps = [BEGIN.at(0), before, commit("t", 1).at(20_000), classic(2, A | SESSION).at(time)]
     assert causes(*steps) == expected

@@ -109,7 +109,7 @@ def test_bad_records(key: bytes | None, value: bytes, group: str | None, number:
     assert replay.counts()["duplicates"] == (group is not None)
 
 
-def test_a_snapshot_that_cannot_be_used_is_refused() -> None:
+def test_a_snapshot_that_cannot_be_used_is_rejected() -> None:
     replay = Replay(engine="reference")
     replay.push(log([commit("t", 0)])[0])
     data, states = replay.snapshot(), replay.states()

@@ -21,7 +21,7 @@ EXPIRED = {"consumer_dead", "application_crashed"}
 
 
 def causes_of(reason: str) -> set[str]:
-    """Return the causes that a reason in the log of a broker stands for."""
+    """Return the causes that a reason in the log of a broker means."""
     starts = {
         "Adding new member": {"consumer_subscribed"},
         "removing member": EXPIRED,

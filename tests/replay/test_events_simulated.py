@@ -123,7 +123,7 @@ class Simulation:
             self.take(self.coordinator.offset_commit(request, self.now))
 
     def act(self) -> None:
-        """Let one thing happen."""
+        """Make one random change."""
         rng, alive = self.rng, [client for client in self.clients if not client.is_silent]
         action = rng.randrange(8)
         if action <= 1 or not alive:

@@ -139,7 +139,7 @@ def test_a_file_with_damaged_pages_is_an_error_on_one_line(folder: Path) -> None
     assert "\n" not in str(caught.value)
 
 
-def test_columns_of_other_types_are_refused_with_sparks_names(folder: Path) -> None:
+def test_columns_of_other_types_are_rejected_with_sparks_names(folder: Path) -> None:
     for name, kind, message in (
         ("offset", pa.string(), "column offset must be of type bigint, not string"),
         ("partition", pa.int64(), "column partition must be of type int, not bigint"),
