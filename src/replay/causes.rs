@@ -14,10 +14,10 @@ use crate::assign::{Assignor, GroupProtocol};
 use crate::history::Metadata;
 use crate::offsets::protocol::CONSUMER;
 
-/// Causes that the session of a member expired.
+/// Causes of a missing member whose session expired; the log does not show whether its connection had ended.
 pub(super) const EXPIRED: [&str; 2] = ["consumer_dead", "application_crashed"];
 
-/// Causes that a member joins again although nothing else changed.
+/// Causes of a rebalance after which members and topics are unchanged.
 const REJOINED: [&str; 2] = ["leader_rejoined", "owned_partitions_changed"];
 
 /// Causes, most likely first and without repeats, and sentences with the evidence.
@@ -127,7 +127,7 @@ pub(super) fn epoch_causes(
     causes
 }
 
-/// Add the conversion between the classic and the consumer protocol, also for the record that follows it.
+/// Add the conversion between the classic and the consumer protocol, to its record and to the one after it.
 fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &GroupRecord) {
     if !before.is_some_and(|before| after.is_converted || before.is_converted) {
         return;
@@ -141,9 +141,9 @@ fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &Gro
     causes.add(&[name], sentence.to_owned());
 }
 
-/// Add the members that had to give up partitions in the generation before, and join again after that.
+/// Add the members that had to give up partitions in the generation before, and therefore joined again.
 ///
-/// An assignor that is not one of Kafka's consumers, such as that of Kafka Streams, can ask other members to do so.
+/// Assignors other than those of Kafka's consumer, such as that of Kafka Streams, can ask other members to join again.
 fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord, changes: &Difference) {
     let mut names = Vec::new();
     let mut members = Vec::new();
@@ -170,10 +170,10 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
     }
 }
 
-/// Return the causes that a member is missing, and what its commits say.
+/// Return the possible causes of a member's absence, and what its commits show.
 ///
 /// A session lasts at least until the session timeout after the join phase. A heartbeat precedes a commit by no more than half a session
-/// timeout. Most clients commit when they are closed, so a silent member is more likely dead. A static member stays in the group although
+/// timeout. Most clients commit when they are closed, so a silent member is more likely dead. A static member stays in the group even if
 /// it misses a join phase.
 pub(super) fn departure_causes(
     member: &KnownMember,
@@ -216,7 +216,7 @@ fn add_departure(causes: &mut Causes, member: &KnownMember, began: Option<i64>, 
     causes.add(&names, sentence.trim_end().to_owned());
 }
 
-/// Add that a member may never have asked for its assignment; the broker waits for the rebalance timeout.
+/// Add `sync_timed_out` if a member may never have asked for its assignment within the rebalance timeout.
 fn add_unsynced(
     causes: &mut Causes,
     member: &KnownMember,

@@ -59,7 +59,7 @@ pub(super) fn apply_commit(
     }
 }
 
-/// Return true if a commit is of a partition without an owner that no present member has just given up; only the first time.
+/// Return true for the first commit of a partition without an owner, unless a member has just given it up.
 fn is_stray(state: &mut GroupState, topic: &str, id: i32) -> bool {
     let Some(partition) = state.committed.partition(topic, id).filter(|partition| !partition.is_reported) else {
         return false;
@@ -128,10 +128,10 @@ fn stuck(
     Some(state.event(at, offset, None, details))
 }
 
-/// Replace the owners of the partitions, and add the ends of stuck members that left or own none any more.
+/// Replace the owners of the partitions, and add the ends of stuck members that left or own no partition any more.
 ///
-/// `state.members` must still have the members of before, and `staying` has those that remain; None if all remain. None stands for
-/// unknown owners.
+/// `state.members` must still have the previous members, and `staying` has those that remain; None if all remain. `holders` is None if
+/// the owners are unknown.
 pub(super) fn own(
     state: &mut GroupState,
     holders: Option<&FxHashMap<Partition, Arc<str>>>,

@@ -15,7 +15,7 @@ pub(super) struct Tenure {
     pub(super) holder: Arc<str>,
     /// Time since which the partition has had an owner without interruption.
     pub(super) since: i64,
-    /// True if an offset was committed since the present owner has the partition.
+    /// True if an offset was committed since the current owner has the partition.
     pub(super) has_commit: bool,
     /// True if the partition was reported as never committed.
     pub(super) is_reported: bool,
@@ -108,12 +108,12 @@ impl Committed {
         self.topics.iter().flat_map(|(topic, ids)| ids.iter().map(move |(id, partition)| (topic, *id, partition)))
     }
 
-    /// Return the time since which the first partition has had an owner, but no committed offset.
+    /// Return the earliest time since which a partition has had an owner and no committed offset.
     pub(super) fn first_waiting(&self) -> Option<i64> {
         self.all().filter_map(|(_, _, partition)| partition.waiting()).map(|tenure| tenure.since).min()
     }
 
-    /// Return the partitions with an owner since a time or before, but without a committed offset; only once.
+    /// Return, once each, the partitions that have an owner since a time or before and no committed offset.
     pub(super) fn due(&mut self, since: i64) -> Vec<Partition> {
         let mut found = Vec::new();
         for (topic, ids) in &mut self.topics {

@@ -87,7 +87,7 @@ pub enum EventDetails {
         /// Causes of a departure.
         causes: Vec<&'static str>,
     },
-    /// Begin, end or present state of a rebalance storm.
+    /// Begin or end of a rebalance storm.
     Storm {
         /// Begin.
         since: i64,

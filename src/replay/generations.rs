@@ -306,7 +306,7 @@ fn storm_begin(
     }
 }
 
-/// Build the event of the present storm.
+/// Build the event of the current storm.
 pub(super) fn storm_event(state: &GroupState, at: i64, offset: i64, until: Option<i64>) -> Option<Event> {
     let details = EventDetails::Storm {
         since: state.storm.since?,

@@ -27,7 +27,7 @@ pub(super) struct KnownMember {
     pub(super) assigned: Option<Vec<Partition>>,
     pub(super) session_timeout: Option<i32>,
     pub(super) rebalance_timeout: Option<i32>,
-    /// True if a static member left for a while.
+    /// True if a static member has left and may return.
     pub(super) has_paused: bool,
 }
 

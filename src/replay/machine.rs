@@ -1,8 +1,7 @@
 //! Incremental replay of the groups of one or more clusters, as events.
 //!
-//! `Replay` is a pure machine: records and times come in, events go out. Batch and stream are loops over it. Events that depend on time,
-//! such as the end of a storm, have a deadline; they carry the time of the deadline, so the events do not depend on how the records are
-//! split.
+//! `Replay` has no clock and no I/O: it takes records and times, and returns events. Events that depend on time, such as the end of a storm,
+//! have a deadline and the time of that deadline, so the events do not depend on how the records are split into batches.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -232,7 +231,7 @@ impl Replay {
         write_snapshot(self.context.settings, self.counts, &groups)
     }
 
-    /// Replace the state by that of a snapshot.
+    /// Replace the state with that of a snapshot.
     ///
     /// # Errors
     /// The bytes are damaged, or of another engine, version or settings. The state does not change.

@@ -43,7 +43,7 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Return the time of the last commit of a partition that a member owned then.
+/// Return the time of the last commit for a partition of a member; None without one.
 pub(super) fn last_commit(state: &GroupState, member: &KnownMember) -> Option<i64> {
     state.rhythms.get(&member.id).and_then(|rhythm| rhythm.last)
 }
@@ -126,7 +126,7 @@ fn take_pending(state: &mut GroupState, is_wanted: impl Fn(&KnownMember) -> bool
     Some(state.pending.remove(found).member)
 }
 
-/// Let all members leave, because the record of their classic group was deleted.
+/// Make the leave of all members pending, because the record of their classic group was deleted.
 pub(super) fn delete_members(state: &mut GroupState, (at, offset): (i64, i64)) {
     let generation = state.last.map(|(last, _)| last.generation);
     let (kind, deadline) = (GroupKind::Classic, state.clock.unwrap_or(0).saturating_add(1));

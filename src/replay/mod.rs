@@ -1,9 +1,9 @@
 //! Replay of a group: its history, rebuilt from its records in `__consumer_offsets`.
 //!
-//! Replay applies one record after another. It gives each generation of the group once it is complete, and the members and state of the
-//! group at any time. What it keeps is bounded by the members, the partitions and the epochs without a target assignment. Replay is
-//! deterministic and depends on the records only. The state is the one that a broker has after loading the records. Events that are not written to the log, such as
-//! a rebalance in progress, are not part of it.
+//! Replay applies one record after another. It returns each generation of the group when it is complete, and the members and state of the
+//! group at any time. Its memory is bounded by the members, the partitions and the epochs without a target assignment. Replay is
+//! deterministic and depends on the records only. The state is the one that a broker has after loading the records. Events that are
+//! not written to the log, such as a rebalance in progress, are not part of it.
 //!
 //! A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current group record is
 //! either gone, or only has committed offsets.
@@ -199,7 +199,7 @@ pub struct GroupReplay {
     last_completed: Option<GenerationNumber>,
     /// The last generation.
     last: Option<GenerationNumber>,
-    /// Kinds of the group so far; the kind of the last generation is the last.
+    /// Kinds that the group has had; that of the last generation is last.
     kinds: Vec<GroupKind>,
     /// The member ids of the last record of a classic group.
     classic_members: BTreeSet<String>,

@@ -56,7 +56,7 @@ pub struct Context {
 pub(super) struct PendingLeave {
     pub(super) member: Arc<KnownMember>,
     pub(super) at: i64,
-    /// Follows `at` and the clock of the group.
+    /// Later than `at` and the clock of the group.
     pub(super) deadline: i64,
     pub(super) offset: i64,
     pub(super) kind: GroupKind,
@@ -118,7 +118,7 @@ pub(super) struct GroupState {
     pub(super) initialized: Vec<Partition>,
     /// Kinds of its group records, the latest last.
     pub(super) kinds: Vec<GroupKind>,
-    /// The present members.
+    /// The current members.
     pub(super) members: Members,
     pub(super) pending: Vec<PendingLeave>,
     /// The last group record.

@@ -8,7 +8,8 @@ use super::events::{Partition, sorted};
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
-/// A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when the window has fewer rebalances.
+/// A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer than
+/// `threshold` rebalances remain in the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {
     /// Times of the last `threshold` rebalances.

@@ -313,7 +313,7 @@ fn a_restored_replay_gives_the_same_events() {
 }
 
 #[test]
-fn a_snapshot_of_other_settings_is_refused() {
+fn a_snapshot_of_other_settings_is_rejected() {
     let settings = Settings { stuck_factor: 7, ..Settings::default() };
     let mut other = Replay::new(Context { settings, ..Context::default() });
 
@@ -324,7 +324,7 @@ fn a_snapshot_of_other_settings_is_refused() {
 }
 
 #[test]
-fn every_truncated_snapshot_is_refused() {
+fn every_truncated_snapshot_is_rejected() {
     let data = machine().snapshot().unwrap();
     for length in 0..data.len() {
         assert!(Replay::default().restore(&data[..length]).is_err());
@@ -336,7 +336,7 @@ fn every_truncated_snapshot_is_refused() {
 
 proptest! {
     #[test]
-    fn a_mutated_snapshot_is_refused_or_usable(
+    fn a_mutated_snapshot_is_rejected_or_usable(
         changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
     ) {
         let data = machine().snapshot().unwrap();

@@ -150,7 +150,7 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
     };
     if let (Some(first), Some(last)) = (metadata.around(before.at).next(), metadata.around(after.at).last()) {
         let (old, mut new) = (counts(first), counts(last));
-        // A pattern has topics that exist; their creation explains an earlier epoch.
+        // A topic that a pattern matched existed before: its creation explains an earlier epoch.
         new.retain(|topic, _| old.contains_key(topic) || !before.resolved.values().flatten().any(|each| each == topic));
         let [old, new] = [&old, &new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), *count)));
         let changes = counted_topics(&old.collect(), &new.collect());

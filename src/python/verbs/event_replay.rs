@@ -136,7 +136,7 @@ impl PyReplay {
         Ok(PyBytes::new(py, &data.map_err(|error| SnapshotError::new_err(error.to_string()))?))
     }
 
-    /// Replace the state by that of a snapshot.
+    /// Replace the state with that of a snapshot.
     fn restore(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         py.detach(|| self.replay().restore(data)).map_err(|error| SnapshotError::new_err(error.to_string()))
     }
