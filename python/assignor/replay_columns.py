@@ -14,11 +14,12 @@ if TYPE_CHECKING:
 
     from assignor.columns import ArrowArray, ArrowRecordBatch
 
-__all__ = ["FIELDS", "RustReplay", "event_dicts", "topic_batch"]
+__all__ = ["COMMON", "FIELDS", "RustReplay", "event_dicts", "topic_batch"]
 
 Event = dict[str, Any]
 
 COMMON = ("event", "cluster", "group", "kind", "at", "offset")
+"""Fields of every event."""
 
 FIELDS = {
     "generation": (

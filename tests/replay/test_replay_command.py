@@ -13,8 +13,9 @@ import pytest
 
 from assignor.cli import main
 from assignor.recording import Recording, records
-from assignor.recording.events import COMMON, FIELDS, end_of, to_json
+from assignor.recording.events import end_of, to_json
 from assignor.recording.spool import LineSpool
+from assignor.replay_columns import COMMON, FIELDS
 from tests.replay.logs import event, member
 from tests.support.recorded_fleet import RECORDING
 

@@ -1,4 +1,4 @@
-"""Events of a recording: replay without Spark, their JSON form and their order."""
+"""Events of a recording: replay without Spark, and the JSON form of events."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from assignor import _core
 from assignor.recording.metadata import topics_table
 from assignor.recording.records import in_log_order, scan
+from assignor.replay_columns import COMMON, FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,27 +20,9 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-COMMON = ("event", "cluster", "group", "kind", "at", "offset")
-"""Fields of every event."""
-
-FIELDS = {
-    "generation": (
-        *("generation", "protocol_type", "protocol", "leader", "members", "partitions"),
-        *("duration_ms", "same_members", "comparison"),
-    ),
-    "rebalance": ("generation", "causes", "evidence", "joined", "left", "replaced", "moved", "unowned"),
-    "member": ("action", "member", "instance_id", "client_id", "client_host", "previous", "generation", "causes"),
-    "storm": ("since", "until", "rebalances", "topic_partitions", "unowned"),
-    "stuck": ("member", "topic_partitions", "since", "until", "usual_interval_ms"),
-    "offsets": ("problem", "topic_partitions", "evidence"),
-    "bad_record": ("record_type", "error"),
-}
-"""Fields of each kind of event after the common ones, in the order of its JSON form."""
-
 _ALL_FIELDS = {name: (*COMMON, *fields) for name, fields in FIELDS.items()}
 _PARTITIONS = ("moved", "unowned", "topic_partitions")
-
-
+_REPLAYED = ["offset", "timestamp", "key", "value"]
 _ENCODE = {ascii_only: json.JSONEncoder(ensure_ascii=ascii_only).encode for ascii_only in (False, True)}
 
 
@@ -89,56 +72,18 @@ def replay_batches(batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, en
         topics: Topic metadata.
         end: Time up to which deadlines fire at the end; None for an empty log.
     """
-    machine = _Machine(topics)
+    machine = _core.Replay(topics)
     for batch in batches:
-        yield from machine.push(batch)
+        yield from _rows(machine.push(batch.select(_REPLAYED)))
     if end is not None:
-        yield from machine.advance(end)
-    yield from machine.finish()
+        yield from _rows(machine.advance(end))
+    yield from _rows(machine.finish())
 
 
 def end_of(recording: Recording) -> int | None:
     """Return the largest timestamp of all records, up to which deadlines fire at the end; None without records."""
     times = [pc.max(batch["timestamp"]).as_py() for batch in scan(recording, ["timestamp"])]
     return max((time for time in times if time is not None), default=None)
-
-
-class _Machine:
-    """Machine that replays batches: the one of the engine, or the reference one where the engine has none."""
-
-    def __init__(self, topics: pa.RecordBatch) -> None:
-        engine = getattr(_core, "Replay", None)
-        if engine is None:
-            from assignor.replay import Replay
-
-            self._reference = Replay(topics.to_pylist(), engine="reference")
-        self._engine = engine and engine(topics)
-
-    def push(self, batch: pa.RecordBatch) -> Iterator[Event]:
-        """Yield the events of records with the columns offset, timestamp, key and value."""
-        if self._engine is not None:
-            yield from _rows(self._engine.push(batch.select(_PUSHED)))
-            return
-        columns = (batch[name].to_pylist() for name in _PUSHED)
-        for record in zip(*columns, strict=True):
-            yield from self._reference.push(record)
-
-    def advance(self, now: int) -> Iterator[Event]:
-        """Yield the events of all deadlines up to a time."""
-        if self._engine is not None:
-            yield from _rows(self._engine.advance(now))
-            return
-        yield from self._reference.advance(now)
-
-    def finish(self) -> Iterator[Event]:
-        """Yield the events that the end of the log completes."""
-        if self._engine is not None:
-            yield from _rows(self._engine.finish())
-            return
-        yield from self._reference.finish()
-
-
-_PUSHED = ["offset", "timestamp", "key", "value"]
 
 
 def _rows(batches: Iterable[Any]) -> Iterator[Event]:
