@@ -163,7 +163,7 @@ def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         "ratio",
         "whole, client's",
         "whole, ours",
-        "ratio ",
+        "whole, ratio",
         "kB, client's",
         "kB",
     ]
