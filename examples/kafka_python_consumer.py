@@ -25,7 +25,7 @@ class Printer(ConsumerRebalanceListener):  # type: ignore[misc]  # kafka-python 
     def on_partitions_revoked(self, revoked: Any) -> None:
         """Do nothing: kafka-python has committed the offsets."""
 
-    def on_partitions_assigned(self, assigned: Any) -> None:  # noqa: ARG002
+    def on_partitions_assigned(self, assigned: Any) -> None:  # noqa: ARG002 - part of the interface
         """Print all partitions of this consumer."""
         owned = sorted(f"{partition.topic}-{partition.partition}" for partition in self.consumer.assignment())
         print("assigned:", *owned, flush=True)

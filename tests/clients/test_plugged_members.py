@@ -217,7 +217,7 @@ async def _two_consumers(one: Any, other: Any) -> list[bytes]:
 
 
 def test_consumers_in_one_process_do_not_share_sticky_state() -> None:
-    class Own(AiokafkaSticky):  # type: ignore[misc]
+    class Own(AiokafkaSticky):  # type: ignore[misc]  # the client has no types
         """Subclass that keeps the state of the test away from aiokafka's class."""
 
     def claim(id: int) -> bytes:

@@ -54,7 +54,7 @@ VERSION = 3
 """Version of the ConsumerProtocol that is written; it is the version that Kafka's consumer writes."""
 
 
-class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
+class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]  # the client has no types
     """Subscription of a member, which encodes to version 3; aiokafka's class has only the fields of version 0."""
 
     def __init__(self, encoded: bytes, topics: Iterable[str], user_data: bytes | None) -> None:
@@ -66,7 +66,7 @@ class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
         return self._encoded
 
 
-class EncodedAssignment(ConsumerProtocolMemberAssignment):  # type: ignore[misc]
+class EncodedAssignment(ConsumerProtocolMemberAssignment):  # type: ignore[misc]  # the client has no types
     """Assignment of a member as bytes; its attributes are decoded when they are first read."""
 
     def __init__(self, encoded: bytes) -> None:
@@ -123,7 +123,7 @@ class _ClassOrInstanceMethod:
         return bound
 
 
-class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
+class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the client has no types
     """Base of the assignors, which a consumer accepts as classes or as instances. All arguments are keywords.
 
     Args:

@@ -61,7 +61,7 @@ VERSION = 3
 """Version of the ConsumerProtocol that is written; it is the version that Kafka's consumer writes."""
 
 
-class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore[call-arg,misc]
+class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore[call-arg,misc]  # the client has no types
     """Assignment of a member as bytes; its attributes are decoded when they are first read."""
 
     __slots__ = ("_encoded",)
@@ -96,7 +96,7 @@ FIELDS = ("_version", "tags", "unknown_tags", "assigned_partitions", "user_data"
 """Attributes of kafka-python's assignment."""
 
 
-class ToleratedSubscription(ConsumerProtocolSubscription, init=False):  # type: ignore[call-arg,misc]
+class ToleratedSubscription(ConsumerProtocolSubscription, init=False):  # type: ignore[call-arg,misc]  # the client has no types
     """Subscription whose body has an older version than its header; its `version` is that of the body."""
 
     __slots__ = ()
@@ -126,7 +126,7 @@ class ToleratedSubscription(ConsumerProtocolSubscription, init=False):  # type: 
         )
 
 
-class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]
+class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the client has no types
     """Base of the assignors. All arguments are keywords.
 
     Args:

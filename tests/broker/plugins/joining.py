@@ -94,9 +94,9 @@ def shares(generation: Generation) -> dict[str, list[tuple[str, int]]]:
 def raw(metadata: bytes) -> list[Any]:
     """Return an assignor of aiokafka that joins with arbitrary bytes; it never leads."""
 
-    class Raw(AiokafkaRange):  # type: ignore[misc]
+    class Raw(AiokafkaRange):  # type: ignore[misc]  # the client has no types
         @classmethod
-        def metadata(cls, topics: object) -> bytes:  # noqa: ARG003
+        def metadata(cls, topics: object) -> bytes:  # noqa: ARG003 - part of the interface
             return metadata
 
     return [Raw]

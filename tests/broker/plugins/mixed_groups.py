@@ -77,7 +77,7 @@ class MixedGroups:
         counts = {name: len(at) for name, at in brokers.items()}
         for connection in self._cluster.connect():
             broker = Admin(connection)
-            self.until(lambda broker=broker: broker.partition_counts(counts) == counts)  # type: ignore[misc]
+            self.until(lambda broker=broker: broker.partition_counts(counts) == counts)  # type: ignore[misc]  # the client has no types
             broker.close()
         for name, at in brokers.items():
             self.topics[name] = [PartitionInfo(id, (RACKS[broker - 1],)) for id, broker in enumerate(at)]

@@ -99,7 +99,7 @@ def test_partitions_have_no_owner_under_the_clients_own_range_if_a_member_lists_
 def test_kafka_pythons_own_roundrobin_fails_if_subscriptions_differ(groups: MixedGroups) -> None:
     raised: list[KeyError] = []
 
-    class Watched(KafkaPythonRoundRobin):  # type: ignore[misc]
+    class Watched(KafkaPythonRoundRobin):  # type: ignore[misc]  # the client has no types
         @classmethod
         def assign(cls, cluster: Any, members: Any) -> Any:
             try:
@@ -151,7 +151,7 @@ def test_leaders_of_each_client_read_the_metadata_of_kafka_go_in_their_own_way(
     assert "Buffer underflow while parsing consumer protocol's subscription" in groups.errors("go-java", "a")[0]
     for group in ("go-kafka-python", "go-own-kafka-python"):
         # If the poll that started the rebalance has ended, kafka-python raises the error in no poll.
-        groups.until(lambda group=group: groups.log.generations[group][-1].led_by == f"{group}.b", about=group)  # type: ignore[misc]
+        groups.until(lambda group=group: groups.log.generations[group][-1].led_by == f"{group}.b", about=group)  # type: ignore[misc]  # the client has no types
         assert all("unpack requires a buffer of 4 bytes" in error for error in groups.errors(group, "a"))
         assert not [one for one in groups.log.generations[group] if one.led_by == f"{group}.a" and len(one.members) > 1]
     groups.until(lambda: len(groups.log.generations["go-confluent-kafka"]) > 1, about="go-confluent-kafka")
