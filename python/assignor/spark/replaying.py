@@ -40,7 +40,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
 
     The records of a group go to one task, in the order of the log, and a task holds the state of one group at a time.
     Replay is deterministic: the state of a group is that of a broker after it has loaded the same records. Remove
-    records of aborted transactions before, as a read_committed reader does.
+    records of aborted transactions first, as a read_committed consumer does.
 
     Args:
         events: Result of `decode`; rows without `group_id` are ignored.
