@@ -1,4 +1,4 @@
-"""Tests of the assignors that plug into kafka-python and aiokafka, with the answers of the clients' own beside them."""
+"""Tests of the assignors that plug into kafka-python and aiokafka, compared with the clients' own assignors."""
 
 from __future__ import annotations
 

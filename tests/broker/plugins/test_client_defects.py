@@ -1,4 +1,4 @@
-"""Groups in which the clients' own assignors fail, beside groups of the same members that ours lead."""
+"""Groups in which the clients' own assignors fail, and groups with the same members that our assignors lead."""
 
 from __future__ import annotations
 

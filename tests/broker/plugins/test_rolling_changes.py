@@ -1,4 +1,4 @@
-"""Groups whose members are replaced one by one, with another assignor, while the others go on consuming."""
+"""Groups whose members are replaced one by one, with another assignor, while the others continue to consume."""
 
 from __future__ import annotations
 
