@@ -162,7 +162,9 @@ def test_strict_leader_of_kafka_python_rejects_a_header_newer_than_its_body() ->
 
 
 @pytest.mark.usefixtures("strict_decoder")
-def test_tolerant_leader_of_kafka_python_reads_a_header_newer_than_its_body() -> None:
+def test_tolerant_leader_of_kafka_python_reads_a_header_newer_than_its_body(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     leader = Leader({"t": 2}, kafka_python.RangeAssignor(tolerant=True), "t")
     leader.rebalance({"go": (None, KAFKA_GO)})
 
@@ -175,6 +177,9 @@ def test_tolerant_leader_of_kafka_python_reads_a_header_newer_than_its_body() ->
     strict = Leader({"t": 2}, kafka_python.RangeAssignor(), "t")
     with pytest.raises(WireError, match=message):
         strict.rebalance({"go": (None, KAFKA_GO)})
+    (logged,) = caplog.records
+    assert ("assignor.clients", "ERROR") == (logged.name, logged.levelname)
+    assert "member 'go'" in logged.message
 
 
 def test_aiokafka_reads_a_header_newer_than_its_body() -> None:

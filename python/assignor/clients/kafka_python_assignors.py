@@ -31,7 +31,15 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from assignor.clients.kafka_python import read_topics
-from assignor.clients.membership import JoinedMembers, Membership, asked_topics, counted, plan_joined, shadow_answer
+from assignor.clients.membership import (
+    JoinedMembers,
+    Membership,
+    asked_topics,
+    counted,
+    log,
+    plan_joined,
+    shadow_answer,
+)
 from assignor.errors import MissingDependencyError, WireError
 from assignor.ordering import java_order
 from assignor.validation import shown
@@ -259,7 +267,9 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
                 reason = (
                     f"the body has version {member.metadata.version}, the header a newer one (tolerant=True reads it)"
                 )
-                raise WireError(reason, None, f"member {shown(member.member_id)}: subscription")
+                error = WireError(reason, None, f"member {shown(member.member_id)}: subscription")
+                log.error("%s: %s", self.name, error)  # kafka-python hides the error if `poll` has timed out meanwhile
+                raise error
 
 
 class RangeAssignor(KafkaPythonAssignor):
