@@ -34,6 +34,16 @@ def test_partitions_of_all_topics_are_read_if_members_subscribe_to_many() -> Non
     assert {"t1", "gone"} == set(asked_topics(Cluster(), JoinedMembers(["m"] * 250, [["t1", "gone"]] * 250)))
 
 
+def test_a_cluster_needs_only_the_partitions_of_a_topic() -> None:
+    class Partitions:
+        def partitions_for_topic(self, topic: str) -> set[int] | None:
+            return Cluster().partitions_for_topic(topic)
+
+    members = JoinedMembers([f"m{number}" for number in range(251)], [["t1", "gone"]] * 251)
+
+    assert {"t1": 2} == counted(Partitions(), members)
+
+
 def test_members_claim_only_what_their_bytes_contain() -> None:
     owned: list[list[tuple[str, list[int]]]] = [[], [("t", [0, 1])]]
     members = JoinedMembers(["a", "b"], [["t"], ["t"]], None, None, [None, None], owned, [-1, 5])
