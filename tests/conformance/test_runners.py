@@ -299,7 +299,7 @@ def test_a_missing_kind_fails_when_its_test_runs_and_not_for_another_kind(tmp_pa
             "-rfEp",
         ],
         cwd=ROOT,
-        env={**os.environ, "ASSIGNOR_VECTORS": str(tmp_path)},
+        env={**os.environ, "ASSIGNOR_VECTORS": str(tmp_path), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,
