@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.replay.logs import Event as Step
+    from tests.support.engines import Engine
 
 Event = dict[str, Any]
 
@@ -256,3 +257,13 @@ def test_problems_of_offsets() -> None:
         ("not_owned", [["t", 5]], 3),
         ("never_committed", [["t", 0]], 60_000),
     ]
+
+
+def test_evidence_names_a_leader_with_a_comma(engine: Engine) -> None:
+    alone = member("a,b", ["t"], {"t": [0, 1]})
+    steps = [BEGIN, classic(1, alone), classic(2, alone)]
+
+    rebalance = events_of(steps, "rebalance", engine=engine)[-1]
+
+    assert rebalance["causes"] == ["leader_rejoined"]
+    assert rebalance["evidence"] == "The members and their topics are unchanged: the leader a,b joined again."

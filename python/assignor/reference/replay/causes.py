@@ -230,9 +230,10 @@ def add_unchanged(causes: Causes, changes: Difference, before: GroupRecord, miss
     text = f"The members and their topics are unchanged: the leader {before.leader} joined again"
     if others:
         causes.add(REJOINED, f"{text}, or {listed(others)} did.")
+    elif len(changes.remaining) > 1:
+        causes.add(["leader_rejoined"], f"{text}, because the other members sent the same bytes as before.")
     else:
-        text += ", because the other members sent the same bytes as before."
-        causes.add(["leader_rejoined"], text if len(changes.remaining) > 1 else f"{text.split(',')[0]}.")
+        causes.add(["leader_rejoined"], f"{text}.")
 
 
 def others_of(changes: Difference, before: GroupRecord) -> list[str]:
