@@ -61,24 +61,24 @@ def test_members_claim_only_what_their_bytes_contain() -> None:
         (JoinedMembers(["a"], []), IllegalArgumentError, "members.topics has 0 items; members.ids has 1"),
         (JoinedMembers(["a"], [["t"]], racks=[]), IllegalArgumentError, "members.racks has 0 items; members.ids has 1"),
         (JoinedMembers(["a", "a"], [["t"], ["t"]]), IllegalArgumentError, "the group has 'a' twice"),
-        (JoinedMembers([1], [["t"]]), WrongTypeError, "members.ids[0] must be a str, not int: 1"),  # type: ignore[list-item]
+        (JoinedMembers([1], [["t"]]), WrongTypeError, "members.ids[0] must be a str, not int: 1"),  # type: ignore[list-item]  # wrong on purpose
         (
-            JoinedMembers(["a"], [["t"]], [2]),  # type: ignore[list-item]
+            JoinedMembers(["a"], [["t"]], [2]),  # type: ignore[list-item]  # wrong on purpose
             WrongTypeError,
             "member 'a': group_instance_id must be a str, not int: 2",
         ),
         (
-            JoinedMembers(["a"], [["t"]], user_data=["x"]),  # type: ignore[list-item]
+            JoinedMembers(["a"], [["t"]], user_data=["x"]),  # type: ignore[list-item]  # wrong on purpose
             WrongTypeError,
             "member 'a': user_data must be bytes or None, not str: 'x'",
         ),
         (
-            JoinedMembers(["a"], [["t"]], generations=["x"]),  # type: ignore[list-item]
+            JoinedMembers(["a"], [["t"]], generations=["x"]),  # type: ignore[list-item]  # wrong on purpose
             WrongTypeError,
             "member 'a': generation must be an int, not str: 'x'",
         ),
         (
-            JoinedMembers(["a"], [["t"]], owned=[[("t",)]]),  # type: ignore[list-item]
+            JoinedMembers(["a"], [["t"]], owned=[[("t",)]]),  # type: ignore[list-item]  # wrong on purpose
             WrongTypeError,
             "member 'a': an entry of owned must be (topic, partition ids), not tuple: ('t',)",
         ),
