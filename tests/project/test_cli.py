@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +16,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from assignor import errors
-from assignor.cli import engines, main
+from assignor.cli import COMMANDS, engines, main
 from assignor.recording import Recording
 from assignor.recording.records import Size
 
@@ -36,6 +37,20 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert 0 == caught.value.code
     assert capsys.readouterr().out.startswith("assignor ")
+
+
+def test_only_the_module_of_the_command_is_imported() -> None:
+    program = (
+        "import sys; from assignor.cli import COMMANDS, main\n"
+        "try: main(['--help'])\n"
+        "finally: print(*(name for name in sys.modules if name.startswith('assignor.cli.') or name in "
+        "('pyarrow', 'rich', 'pyspark', 'pandas')), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert (0, "\n") == (done.returncode, done.stderr)
+    for command in COMMANDS:
+        assert f"\n    {command} " in done.stdout
 
 
 def test_a_missing_folder_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,26 +1,33 @@
 """Command line `assignor`. Results go to standard output, progress and errors to standard error.
 
-One module per command, which adds its options to the parser; `engines` chooses between this process and Spark.
+Each command has a module of its name with `add_options(command)`, which adds the options to the command's parser, and
+`run(options)`, which returns the exit code. The module is imported when the command is used. `engines` chooses between
+this process and Spark.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import importlib
 import io
 import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from assignor.cli.replay import add_replay
-from assignor.cli.report import add_report
 from assignor.errors import AssignorError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import FrameType
+    from types import FrameType, ModuleType
+
+COMMANDS = {
+    "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
+    "report": "report the consumer groups of a recorded cluster and check their assignments",
+}
+"""Commands and their summaries, in the order of `assignor --help`. The module of `what-if` is `what_if`."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -33,10 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0 on success; 1 if `report` has a finding that `--fail-on` names; 2 if the input is invalid or a
         dependency is missing, after one line on standard error that says which; 130 after Ctrl-C.
     """
-    options = _parser().parse_args(arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # print the report even if the terminal cannot encode a character
     try:
+        options = _parser().parse_args(arguments)
         with _terminated_as_interrupted():
             code: int = options.run(options)
             sys.stdout.flush()
@@ -91,7 +98,22 @@ def _parser() -> argparse.ArgumentParser:
         prog="assignor", description="Compute and check Kafka consumer group assignments, exactly as Apache Kafka does."
     )
     parser.add_argument("--version", action="version", version=f"assignor {__version__}")
-    commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    add_report(commands)
-    add_replay(commands)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=_CommandParser)
+    for name, summary in COMMANDS.items():
+        commands.add_parser(name, help=summary, module=f"assignor.cli.{name.replace('-', '_')}")
     return parser
+
+
+class _CommandParser(argparse.ArgumentParser):
+    """Parser of a command. It imports the module of the command when the command is used."""
+
+    def __init__(self, *, module: str, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._module = module
+
+    def parse_known_args(self, *arguments: Any, **settings: Any) -> Any:
+        """Add the options of the command, and parse them."""
+        module: ModuleType = importlib.import_module(self._module)
+        module.add_options(self)
+        self.set_defaults(run=module.run)
+        return super().parse_known_args(*arguments, **settings)

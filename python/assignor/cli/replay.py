@@ -21,13 +21,11 @@ ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 """Values of `--isolation`, as Kafka's consumer names them."""
 
 
-def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser."""
-    command = commands.add_parser(
-        "replay",
-        help="show the rebalances of a recorded cluster, their causes, and storms and stuck members",
-        description="Replay a recording of the topic __consumer_offsets and print its events: rebalances with causes "
-        "and evidence, members, storms, stuck members and unusual offsets. Reads files only; connects to no cluster.",
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Replay a recording of the topic __consumer_offsets and print its events: rebalances with causes "
+        "and evidence, members, storms, stuck members and unusual offsets. Reads files only; connects to no cluster."
     )
     command.add_argument(
         "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
@@ -43,10 +41,10 @@ def add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="whether records of aborted transactions are replayed (default: %(default)s, which omits them)",
     )
     add_engine(command)
-    command.set_defaults(run=_run)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
     from assignor.recording import Recording
     from assignor.recording.history import write_history
     from assignor.recording.spool import LineSpool

@@ -22,13 +22,11 @@ FOUND = 1
 """Exit code if a finding is of a kind that `--fail-on` names."""
 
 
-def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to the parser."""
-    command = commands.add_parser(
-        "report",
-        help="report the consumer groups of a recorded cluster and check their assignments",
-        description="Decode a recording of the topic __consumer_offsets, replay every consumer group, and compare the "
-        "recorded assignments with those of Kafka's assignors. Reads files only; connects to no cluster.",
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Decode a recording of the topic __consumer_offsets, replay every consumer group, and compare the "
+        "recorded assignments with those of Kafka's assignors. Reads files only; connects to no cluster."
     )
     command.add_argument(
         "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
@@ -45,10 +43,10 @@ def add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         f"{', '.join(SEVERITIES)}",
     )
     add_engine(command)
-    command.set_defaults(run=_run)
 
 
-def _run(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
     from assignor.recording import Recording
     from assignor.recording.report_folder import check_report_folder, replace_report_folder
 
