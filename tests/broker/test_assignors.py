@@ -176,7 +176,7 @@ class ComparedConsumers:
         """Compare the assignment that the group reaches with ours, for the subscriptions that the leader received.
 
         An eager assignment that the group reached in one rebalance is also compared with our answer for the assignment
-        before the change. On a busy machine a slow member misses a rebalance, and the group reaches its assignment in two.
+        before the change. A slow member misses a rebalance, and the group then reaches its assignment in two.
         The steps of a cooperative group always depend on time: a slow member then reports its older partitions.
 
         Args:
