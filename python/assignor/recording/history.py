@@ -7,10 +7,17 @@ current entry. Rebalances that follow each other without a change of membership 
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from assignor.recording.lines import escape, format_count, format_spans, spans_of, wrap
+from assignor.recording.lines import (
+    escape,
+    format_count,
+    format_duration,
+    format_partitions,
+    format_time,
+    member_name,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -24,10 +31,6 @@ REPEATED_WITHIN_MS = 60_000
 """Longest time between two rebalances of such an entry."""
 
 _NAMES_SHOWN = 8
-_TOPICS_SHOWN = 12
-_UNIQUE_PART = 8
-_SECOND_MS = 1000
-_MINUTE_MS = 60_000
 
 _BOLD, _RED, _RESET = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
 
@@ -92,12 +95,13 @@ class _GroupHistory:
             generation, self._generation = self._generation, None
             yield from self._rebalance(event, generation)
         elif name == "member":
-            self._names[event["member"]] = _name(event)
+            self._names[event["member"]] = member_name(event)
             if event["action"] == "replaced":
                 self._replaced.append(event["member"])
             if event["action"] in {"expired", "subscription_changed"}:
                 yield from self._before()
-                yield f"  {_time(event['at'])}  {_MEMBER_ACTIONS[event['action']]}: {self._name_of(event['member'])}"
+                action, member = _MEMBER_ACTIONS[event["action"]], self._name_of(event["member"])
+                yield f"  {format_time(event['at'])}  {action}: {member}"
         elif name == "storm" and event["until"] is None and event["since"] != self._storm_since:
             self._storm_since, self._is_storm = event["since"], True
             yield from self._begin_storm(event)
@@ -129,7 +133,7 @@ class _GroupHistory:
             if self._replaced:
                 what += f", because a static member returned: {self._names_of(self._replaced)}"
         self._replaced = []
-        yield f"  {_time(event['at'])}  {what}"
+        yield f"  {format_time(event['at'])}  {what}"
 
     def _rebalance(self, event: Event, generation: Event | None) -> Iterator[str]:
         self._replaced = []
@@ -167,17 +171,17 @@ class _GroupHistory:
             facts += [generation["protocol"]] if generation["protocol"] else []
             facts.append(format_count(generation["members"], "member"))
             if generation["duration_ms"] is not None:
-                facts.append(f"{_duration(generation['duration_ms'])} after the previous one")
-        yield f"  {_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
+                facts.append(f"{format_duration(generation['duration_ms'])} after the previous one")
+        yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
         if event["evidence"]:
             yield f"      evidence: {escape(event['evidence'])}"
         for name in ("joined", "left", "replaced"):
             if event[name]:
                 yield f"      {name}: {self._names_of(event[name])}"
         if event["moved"]:
-            yield f"      moved: {_partitions(event['moved'])}"
+            yield f"      moved: {format_partitions(event['moved'])}"
         if event["unowned"]:
-            yield f"      no owner: {_partitions(event['unowned'])}"
+            yield f"      no owner: {format_partitions(event['unowned'])}"
         comparison = generation and generation["comparison"]
         if comparison and comparison["outcome"] == "different" and comparison["assignor"] not in self._differing:
             self._differing.add(comparison["assignor"])
@@ -200,41 +204,41 @@ class _GroupHistory:
             self._repeated.is_storm = True
             return
         yield from self._end_of_run()
-        yield f"  {_time(event['at'])}  {_storm_title(self._colour)} begins"
+        yield f"  {format_time(event['at'])}  {_storm_title(self._colour)} begins"
 
     def _storm(self, event: Event) -> Iterator[str]:
-        start, until = _time(event["since"]), event["until"]
+        start, until = format_time(event["since"]), event["until"]
         title = _storm_title(self._colour)
         count = f"{event['rebalances']:,} rebalances with unchanged membership since {start}"
         if until is not None:
-            yield f"{_time(event['at'])}  {title} ended at {_time(until)}: {count}"
+            yield f"{format_time(event['at'])}  {title} ended at {format_time(until)}: {count}"
         else:
-            yield f"{_time(event['at'])}  {title} lasts at the end of the recording: {count}"
+            yield f"{format_time(event['at'])}  {title} lasts at the end of the recording: {count}"
         if event["topic_partitions"]:
-            yield f"    changed owners or had none: {_partitions(event['topic_partitions'])}"
+            yield f"    changed owners or had none: {format_partitions(event['topic_partitions'])}"
         if event["unowned"]:
-            yield f"    no owner in the last generation: {_partitions(event['unowned'])}"
+            yield f"    no owner in the last generation: {format_partitions(event['unowned'])}"
 
     def _stuck(self, event: Event) -> Iterator[str]:
-        name, usual = self._name_of(event["member"]), _duration(event["usual_interval_ms"])
+        name, usual = self._name_of(event["member"]), format_duration(event["usual_interval_ms"])
+        at, since = format_time(event["at"]), format_time(event["since"])
         if event["until"] is None:
-            yield (
-                f"{_time(event['at'])}  stuck: {name} has not committed offsets since {_time(event['since'])}; "
-                f"usually it commits every {usual}"
-            )
+            yield f"{at}  stuck: {name} has not committed offsets since {since}; usually it commits every {usual}"
         else:
-            silence = _duration(event["until"] - event["since"])
-            yield f"{_time(event['at'])}  no longer stuck: {name}, after {silence} without commits"
-        yield f"    partitions: {_partitions(event['topic_partitions'])}"
+            silence = format_duration(event["until"] - event["since"])
+            yield f"{at}  no longer stuck: {name}, after {silence} without commits"
+        yield f"    partitions: {format_partitions(event['topic_partitions'])}"
 
     def _offsets(self, event: Event) -> Iterator[str]:
-        yield f"{_time(event['at'])}  {_OFFSETS[event['problem']]}: {_partitions(event['topic_partitions'])}"
+        problem, partitions = _OFFSETS[event["problem"]], format_partitions(event["topic_partitions"])
+        yield f"{format_time(event['at'])}  {problem}: {partitions}"
         if event["evidence"]:
             yield f"    evidence: {escape(event['evidence'])}"
 
     def _bad_record(self, event: Event) -> Iterator[str]:
         kind = "" if event["record_type"] is None else f" of type {event['record_type']}"
-        yield f"{_time(event['at'])}  record{kind} at offset {event['offset']} cannot be used: {escape(event['error'])}"
+        record = f"record{kind} at offset {event['offset']}"
+        yield f"{format_time(event['at'])}  {record} cannot be used: {escape(event['error'])}"
 
 
 _MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
@@ -279,61 +283,20 @@ class _Repeated:
         first, last = self._first, self._last
         if first is None or last is None:
             return
-        took = _duration(last["at"] - first["at"])
+        took = format_duration(last["at"] - first["at"])
         count = f"{self._count:,} rebalances"
         causes = ", ".join(f"{cause} {number:,}" for cause, number in self._causes.most_common())
         numbers = f"generations {first['generation']:,} to {last['generation']:,}"
         shown = f"{_storm_title(colour)}: {count}" if self.is_storm else count
-        yield f"  {_time(first['at'])}  {shown} within {took} with unchanged membership, {numbers}"
-        yield f"      until: {_time(last['at'])}"
+        yield f"  {format_time(first['at'])}  {shown} within {took} with unchanged membership, {numbers}"
+        yield f"      until: {format_time(last['at'])}"
         yield f"      most likely causes: {causes}"
         yield f"      evidence of the last one: {escape(last['evidence'])}"
         if self._moved:
-            yield f"      moved: {_partitions(sorted(self._moved))}"
+            yield f"      moved: {format_partitions(sorted(self._moved))}"
         if last["unowned"]:
-            yield f"      no owner in the last generation: {_partitions(last['unowned'])}"
+            yield f"      no owner in the last generation: {format_partitions(last['unowned'])}"
 
 
 def _storm_title(colour: bool) -> str:
     return f"{_RED}REBALANCE STORM{_RESET}" if colour else "REBALANCE STORM"
-
-
-def _name(event: Event) -> str:
-    """Return the instance id of a static member, else the client id and a part of the member id."""
-    if event["instance_id"]:
-        return str(event["instance_id"])
-    client, member = event["client_id"], event["member"]
-    if not client:
-        return str(member)
-    unique = member.removeprefix(f"{client}-")[:_UNIQUE_PART]
-    host = f" on {event['client_host'].removeprefix('/')}" if event["client_host"] else ""
-    return f"{client} {unique}{host}"
-
-
-def _partitions(partitions: Sequence[Any]) -> str:
-    pairs = [(each["topic"], each["partition"]) if isinstance(each, dict) else tuple(each) for each in partitions]
-    text = escape(format_spans(spans_of(pairs), _TOPICS_SHOWN))
-    return text if len(pairs) == 1 else f"{format_count(len(pairs), 'partition')}: {text}"
-
-
-def _time(milliseconds: int | None) -> str:
-    """Return a time in UTC; the number itself if it is not a time of the years 1970 to 9999."""
-    if milliseconds is None:
-        return "unknown"
-    try:
-        found = datetime.fromtimestamp(milliseconds // _SECOND_MS, UTC)
-    except (ValueError, OverflowError, OSError):
-        return str(milliseconds)
-    if milliseconds < 0:
-        return str(milliseconds)
-    return f"{found:%Y-%m-%d %H:%M:%S}.{milliseconds % _SECOND_MS:03}"
-
-
-def _duration(milliseconds: int) -> str:
-    if milliseconds < _SECOND_MS:
-        return f"{milliseconds} ms"
-    if milliseconds < 2 * _MINUTE_MS:
-        return f"{milliseconds / _SECOND_MS:.1f} s"
-    seconds = round(milliseconds / _SECOND_MS)
-    hours, rest = divmod(seconds, 3600)
-    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"

@@ -1,15 +1,20 @@
-"""Lines of text for a terminal: counts, partitions as ranges, wrapping, and escaping of control characters."""
+"""Lines of text for a terminal: counts, times, partitions as ranges, members, wrapping, and control characters."""
 
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _TOPICS_SHOWN = 6
+_TOPICS_OF_EVENT_SHOWN = 12
 _RUNS_SHOWN = 8
+_UNIQUE_PART = 8
+_SECOND_MS = 1000
+_MINUTE_MS = 60_000
 
 
 def format_count(number: int, noun: str) -> str:
@@ -45,6 +50,52 @@ def spans_of(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, 
         current = (topic, partition, 1)
     if current is not None:
         yield current
+
+
+def format_partitions(partitions: Sequence[Any]) -> str:
+    """Return sorted partitions of an event as text: pairs of topic and id, or dicts with `topic` and `partition`."""
+    pairs = [(each["topic"], each["partition"]) if isinstance(each, dict) else tuple(each) for each in partitions]
+    text = escape(format_spans(spans_of(pairs), _TOPICS_OF_EVENT_SHOWN))
+    return text if len(pairs) == 1 else f"{format_count(len(pairs), 'partition')}: {text}"
+
+
+def format_time(milliseconds: int | None) -> str:
+    """Return a time in UTC; the number itself if it is not a time of the years 1970 to 9999."""
+    if milliseconds is None:
+        return "unknown"
+    try:
+        found = datetime.fromtimestamp(milliseconds // _SECOND_MS, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    if milliseconds < 0:
+        return str(milliseconds)
+    return f"{found:%Y-%m-%d %H:%M:%S}.{milliseconds % _SECOND_MS:03}"
+
+
+def format_duration(milliseconds: int) -> str:
+    """Return a length of time, with the units that fit."""
+    if milliseconds < _SECOND_MS:
+        return f"{milliseconds} ms"
+    if milliseconds < 2 * _MINUTE_MS:
+        return f"{milliseconds / _SECOND_MS:.1f} s"
+    seconds = round(milliseconds / _SECOND_MS)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"
+
+
+def member_name(event: Mapping[str, Any]) -> str:
+    """Return the name of the member of a `member` event.
+
+    It is the instance id of a static member, else the client id and a part of the member id.
+    """
+    if event["instance_id"]:
+        return str(event["instance_id"])
+    client, member = event["client_id"], event["member"]
+    if not client:
+        return str(member)
+    unique = member.removeprefix(f"{client}-")[:_UNIQUE_PART]
+    host = f" on {event['client_host'].removeprefix('/')}" if event["client_host"] else ""
+    return f"{client} {unique}{host}"
 
 
 def wrap(line: str, width: int | None) -> Sequence[str]:
