@@ -43,7 +43,7 @@ class Settings:
     name: str
     topics: tuple[str, ...]
     instance_id: str | None = None
-    session_ms: int = 10_000
+    session_ms: int = 45_000
     heartbeat_ms: int = 150
     metadata_ms: int = 60_000
 

@@ -88,6 +88,18 @@ class ConsumerGroup:
         self.members.remove(member)
         member.kill()
 
+    def crash(self, member: Member) -> None:
+        """Kill a member, and move the clock past its session when the server has lost its connection.
+
+        The sessions of the other members must be longer.
+        """
+        member_id = member.report.member_id
+        self.kill(member)
+        self.server.notifier.until(
+            lambda: not self.server.is_connected(self.group_id, member_id), lambda: f"still connected:\n{self}"
+        )
+        self.server.advance(member.settings.session_ms)
+
     def settle(self, *, generation: int | None = None) -> GroupSnapshot:
         """Wait until all members own the partitions that the coordinator describes.
 

@@ -1,7 +1,7 @@
 """Server thread that connects a `Coordinator` to real consumers: it provides the sockets and the clock.
 
-The clock is real, and the log is a list in memory. Requests, answers and reports are kept for tests. As in a broker,
-the requests of one connection are answered in order.
+The clock is real, but a test can move it forward. The log is a list in memory. Requests, answers and reports are kept
+for tests. As in a broker, the requests of one connection are answered in order.
 """
 
 from __future__ import annotations
@@ -159,6 +159,18 @@ class GroupServer:
             return sum(isinstance(request, JoinGroupRequest) and request.group_id == group_id for request in asked)
 
         return self._in_thread(count)
+
+    def is_connected(self, group_id: str, member_id: str) -> bool:
+        """Return True while the connection of a member's last request is open."""
+        return self._in_thread(lambda: (group_id, member_id) in self._where)
+
+    def advance(self, milliseconds: int) -> None:
+        """Move the clock forward, so that timers of at most this length expire."""
+
+        def advance() -> None:
+            self._began += milliseconds / 1000
+
+        self._in_thread(advance)
 
     def update_topics(self, topics: Mapping[str, int]) -> None:
         """Replace the topics of the cluster."""
