@@ -290,6 +290,9 @@ class Replay:
     def states(self) -> tuple[ArrowRecordBatch, ArrowArray]:
         """Return the groups as they are now: cluster, group and counts, and histories without generations."""
 
+    def positions(self) -> list[ArrowRecordBatch]:
+        """Return the partitions with a committed offset or an owner."""
+
 def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 2147483647) -> ArrowArray:
     """Replay a column of groups; `assignor.spark.schemas` describes the columns.
 

@@ -123,3 +123,11 @@ class Replay:
     def states(self) -> list[dict[str, Any]]:
         """Return a row for each group: kind, state, generation, members and their partitions, and counts."""
         return self._machine.states()
+
+    def positions(self) -> list[dict[str, Any]]:
+        """Return a row for each partition of a group with a committed offset or an owner, sorted by the columns.
+
+        Columns: cluster, group_id, topic, partition, member_id (the owner or None), committed (the offset or None).
+        `assignor.lag.partition_lag` reads these columns.
+        """
+        return self._machine.positions()

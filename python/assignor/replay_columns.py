@@ -85,6 +85,11 @@ class RustReplay:
         rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
         return [{**history, **group} for group, history in rows]
 
+    def positions(self) -> list[dict[str, Any]]:
+        """Return a row for each partition with a committed offset or an owner."""
+        pa = pyarrow()
+        return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]
+
 
 def pyarrow() -> ModuleType:
     """Import pyarrow."""

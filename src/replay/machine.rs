@@ -40,6 +40,23 @@ pub struct Counts {
     pub time_backwards: u64,
 }
 
+/// Committed offset and owner of a partition of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// The cluster.
+    pub cluster: Arc<str>,
+    /// The group id.
+    pub group: Arc<str>,
+    /// The topic.
+    pub topic: Arc<str>,
+    /// The partition id.
+    pub partition: i32,
+    /// The member that owns the partition.
+    pub member: Option<Arc<str>>,
+    /// The committed offset.
+    pub committed: Option<i64>,
+}
+
 /// Group as it is after the last record.
 #[derive(Debug, Clone)]
 pub struct ReplayedGroup {
@@ -266,6 +283,12 @@ impl Replay {
     #[must_use]
     pub fn states(&self) -> Vec<ReplayedGroup> {
         self.sorted_groups().into_iter().map(|index| replayed(&self.groups[index])).collect()
+    }
+
+    /// Return the partitions with a committed offset or an owner, in order of cluster, group id, topic and partition.
+    #[must_use]
+    pub fn positions(&self) -> Vec<Position> {
+        self.sorted_groups().into_iter().flat_map(|index| positions(&self.groups[index])).collect()
     }
 
     fn sorted_groups(&self) -> Vec<usize> {
@@ -523,6 +546,28 @@ fn apply_current(
         }
     }
     own(state, Some(&holders), None, place, events);
+}
+
+/// Return the partitions of a group with a committed offset or an owner, in order of topic and partition.
+fn positions(state: &GroupState) -> Vec<Position> {
+    let mut found = Vec::new();
+    for (topic, ids) in &state.committed.topics {
+        for (id, known) in ids {
+            let member = known.tenure.as_ref().map(|tenure| Arc::clone(&tenure.holder));
+            if member.is_some() || known.offset.is_some() {
+                found.push(Position {
+                    cluster: Arc::clone(&state.cluster),
+                    group: Arc::clone(&state.group),
+                    topic: Arc::clone(topic),
+                    partition: *id,
+                    member,
+                    committed: known.offset,
+                });
+            }
+        }
+    }
+    found.sort_unstable_by(|one, other| (&one.topic, one.partition).cmp(&(&other.topic, other.partition)));
+    found
 }
 
 fn replayed(state: &GroupState) -> ReplayedGroup {

@@ -40,7 +40,7 @@ mod timeline_order;
 mod topic_causes;
 
 pub use events::{Event, EventDetails, Partition};
-pub use machine::{Counts, Replay, ReplayedGroup};
+pub use machine::{Counts, Position, Replay, ReplayedGroup};
 pub use snapshot::SnapshotError;
 pub use state::{Context, Settings};
 

@@ -142,6 +142,7 @@ def test_engines_agree_on_random_logs() -> None:
             seen |= {each["event"] for each in expected}
         assert reference.finish() == rust.finish()
         assert reference.states() == rust.states()
+        assert reference.positions() == rust.positions()
         assert reference.counts() == rust.counts()
         assert reference.advance(10**12) == rust.advance(10**12)
     assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} >= seen

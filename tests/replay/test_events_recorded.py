@@ -142,6 +142,10 @@ def test_the_state_at_a_snapshot_is_what_the_admin_client_describes(label: str) 
     found = {group: records[-20:] if group == STORM else records for group, records in logs(ends).items()}
     _, replay = replayed(found, topics(), is_compared=False)
     states = {state["group"]: state for state in replay.states()}
+    positions: dict[str, list[dict[str, Any]]] = {}
+    for row in replay.positions():
+        if row["committed"] is not None:
+            positions.setdefault(row["group_id"], []).append(row)
 
     assert described.keys() == {group for group, state in states.items() if state["state"] != "gone"}
     for group, snapshot in described.items():
@@ -163,3 +167,6 @@ def test_the_state_at_a_snapshot_is_what_the_admin_client_describes(label: str) 
             assert owned == {member["member_id"]: member["assignment"] for member in snapshot["members"]}
         if state["kind"] != "share" and group != STORM:  # offsets of share groups are in another topic
             assert state["committed_offsets"] == len(snapshot["offsets"])
+            found = positions.get(group, [])
+            committed = [(row["topic"], row["partition"], row["committed"]) for row in found]
+            assert committed == sorted(tuple(offset[:3]) for offset in snapshot["offsets"])

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use arrow_array::builder::Int64Builder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_array::{Array, ArrayRef, Int32Array, Int64Array, RecordBatch};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -17,11 +17,14 @@ use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::arrow::batch;
 use crate::python::read::binary_column::BinaryColumn;
 use crate::python::read::recordings;
-use crate::replay::{Context, Event, LogRecord, Replay, Settings};
+use crate::replay::{Context, Event, LogRecord, Position, Replay, Settings};
 
 /// Replay of many groups, by cluster and group id. `assignor.replay.Replay` is its public form.
 #[pyclass(frozen, name = "Replay", module = "assignor._core")]
 pub(crate) struct PyReplay(Mutex<Replay>);
+
+/// Number of rows of a batch of positions.
+const POSITIONS_OF_A_BATCH: usize = 1 << 16;
 
 /// Record: offset, timestamp, key and value.
 type Record = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
@@ -182,6 +185,40 @@ impl PyReplay {
         let (groups, histories) = found.map_err(|full| IllegalArgumentError::new_err(full.to_string()))?;
         Ok((groups.into(), ArrowArray::new(Arc::new(histories))))
     }
+
+    /// Return the partitions with a committed offset or an owner, as batches with cluster, group_id, topic, partition, member_id
+    /// and committed.
+    fn positions(&self, py: Python<'_>) -> PyResult<Vec<ArrowArray>> {
+        let found = py.detach(|| {
+            let all = self.replay().positions();
+            all.chunks(POSITIONS_OF_A_BATCH).map(position_batch).collect::<Result<Vec<_>, ColumnFull>>()
+        });
+        found.map_err(|full| IllegalArgumentError::new_err(full.to_string()))
+    }
+}
+
+/// Return a batch of positions.
+fn position_batch(positions: &[Position]) -> Result<ArrowArray, ColumnFull> {
+    let mut texts =
+        ["cluster", "group_id", "topic", "member_id"].map(|name| BoundedTextColumn::new(name, LARGEST_OFFSET));
+    for position in positions {
+        let found = [Some(&position.cluster), Some(&position.group), Some(&position.topic), position.member.as_ref()];
+        for (column, text) in texts.iter_mut().zip(found) {
+            column.push(text)?;
+        }
+    }
+    let partitions = Int32Array::from_iter_values(positions.iter().map(|position| position.partition));
+    let committed = positions.iter().map(|position| position.committed).collect::<Int64Array>();
+    let [cluster, group, topic, member] = texts.map(BoundedTextColumn::finish);
+    let found = vec![
+        ("cluster", cluster),
+        ("group_id", group),
+        ("topic", topic),
+        ("partition", Arc::new(partitions) as ArrayRef),
+        ("member_id", member),
+        ("committed", Arc::new(committed) as ArrayRef),
+    ];
+    Ok(RecordBatch::from(columns(found)).into())
 }
 
 /// Columns of records of a log.

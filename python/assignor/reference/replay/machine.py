@@ -151,6 +151,10 @@ class Replay:
         """Return a row for each group, as it is after the last record."""
         return [self._row(state) for _, state in sorted(self._groups.items())]
 
+    def positions(self) -> list[dict[str, Any]]:
+        """Return a row for each partition with a committed offset or an owner."""
+        return [row for _, state in sorted(self._groups.items()) for row in _positions(state)]
+
     def _state(self, cluster: str, group: str) -> GroupState:
         settings = self._context.settings
         key = (cluster, group)
@@ -298,6 +302,21 @@ class Replay:
         row["rebalances"] = state.rebalances
         counters = {name: getattr(state, name) for name in ("records", "duplicates", "time_backwards")}
         return {"cluster": state.cluster, "group": state.group, **row, **counters}
+
+
+def _positions(state: GroupState) -> list[dict[str, Any]]:
+    offsets, tenures = state.committed.offsets, state.committed.tenures
+    return [
+        {
+            "cluster": state.cluster,
+            "group_id": state.group,
+            "topic": topic,
+            "partition": partition,
+            "member_id": tenures[topic, partition].holder if (topic, partition) in tenures else None,
+            "committed": offsets.get((topic, partition)),
+        }
+        for topic, partition in sorted({*offsets, *tenures})
+    ]
 
 
 def decode(entry: LogRecord) -> tuple[Record | None, str | None]:
