@@ -14,8 +14,13 @@ from assignor.recording.findings import SEVERITIES
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable
+
+    from pyspark.sql import SparkSession
 
     from assignor.recording import Recording
+    from assignor.recording.events import Event
+    from assignor.recording.report import Report
 
 
 FOUND = 1
@@ -42,6 +47,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help=f"end with exit code {FOUND} if there is a finding of these kinds, separated by commas: "
         f"{', '.join(SEVERITIES)}",
     )
+    command.add_argument(
+        "--page", metavar="FILE", help="also write a page with charts, one HTML file; needs the extra report"
+    )
     add_engine(command)
 
 
@@ -56,17 +64,28 @@ def run(options: argparse.Namespace) -> int:
     place = check_report_folder(out, recording.folder)
     if not options.json:
         import assignor.recording.text  # noqa: F401  # fails before any work if rich is missing
-    with replace_report_folder(place) as part:
-        from assignor.recording.summary import summarize
-        from assignor.spark.progress import progress
+    if options.page is not None:
+        from assignor.page import check_page
 
-        _write_tables(options.engine, recording, part)
-        with progress(None, "summarizing", quiet=False):
-            found = summarize(recording, part)
+        check_page(options.page)
+    with contextlib.ExitStack() as stack:
+        with replace_report_folder(place) as part:
+            spark = _start_spark(stack) if uses_spark(options.engine, recording) else None
+            from assignor.recording.summary import summarize
+            from assignor.spark.progress import progress
+
+            _write_tables(spark, recording, part)
+            with progress(None, "summarizing", quiet=False):
+                found = summarize(recording, part)
+        if options.page is not None:
+            with progress(spark, "writing the page", quiet=False):
+                _write_page(options.page, spark, recording, found, place)
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
     else:
         print(f"{found.to_text(colour=colours(), width=width())}\nParquet files: {out}")
+        if options.page is not None:
+            print(f"Page: {options.page}")
     return FOUND if any(finding.kind in kinds for finding in found.findings()) else 0
 
 
@@ -79,20 +98,38 @@ def _kinds(text: str) -> tuple[str, ...]:
     return kinds
 
 
-def _write_tables(engine: str, recording: Recording, part: Path) -> None:
+def _start_spark(stack: contextlib.ExitStack) -> SparkSession:
     from assignor.spark.progress import progress
+    from assignor.spark.session import session
 
-    if not uses_spark(engine, recording):
+    with progress(None, "starting Spark", quiet=False):
+        return stack.enter_context(session(app="assignor report"))
+
+
+def _write_tables(spark: SparkSession | None, recording: Recording, part: Path) -> None:
+    if spark is None:
         from assignor.recording import local
+        from assignor.spark.progress import progress
 
         with progress(None, "decoding and replaying", quiet=False):
             local.write_tables(recording, part)
         return
-    from assignor.spark.session import session
+    from assignor.spark.report import write_tables
 
-    with contextlib.ExitStack() as stack:
-        with progress(None, "starting Spark", quiet=False):
-            spark = stack.enter_context(session(app="assignor report"))
-        from assignor.spark.report import write_tables
+    write_tables(spark, recording, part)
 
-        write_tables(spark, recording, part)
+
+def _write_page(path: str, spark: SparkSession | None, recording: Recording, report: Report, place: Path) -> None:
+    from assignor.page import write_page
+    from assignor.page.report_data import page_data
+
+    events: Iterable[Event]
+    if spark is None:
+        from assignor.recording.events import replay
+
+        events = replay(recording, is_compared=False)
+    else:
+        from assignor.spark.event_lines import event_lines
+
+        events = (json.loads(line) for _, _, _, line in event_lines(spark, recording, is_compared=False))
+    write_page(path, page_data(recording, report, place, events))

@@ -38,6 +38,7 @@ def event_lines(
     is_committed: bool = True,
     groups: Collection[str] = (),
     ascii_only: bool = False,
+    is_compared: bool = True,
 ) -> Iterator[tuple[str | None, int, int, str]]:
     """Replay a recording, and yield group, time, offset and JSON of each event; see `recording.events.replay`.
 
@@ -52,7 +53,7 @@ def event_lines(
 
     def render(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = []
-        for event in replay_batches(batches, metadata, end):
+        for event in replay_batches(batches, metadata, end, is_compared):
             line = to_json(event, ascii_only=ascii_only)
             rows.append({"group": event["group"], "at": event["at"], "offset": event["offset"], "line": line})
             if len(rows) == _LINES_PER_BATCH:

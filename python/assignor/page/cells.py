@@ -1,0 +1,158 @@
+"""Cells and tables of HTML: numbers, times and names, which are escaped."""
+
+from __future__ import annotations
+
+import html
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from assignor.page.data import Row
+
+NOT_KNOWN = "not known"
+"""Text of a number that the log does not tell."""
+
+_SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
+
+
+class Column(NamedTuple):
+    """Column of a table.
+
+    Attributes:
+        field: Field of the row.
+        label: Heading.
+        kind: `text` (short), `name`, `long` (sentences), `number`, `time` or `severity`.
+        missing: Text of a cell without a value.
+        more: Field with a second sentence of the cell.
+    """
+
+    field: str
+    label: str
+    kind: str = "text"
+    missing: str = ""
+    more: str = ""
+
+
+class Filter(NamedTuple):
+    """Fields of the time range of a row; rows of other time ranges can be hidden."""
+
+    start: str
+    end: str | None
+
+
+def escape(text: Any) -> str:
+    """Return text as HTML; control characters are shown as escapes."""
+    shown = "".join(
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in _valid(text)
+    )
+    return html.escape(shown, quote=True)
+
+
+def escape_lines(text: str) -> str:
+    """Return text of several lines as HTML."""
+    return "\n".join(escape(line) for line in text.splitlines())
+
+
+def _valid(text: Any) -> str:
+    return str(text).encode("utf-8", "replace").decode()
+
+
+def format_time(milliseconds: int) -> str:
+    """Return a time in UTC; the number itself if it is not a time of the years 1970 to 9999."""
+    try:
+        found = datetime.fromtimestamp(milliseconds // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    return f"{found:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
+
+
+def format_step(milliseconds: int) -> str:
+    """Return the length of a time bin."""
+    for unit, length in (("day", 86_400_000), ("hour", 3_600_000), ("minute", 60_000), ("second", 1_000)):
+        if milliseconds % length == 0:
+            number = milliseconds // length
+            return f"{number:,} {unit}{'' if number == 1 else 's'}"
+    return f"{milliseconds} ms"
+
+
+def time(milliseconds: int) -> str:
+    """Return a time element."""
+    shown = format_time(milliseconds)
+    return f'<time datetime="{shown.replace(" ", "T")}Z">{shown}</time>'
+
+
+def number(value: int, column: str = "") -> str:
+    """Return a data element with a number."""
+    return f'<data data-column="{column}" value="{value}">{value:,}</data>'
+
+
+def table(
+    name: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    groups: Mapping[str, int],
+    times: Filter | None = None,
+    *,
+    is_cards: bool = False,
+) -> Iterator[str]:
+    """Yield a table whose rows the script can filter.
+
+    Args:
+        name: Name of the table.
+        caption: What a row is, for readers who cannot see the heading before it.
+        columns: The columns; the first is the heading of the row.
+        rows: The rows.
+        groups: Numbers of the groups that the filter has.
+        times: Fields of the time range of a row.
+        is_cards: True if a row is a block on a narrow screen.
+    """
+    yield f'<p class="note" id="none-{name}" hidden>No rows for this choice of group and time.</p>\n'
+    style = "scroll flat" if is_cards else "scroll"
+    yield f'<div class="{style}" tabindex="0" role="region" aria-label="{escape(caption)}">\n'
+    yield f'<table data-name="{name}"{" class=cards" if is_cards else ""}>\n<thead><tr>'
+    for column in columns:
+        yield f'<th scope="col"{_class(column)}>{escape(column.label)}</th>'
+    yield "</tr></thead>\n<tbody>\n"
+    for row in rows:
+        yield f"<tr{_range(row, groups, times)}>"
+        for place, column in enumerate(columns):
+            label = f' data-label="{escape(column.label)}"' if is_cards and place else ""
+            tag = "td" if place else "th"
+            scope = "" if place else ' scope="row"'
+            yield f"<{tag}{scope}{_class(column)}{label}>{_cell(row.get(column.field), column)}"
+            if column.more:
+                yield f'<div class="muted" data-column="{column.more}">{escape(row[column.more])}</div>'
+            yield f"</{tag}>"
+        yield "</tr>\n"
+    yield "</tbody>\n</table>\n</div>\n"
+
+
+def _class(column: Column) -> str:
+    return f' class="{column.kind}"' if column.kind in {"number", "name", "long"} else ""
+
+
+def _range(row: Row, groups: Mapping[str, int], times: Filter | None) -> str:
+    group = groups.get(row["group"])
+    found = f' data-group="{"" if group is None else group}"'
+    if times is not None and row[times.start] is not None:
+        found += f' data-start="{row[times.start]}"'
+    if times is not None and times.end is not None and row[times.end] is not None:
+        found += f' data-end="{row[times.end]}"'
+    if "cause" in row:
+        found += f' data-cause="{escape(row["cause"])}"'
+    return found
+
+
+def _cell(value: Any, column: Column) -> str:
+    if value is None:
+        return escape(column.missing)
+    if column.kind == "number":
+        return number(value, column.field)
+    if column.kind == "time":
+        return time(value)
+    if column.kind == "severity":
+        return f'<span class="severity {escape(value)}">{_SEVERITIES[value]}</span>'
+    return escape(value)

@@ -1,0 +1,84 @@
+"""Input of a page: events and rows of a report as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+Row = dict[str, Any]
+"""Row of a table: column to value. Times are in milliseconds since 1970, in UTC."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRow:
+    """Member of a group at the end, with its subscription and its partitions.
+
+    Attributes:
+        group: Group id.
+        member_id: Member id.
+        instance_id: Instance id of a static member.
+        client_id: Client id.
+        client_host: Host of the client.
+        rack: Rack of the member.
+        topics: Subscribed topics.
+        pattern: Subscribed pattern, or None.
+        spans: The partitions, as spans of (topic, first partition, count).
+    """
+
+    group: str
+    member_id: str
+    instance_id: str | None = None
+    client_id: str = ""
+    client_host: str = ""
+    rack: str | None = None
+    topics: tuple[str, ...] = ()
+    pattern: str | None = None
+    spans: tuple[tuple[str, int, int], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Instance id of a static member, else the client id and the first 8 characters of the id's unique part."""
+        if self.instance_id:
+            return self.instance_id
+        unique_part = self.member_id.removeprefix(f"{self.client_id}-")[:8]
+        return f"{self.client_id} {unique_part}" if self.client_id else self.member_id
+
+    @property
+    def partitions(self) -> int:
+        """Number of partitions of the member."""
+        return sum(count for _, _, count in self.spans)
+
+
+def _no_members(_groups: Sequence[str]) -> Iterable[MemberRow]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class PageData:
+    """What a page shows.
+
+    Attributes:
+        title: Name of the recording or the cluster.
+        events: Events as `assignor replay --json` prints them, each group in the order of its log. Read once.
+        records: Number of records that were read; None if not known.
+        since: Time of the first record; None for that of the first event.
+        until: Time of the last record; None for that of the last event.
+        groups: Groups as in `report.json`.
+        findings: Findings as in `report.json`.
+        members: Function that returns the members of the given groups at the end.
+        topics: Partitions of the topics at the end, as `assignor.plan` accepts them.
+        lag: Rows with group, topic, partition, member (name or None), committed, end and lag (None if not known); None
+            if the end offsets are not known.
+    """
+
+    title: str
+    events: Iterable[Mapping[str, Any]]
+    records: int | None = None
+    since: int | None = None
+    until: int | None = None
+    groups: Sequence[Mapping[str, Any]] = ()
+    findings: Sequence[Mapping[str, Any]] = ()
+    members: Callable[[Sequence[str]], Iterable[MemberRow]] = _no_members
+    topics: Mapping[str, Any] | None = None
+    lag: Iterable[Mapping[str, Any]] | None = None

@@ -1,0 +1,151 @@
+"""HTML of a page: sections with a chart and its table, filters, and everything that the charts need, in one file."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import hashlib
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.page import sections
+from assignor.page.cells import escape, escape_lines
+from assignor.page.palette import THEMES
+from assignor.page.scripts import bundle, resource
+from assignor.page.tables import tables
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from assignor.page.data import PageData
+    from assignor.page.tables import Tables
+    from assignor.page.timeline import Timeline
+
+
+def write_page(path: str | os.PathLike[str], data: PageData, timeline: Timeline | None = None) -> None:
+    """Write a page; an earlier file is replaced when the page is complete.
+
+    Args:
+        path: The HTML file.
+        data: What the page shows.
+        timeline: Counts of earlier events, to which those of `data` are added.
+
+    Raises:
+        IllegalArgumentError: The file cannot be written.
+        MissingDependencyError: altair or vl-convert-python is not installed.
+    """
+    text = page(data, timeline)
+    place = Path(path)
+    part = place.with_name(f".{place.name}.{os.getpid()}")
+    try:
+        part.write_text(text, encoding="utf-8")
+        part.replace(place)
+    except OSError as error:
+        raise IllegalArgumentError(
+            f"cannot write the page {path}: {error.strerror}; choose another file or free space"
+        ) from error
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def check_page(path: str | os.PathLike[str]) -> None:
+    """Check that a page can be made and written to a file, before anything is read.
+
+    Args:
+        path: The HTML file.
+
+    Raises:
+        IllegalArgumentError: The path is a folder, or its folder does not exist or is not writable.
+        MissingDependencyError: altair or vl-convert-python is not installed.
+    """
+    for module, package in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
+        if find_spec(module) is None:
+            raise MissingDependencyError(f"{package} is not installed: pip install 'assignor[report]'")
+    place = Path(path)
+    if place.is_dir():
+        raise IllegalArgumentError(f"cannot write the page {path}: it is a folder; give the name of a file")
+    if not place.parent.is_dir():
+        raise IllegalArgumentError(f"cannot write the page {path}: the folder {place.parent} does not exist; create it")
+    if not os.access(place.parent, os.W_OK):
+        raise IllegalArgumentError(f"cannot write the page {path}: the folder {place.parent} is not writable")
+
+
+def page(data: PageData, timeline: Timeline | None = None) -> str:
+    """Return the HTML of a page.
+
+    Args:
+        data: What the page shows.
+        timeline: Counts of earlier events, to which those of `data` are added.
+
+    Raises:
+        MissingDependencyError: altair or vl-convert-python is not installed.
+    """
+    with ThreadPoolExecutor(1) as executor:  # the bundle takes seconds and does not need the interpreter
+        library = executor.submit(bundle)
+        found = tables(data, timeline)
+        from assignor.page.charts import bounds, charts, config, data_sets, label_width
+
+        since, until = bounds(found)
+        specifications = charts(found)
+        content = {
+            "since": since,
+            "until": until,
+            "step": found.step,
+            "groups": found.shown,
+            "labelWidth": label_width(found),
+            "charts": specifications,
+            "datasets": data_sets(found),
+            "themes": {name: config(theme) for name, theme in THEMES.items()},
+        }
+        return "".join(_document(data.title, found, set(specifications), content, library.result()))
+
+
+def _document(title: str, found: Tables, charts: set[str], content: Mapping[str, Any], library: str) -> Iterator[str]:
+    scripts = [library.replace("</script", r"<\/script"), resource("page.js")]
+    yield "<!doctype html>\n"
+    yield '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">\n'
+    yield f'<title>Consumer groups of {escape(title)}</title>\n<link rel="icon" href="data:,">\n'
+    yield f"<style>\n{''.join(_colours())}{resource('page.css')}</style>\n</head>\n<body>\n"
+    yield from sections.body(title, found, charts)
+    source = "Made with assignor from the records of the topic <code>__consumer_offsets</code>."
+    yield f"<footer>\n<p>Times are in UTC. {source}</p>\n"
+    licences = escape_lines(resource("licences.txt"))
+    yield f"<details><summary>Licences of the scripts in this page</summary><pre>{licences}</pre></details>\n"
+    yield "</footer>\n"
+    yield f'<script type="application/json" id="page-data">{_json(content)}</script>\n'
+    for script in scripts:
+        yield f"<script>{script}</script>\n"
+    yield "</body>\n</html>\n"
+
+
+def _policy(scripts: list[str]) -> str:
+    """Return a policy that allows the scripts of the page, and no request."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts
+    )
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}"
+
+
+def _colours() -> Iterator[str]:
+    for name, theme in THEMES.items():
+        named = {field: value for field, value in theme._asdict().items() if field != "families"}
+        named |= {f"family-{number}": value for number, value in enumerate(theme.families)}
+        rules = " ".join(f"--{field}: {value};" for field, value in named.items())
+        yield (
+            f"@media (prefers-color-scheme: {name}) {{ :root {{ {rules} }} }}\n"
+            if name == "dark"
+            else f":root {{ {rules} }}\n"
+        )
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    """Return JSON that cannot end the script element that contains it."""
+    return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")

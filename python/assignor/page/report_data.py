@@ -1,0 +1,82 @@
+"""Input of a page from the tables of a report and the events of its recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.compute as pc
+from pyarrow.dataset import dataset
+
+from assignor.page.data import MemberRow, PageData
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from assignor.recording.folder import Recording
+    from assignor.recording.report import Report
+
+
+def page_data(recording: Recording, report: Report, part: Path, events: Iterable[Mapping[str, Any]]) -> PageData:
+    """Return the input of a page.
+
+    Args:
+        recording: The recording.
+        report: The report on it.
+        part: Folder with the tables of the report.
+        events: Events of the recording, each group in the order of its log.
+    """
+    found = report.to_json()
+    times = _times(part)
+    return PageData(
+        title=recording.folder.resolve().name,
+        events=events,
+        records=report.records,
+        since=times[0],
+        until=times[1],
+        groups=found["groups"],  # type: ignore[arg-type]
+        findings=found["findings"],  # type: ignore[arg-type]
+        members=lambda groups: _members(part, groups),
+        topics=_topics(recording),
+    )
+
+
+def _times(part: Path) -> tuple[int | None, int | None]:
+    """Return the smallest and the largest timestamp of the records that is not negative."""
+    times = dataset(part / "records", format="parquet").to_table(["timestamp"])["timestamp"]
+    times = times.filter(pc.greater_equal(times, 0))
+    found = pc.min_max(times).as_py()
+    return found["min"], found["max"]
+
+
+def _members(part: Path, groups: Sequence[str]) -> Iterable[MemberRow]:
+    is_chosen = pc.field("group_id").isin(list(groups))
+    spans: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+    for row in dataset(part / "assignments", format="parquet").to_table(filter=is_chosen).to_pylist():
+        spans.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
+    for row in dataset(part / "members", format="parquet").to_table(filter=is_chosen).to_pylist():
+        yield MemberRow(
+            group=row["group_id"],
+            member_id=row["member_id"],
+            instance_id=row["group_instance_id"],
+            client_id=row["client_id"] or "",
+            client_host=row["client_host"] or "",
+            rack=row["rack"],
+            topics=tuple(row["topics"] or ()),
+            pattern=row["pattern"],
+            spans=tuple(sorted(spans.get((row["group_id"], row["member_id"]), ()))),
+        )
+
+
+def _topics(recording: Recording) -> dict[str, Any]:
+    """Return the partitions of the last snapshot of topics, with racks."""
+    from assignor import PartitionInfo
+
+    table = recording.topics()
+    if not len(table):
+        return {}
+    table = table.filter(pc.equal(table["t"], pc.max(table["t"])))
+    found: dict[str, list[Any]] = {}
+    for row in table.select(["topic", "partition", "racks"]).to_pylist():
+        found.setdefault(row["topic"], []).append(PartitionInfo(row["partition"], tuple(row["racks"] or ())))
+    return found

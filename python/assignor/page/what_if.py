@@ -1,0 +1,143 @@
+"""What-if of a page: the load of each member of a group now, and after a member leaves or joins."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from assignor.errors import AssignorError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from assignor.model import Subscription
+    from assignor.page.data import MemberRow, Row
+
+ASSIGNORS = {
+    "classic": ("range", "roundrobin", "sticky", "cooperative-sticky"),
+    "consumer": ("uniform", "range"),
+}
+"""Kafka's assignors by kind of group; other assignors, such as that of Kafka Streams, are not computed."""
+
+LESS, MORE = "one member less", "one member more"
+"""Names of the what-ifs: the member with the most partitions leaves; a member with its subscription joins."""
+
+NEW_MEMBER = "new member"
+"""Name and id of the member that joins."""
+
+MOST_PARTITIONS = 200_000
+"""A group with more partitions is not computed."""
+
+
+def what_ifs(
+    group: Mapping[str, Any], members: Sequence[MemberRow], topics: Mapping[str, Any] | None
+) -> tuple[list[Row], list[Row]]:
+    """Compute the assignment of a group after a member leaves, and after a member joins.
+
+    Args:
+        group: The group, as in `report.json`.
+        members: Its members.
+        topics: Partitions of the topics, as `assignor.plan` accepts them.
+
+    Returns:
+        A row per what-if with the numbers of the group, and a row per member with its partitions now and after. Both
+        are empty if the group has no members, another assignor than Kafka's, or topics that are not known.
+    """
+    kind, assignor = group["kind"], group["protocol"]
+    partitions = sum(member.partitions for member in members)
+    if topics is None or not partitions or partitions > MOST_PARTITIONS or assignor not in ASSIGNORS.get(kind, ()):
+        return [], []
+    from assignor import plan
+
+    busiest = max(members, key=lambda member: member.partitions)
+    subscriptions = {member.member_id: _subscription(member, group) for member in members}
+    after = {MORE: {**subscriptions, NEW_MEMBER: _subscription(busiest, group, is_new=True)}}
+    if len(members) > 1:
+        after[LESS] = {name: each for name, each in subscriptions.items() if name != busiest.member_id}
+    spans = {member.member_id: member.spans for member in members}
+    loads = {"now": {member.member_id: member.partitions for member in members}}
+    rows = [_summary(group["group"], "now", loads["now"], moved=0)]
+    for name in (LESS, MORE):
+        if name not in after:
+            continue
+        try:
+            planned = plan(topics, after[name], assignor=assignor, group_protocol=kind)
+        except AssignorError:  # for example a pattern that the engine does not support
+            return [], []
+        columns = planned.spans()
+        found: dict[str, list[tuple[str, int, int]]] = {member: [] for member in planned.members}
+        for member, topic, start, count in zip(*(column.tolist() for column in columns), strict=True):
+            found[planned.members[member]].append((planned.topics[topic], start, count))
+        loads[name] = {member: sum(count for _, _, count in each) for member, each in found.items()}
+        rows.append(_summary(group["group"], name, loads[name], moved=_moved(spans, found)))
+    names = {member.member_id: member.name for member in members} | {NEW_MEMBER: NEW_MEMBER}
+    by_member = [
+        {
+            "group": group["group"],
+            "member": name,
+            "member_id": member_id,
+            "now": loads["now"].get(member_id),
+            "less": loads.get(LESS, {}).get(member_id),
+            "more": loads[MORE].get(member_id),
+        }
+        for member_id, name in names.items()
+    ]
+    return rows, by_member
+
+
+def _subscription(member: MemberRow, group: Mapping[str, Any], *, is_new: bool = False) -> Subscription:
+    from assignor import Subscription, TopicPartition
+
+    owned = () if is_new else member.spans
+    return Subscription(
+        topics=() if member.pattern else member.topics,
+        group_instance_id=None if is_new else member.instance_id,
+        rack=member.rack,
+        owned_partitions=tuple(
+            TopicPartition(topic, partition)
+            for topic, start, count in owned
+            for partition in range(start, start + count)
+        ),
+        generation=None if is_new else group["generation"],
+        pattern=member.pattern or None,
+        dialect="re2j" if member.pattern else "java",
+    )
+
+
+def _summary(group: str, name: str, loads: Mapping[str, int], moved: int) -> Row:
+    return {
+        "group": group,
+        "what_if": name,
+        "members": len(loads),
+        "fewest": min(loads.values()),
+        "most": max(loads.values()),
+        "idle": sum(load == 0 for load in loads.values()),
+        "moved": moved,
+    }
+
+
+def _moved(
+    before: Mapping[str, Sequence[tuple[str, int, int]]], after: Mapping[str, Sequence[tuple[str, int, int]]]
+) -> int:
+    """Return the number of partitions that have an owner before and another one, or none, after."""
+    members = {member: number for number, member in enumerate({**before, **after})}
+    ends: dict[str, int] = {}
+    for spans in (*before.values(), *after.values()):
+        for topic, start, count in spans:
+            ends[topic] = max(ends.get(topic, 0), start + count)
+    old, new = (_owners(each, members, ends) for each in (before, after))
+    return sum(int(np.count_nonzero((old[topic] >= 0) & (old[topic] != new[topic]))) for topic in ends)
+
+
+def _owners(
+    spans: Mapping[str, Sequence[tuple[str, int, int]]], members: Mapping[str, int], ends: Mapping[str, int]
+) -> dict[str, NDArray[np.int32]]:
+    """Return for each topic the number of the owner by partition; -1 for none."""
+    owners = {topic: np.full(end, -1, np.int32) for topic, end in ends.items()}
+    for member, found in spans.items():
+        for topic, start, count in found:
+            owners[topic][start : start + count] = members[member]
+    return owners

@@ -1,0 +1,95 @@
+"""Tables of a page: which groups, members, findings and lag are shown, and what is counted instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.page import PageData
+from assignor.page.data import MemberRow
+from assignor.page.tables import MOST_FINDINGS, MOST_GROUPS, MOST_LAG_ROWS, MOST_MEMBERS, tables
+from tests.page.made_events import finding, rebalance, reported
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def test_groups_are_ranked_by_findings_then_by_rebalances() -> None:
+    events = [rebalance(name, at) for name, count in (("busy", 3), ("calm", 1), ("bad", 1)) for at in range(count)]
+    groups = [reported(name) for name in ("bad", "busy", "calm", "odd", "quiet")]
+    findings = [finding("odd", "info"), finding("bad", "error")]
+
+    found = tables(PageData("x", events, groups=groups, findings=findings))
+
+    assert found.shown == ["bad", "odd", "busy", "calm", "quiet"]
+    assert [row["severity"] for row in found.findings] == ["error", "info"]
+    assert found.severities == {"error": 1, "warning": 0, "info": 1}
+
+
+def test_groups_that_are_not_shown_are_counted() -> None:
+    events = [rebalance(f"g{number:05}", number) for number in range(10_000)]
+
+    found = tables(PageData("x", events, records=7))
+
+    assert len(found.shown) == MOST_GROUPS
+    assert found.left_out["groups"] == 10_000 - MOST_GROUPS
+    assert found.left_out["rebalances"] == 10_000 - MOST_GROUPS
+    assert found.total == {"records": 7, "groups": 10_000, "rebalances": 10_000, "storms": 0, "findings": 0}
+    assert sum(row["rebalances"] for row in found.rebalances) == MOST_GROUPS
+
+
+def test_the_page_asks_for_the_members_of_shown_groups_only() -> None:
+    asked = []
+
+    def members(groups: Sequence[str]) -> Iterable[MemberRow]:
+        asked.append(list(groups))
+        return [MemberRow("a", "client-1-abcdefgh-ij", client_id="client-1", spans=(("t", 0, 3), ("u", 1, 1)))]
+
+    found = tables(PageData("x", [rebalance("a", 0)], members=members))
+
+    assert asked == [["a"]]
+    assert found.members == [
+        {
+            "group": "a",
+            "member": "client-1 abcdefgh",
+            "member_id": "client-1-abcdefgh-ij",
+            "host": "",
+            "topics": 2,
+            "partitions": 4,
+        }
+    ]
+
+
+def test_of_many_members_the_most_and_the_least_loaded_are_listed() -> None:
+    loads = range(1, 2 * MOST_MEMBERS + 1)
+    members = [MemberRow("a", f"m{load}", spans=(("t", 0, load),)) for load in loads]
+
+    found = tables(PageData("x", [rebalance("a", 0)], members=lambda _: members))
+
+    listed = [row["partitions"] for row in found.members]
+    assert listed == [*list(loads)[::-1][: MOST_MEMBERS // 2], *list(loads)[::-1][-MOST_MEMBERS // 2 :]]
+    assert found.left_out["members"] == MOST_MEMBERS
+
+
+def test_long_lists_of_findings_and_lag_are_cut_and_counted() -> None:
+    findings = [finding("a", "info") for _ in range(MOST_FINDINGS)] + [finding("b", "error")]
+    lag = [
+        {"group": "a", "topic": "t", "partition": number, "member": None, "committed": 0, "end": number, "lag": number}
+        for number in range(MOST_LAG_ROWS + 5)
+    ]
+    lag[3]["lag"] = None
+
+    found = tables(PageData("x", [], findings=findings, lag=lag))
+
+    assert (found.findings[0]["severity"], len(found.findings), found.left_out["findings"]) == (
+        "error",
+        MOST_FINDINGS,
+        1,
+    )
+    assert found.lag is not None
+    assert (found.lag[0]["lag"], len(found.lag), found.left_out["lag"]) == (MOST_LAG_ROWS + 4, MOST_LAG_ROWS, 5)
+
+
+def test_an_empty_recording_has_empty_tables() -> None:
+    found = tables(PageData("x", []))
+
+    assert (found.since, found.until, found.shown, found.rebalances, found.lag) == (0, 0, [], [], None)
