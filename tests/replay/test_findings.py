@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor.cli import main
-from assignor.recording import Recording, local, records
-from assignor.recording.findings import SEVERITIES, Finding
+from assignor.recording import Recording, records
+from assignor.recording.findings import KINDS, Finding
 from assignor.recording.report import ComparedAssignments, RangeGenerations, Remark
-from assignor.recording.summary import summarize
 from tests.replay.logs import event, member
+from tests.replay.test_event_findings import storm
 from tests.replay.test_report import group, report
 from tests.support.recorded_fleet import RECORDING
 
@@ -27,7 +28,7 @@ def test_a_group_without_problems_has_no_findings() -> None:
 
 def test_each_problem_is_a_finding_with_the_text_of_the_report() -> None:
     given = report(
-        group("storm", busiest_minute=500, rebalances=9000, storm_since=5, storm_until=9),
+        group("storm", events=(storm(5, 9, 9000),)),
         group("unowned", unowned=3, changed_at=7, unowned_spans=(("t", 0, 2), ("u", 4, 1))),
         group("idle", idle_members=1, changed_at=8),
         group("skew", least_loaded=3, most_loaded=13),
@@ -56,14 +57,14 @@ def test_differences_are_one_finding_per_assignor_and_group() -> None:
 
     texts = [
         ("different", "12 of 20 range assignments differ", 100, 1200),
+        ("different", "2 of 12 sticky assignments differ", 30, 40),
         ("unreadable", "1 range assignment not compared: bytes cannot be decoded", None, None),
         ("note", "range assignments that equal Kafka's, with a remark", 5, 5),
-        ("different", "2 of 12 sticky assignments differ", 30, 40),
     ]
     assert texts == [(each.kind, each.text, each.since, each.until) for each in found]
     assert "Generations 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more. Generation 1: why 1" == found[0].evidence
-    assert "Generation 20: no bytes" == found[1].evidence
-    assert "The first is generation 2: moved" == found[3].evidence
+    assert "The first is generation 2: moved" == found[1].evidence
+    assert "Generation 20: no bytes" == found[2].evidence
 
 
 def test_the_json_of_a_finding_has_its_severity() -> None:
@@ -71,11 +72,18 @@ def test_the_json_of_a_finding_has_its_severity() -> None:
 
     expected = {"kind": "skew", "severity": "warning", "since": 1, "until": None, "group": "g", "text": "uneven"}
     assert {**expected, "evidence": "facts"} == found
-    assert {"error", "warning", "info"} == set(SEVERITIES.values())
+    assert {"error", "warning", "info"} == {kind.severity for kind in KINDS.values()}
 
 
-def recorded(folder: Path, times: list[int], later: int = 0) -> Recording:
-    """Return a recording of a group with a rebalance of unchanged members at each time, and one later record."""
+def test_the_docs_list_the_kinds() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "report.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \| (error|warning|info) \| (.*) \|$", page, flags=re.MULTILINE)
+
+    assert [(kind, found.severity, found.meaning) for kind, found in KINDS.items()] == rows
+
+
+def recorded(folder: Path, times: list[int]) -> Recording:
+    """Return a recording of a group with a rebalance of unchanged members at each time."""
     rows: list[Row] = []
     for number, time in enumerate(times, start=1):
         value = {
@@ -87,31 +95,10 @@ def recorded(folder: Path, times: list[int], later: int = 0) -> Recording:
         }
         written = event(2, {"group": "g"}, value, version=3)
         rows.append({"partition": 0, "offset": number, "timestamp": time, "key": written.key, "value": written.value})
-    other = event(1, {"group": "other", "topic": "t", "partition": 0}, {"offset": 7})
-    rows.append({"partition": 1, "offset": 0, "timestamp": later, "key": other.key, "value": other.value})
     folder.mkdir()
     pq.write_table(pa.Table.from_pylist(rows, schema=records.SCHEMA), folder / "records.parquet")
     pq.write_table(pq.read_table(RECORDING / "topics.parquet").slice(0, 0), folder / "topics.parquet")
     return Recording.open(folder)
-
-
-@pytest.mark.parametrize(
-    ("times", "later", "expected"),
-    [
-        ([1000 * number for number in range(30)], 0, (1000, None)),
-        ([1000 * number for number in range(30)], 1_000_000, (1000, 29_000)),
-        ([0, *(500_000 + 2000 * number for number in range(25))], 10_000_000, (500_000, 548_000)),
-    ],
-    ids=["lasts", "ended", "after silence"],
-)
-def test_a_storm_has_its_times(tmp_path: Path, times: list[int], later: int, expected: tuple[int, int | None]) -> None:
-    given = recorded(tmp_path / "given", times, later)
-    (tmp_path / "part").mkdir()
-    local.write_tables(given, tmp_path / "part")
-
-    found = summarize(given, tmp_path / "part").findings()
-
-    assert [("storm", *expected)] == [(each.kind, each.since, each.until) for each in found if each.kind == "storm"]
 
 
 def test_fail_on_sets_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -125,5 +112,5 @@ def test_fail_on_sets_the_exit_code(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert 0 == main(["report", str(quiet), *out, "--fail-on", "storm"])
     capsys.readouterr()
     assert 2 == main(["report", str(stormy), *out, "--fail-on", "storm,strom"])
-    kinds = ", ".join(SEVERITIES)
+    kinds = ", ".join(KINDS)
     assert f"assignor: --fail-on strom: a finding must be one of {kinds}\n" == capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from assignor.recording.report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark, Report
+from tests.replay.test_event_findings import storm
 
 
 def group(name: str = "orders", **given: object) -> GroupReport:
@@ -84,19 +85,23 @@ def test_a_group_without_problems_needs_no_attention() -> None:
 
 
 def test_a_rebalance_storm_needs_attention() -> None:
-    text = report(group("quiet"), group("wild", busiest_minute=500, rebalances=9000, unowned=14)).to_text()
+    text = report(group("quiet"), group("wild", events=(storm(0, None, 9000),), unowned=14)).to_text()
 
     stormy = [line for line in text.splitlines() if "REBALANCE STORM" in line]
     assert ["wild"] == [line.split()[0] for line in stormy]
-    assert (
-        "wild: rebalance storm: 9,000 rebalances, up to 500 within a minute although no member joined or left\n" in text
-    )
+    assert "wild: rebalance storm: 9,000 rebalances since 1970-01-01 00:00:00.000 although no member joined" in text
     assert "wild: no owner for 14 partitions of subscribed topics\n" in text
 
 
-def test_a_storm_has_at_least_twenty_rebalances_within_a_minute() -> None:
-    assert not group(busiest_minute=19).is_stormy
-    assert group(busiest_minute=20).is_stormy
+def test_only_the_last_storms_of_a_group_are_listed() -> None:
+    storms = tuple(storm(1000 * number, 1000 * number + 1, 100 + number) for number in range(8))
+
+    lines = report(group("wild", events=storms), group("other", idle_members=1)).to_text().splitlines()
+
+    assert [f"{number} rebalances" for number in range(103, 108)] == [
+        line.split(": ")[2].partition(" within")[0] for line in lines if "wild: rebalance storm" in line
+    ]
+    assert "  wild: and 3 earlier findings of the kind storm, see --json" in lines
 
 
 def test_idle_members_and_uneven_load_need_attention() -> None:
@@ -198,7 +203,7 @@ def test_a_narrow_terminal_gets_fewer_columns_and_shorter_lines() -> None:
 
 
 def test_text_is_coloured_on_request_only() -> None:
-    stormy = report(group(busiest_minute=99))
+    stormy = report(group(events=(storm(0),)))
 
     assert "\x1b[" not in stormy.to_text()
     assert "\x1b[1;31m" in stormy.to_text(colour=True)

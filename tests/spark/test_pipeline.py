@@ -160,7 +160,7 @@ def test_findings_name_the_recorded_storm_and_its_partitions(fleet: Report) -> N
 
 
 def test_the_parquet_files_have_all_records_and_groups(fleet: Report, out: Path) -> None:
-    rows = {name: pq.read_table(out / name) for name in ("records", "groups", "generations", "members", "assignments")}
+    rows = {name: pq.read_table(out / name) for name in TABLES}
 
     recorded = pq.read_table(FLEET / "records.parquet")
     key = ["partition", "offset"]

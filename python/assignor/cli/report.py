@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assignor.cli.engines import add_engine, uses_spark
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
-from assignor.recording.findings import SEVERITIES
+from assignor.recording.findings import KINDS
 
 if TYPE_CHECKING:
     import argparse
@@ -45,7 +45,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         default="",
         metavar="KINDS",
         help=f"end with exit code {FOUND} if there is a finding of these kinds, separated by commas: "
-        f"{', '.join(SEVERITIES)}",
+        f"{', '.join(KINDS)}",
     )
     command.add_argument(
         "--page", metavar="FILE", help="also write a page with charts, one HTML file; needs the extra report"
@@ -93,8 +93,8 @@ def _kinds(text: str) -> tuple[str, ...]:
     """Return the kinds of findings in a list that is separated by commas."""
     kinds = tuple(kind.strip() for kind in text.split(",")) if text else ()
     for kind in kinds:
-        if kind not in SEVERITIES:
-            raise IllegalArgumentError(f"--fail-on {kind}: a finding must be one of {', '.join(SEVERITIES)}")
+        if kind not in KINDS:
+            raise IllegalArgumentError(f"--fail-on {kind}: a finding must be one of {', '.join(KINDS)}")
     return kinds
 
 

@@ -1,43 +1,50 @@
-"""Findings of a report: what needs attention in a group, with its severity, its time and its evidence."""
+"""Findings of a report: the table of their kinds, and what a finding says."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal, NamedTuple
 
-from assignor.recording.lines import format_count, format_spans
+Severity = Literal["error", "warning", "info"]
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
-    from assignor.recording.report import ComparedAssignments, GroupReport, Remark
+class Kind(NamedTuple):
+    """Kind of findings.
 
-SEVERITIES = {
-    "storm": "error",
-    "unowned": "error",
-    "idle": "info",
-    "skew": "warning",
-    "bad_records": "warning",
-    "different": "warning",
-    "unreadable": "warning",
-    "note": "info",
+    Attributes:
+        severity: `error`, `warning` or `info`.
+        meaning: What such a finding says.
+        needs_attention: True if the text report lists it under the groups that need attention.
+    """
+
+    severity: Severity
+    meaning: str
+    needs_attention: bool = True
+
+
+KINDS = {
+    "storm": Kind("error", "at least 20 rebalances within a minute although no member joined or left"),
+    "unowned": Kind("error", "partitions of subscribed topics have no owner"),
+    "stuck": Kind(
+        "warning", "members that committed regularly do not commit, at the end of the log or for at least 60 s"
+    ),
+    "went_back": Kind("warning", "committed offsets went back: records may be consumed again"),
+    "not_owned": Kind("warning", "offsets were committed for partitions that no member of the group owned"),
+    "never_committed": Kind(
+        "info", "partitions have had an owner for at least 60 s and have no committed offset", needs_attention=False
+    ),
+    "idle": Kind("info", "members have no partitions"),
+    "skew": Kind("warning", "a member owns at least twice the partitions of another, and more than one more per topic"),
+    "bad_records": Kind("warning", "records of the group cannot be decoded"),
+    "different": Kind("warning", "assignments differ from those of Kafka's assignor", needs_attention=False),
+    "unreadable": Kind(
+        "warning",
+        "assignments are not compared, because the bytes of a member cannot be decoded",
+        needs_attention=False,
+    ),
+    "note": Kind("info", "remarks on assignments that equal Kafka's", needs_attention=False),
 }
-"""Severity of each kind of finding.
-
-storm        rebalance storm: many rebalances within a minute although no member joined or left
-unowned      partitions of the subscribed topics have no owner
-idle         members have no partitions
-skew         a member owns at least twice the partitions of another, and the topics alone do not explain it
-bad_records  records of the group cannot be decoded
-different    assignments differ from those of Kafka's assignor
-unreadable   assignments are not compared, because the bytes of a member cannot be decoded
-note         remarks on assignments that equal those of Kafka's assignor
-"""
-
-STATES = ("storm", "unowned", "idle", "skew", "bad_records")
-"""Kinds that the text report lists as groups that need attention."""
-
-_GENERATIONS_SHOWN = 10
+"""Kinds of findings by name, in the order in which the findings about a group are listed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,7 @@ class Finding:
     """Finding about a group.
 
     Attributes:
-        kind: A key of `SEVERITIES`.
+        kind: A key of `KINDS`.
         since: Time in milliseconds at which it began; None if not known.
         until: Time in milliseconds at which it ended; None if it lasts at the end of the log or is not known.
         group: Group id.
@@ -61,9 +68,9 @@ class Finding:
     evidence: str
 
     @property
-    def severity(self) -> str:
+    def severity(self) -> Severity:
         """`error`, `warning` or `info`."""
-        return SEVERITIES[self.kind]
+        return KINDS[self.kind].severity
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints for the finding."""
@@ -76,74 +83,3 @@ class Finding:
             "text": self.text,
             "evidence": self.evidence,
         }
-
-
-def findings_of(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:
-    """Yield the findings about a group, in the order of `SEVERITIES`; `remarks` are those of the group."""
-    yield from _of_state(group)
-    yield from _of_range(group, remarks)
-    for compared in group.assignments:
-        yield from _of_assignor(group.group, compared)
-
-
-def _of_state(group: GroupReport) -> Iterator[Finding]:
-    name, since = group.group, group.changed_at
-    if group.is_stormy:
-        text = (
-            f"rebalance storm: {group.rebalances:,} rebalances, up to {group.busiest_minute:,} within "
-            "a minute although no member joined or left"
-        )
-        evidence = (
-            f"{group.busiest_minute:,} rebalances with unchanged membership in one minute; a storm has at least 20."
-        )
-        yield Finding("storm", group.storm_since, group.storm_until, name, text, evidence)
-    if group.unowned:
-        text = f"no owner for {format_count(group.unowned, 'partition')} of subscribed topics"
-        named = f"Without an owner: {format_spans(group.unowned_spans)}." if group.unowned_spans else ""
-        yield Finding("unowned", since, None, name, text, named)
-    if group.idle_members:
-        text = f"{group.idle_members} of {group.members} members have no partitions"
-        yield Finding("idle", since, None, name, text, _loads(group))
-    if group.least_loaded is not None and group.most_loaded is not None:
-        least, most = group.least_loaded, group.most_loaded
-        if least and most >= 2 * least and most - least > group.topics:
-            text = f"uneven load: one member owns {format_count(most, 'partition')}, another {least}"
-            yield Finding("skew", since, None, name, text, _loads(group))
-    if group.bad_records:
-        text = f"{format_count(group.bad_records, 'record')} cannot be decoded"
-        yield Finding("bad_records", *group.bad_records_between, name, text, "The table `records` has their bytes.")
-
-
-def _loads(group: GroupReport) -> str:
-    partitions = f"{format_count(group.partitions, 'partition')} of {format_count(group.topics, 'topic')}"
-    return f"{format_count(group.members, 'member')} own {partitions}."
-
-
-def _of_range(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:
-    """Yield one finding for all generations under `range` that differ, and one for those that are not compared."""
-    compared = group.range_generations
-    different = compared.checked - compared.equal
-    texts = {
-        "different": f"{different:,} of {compared.checked:,} range assignments differ",
-        "unreadable": f"{format_count(compared.unknown, 'range assignment')} not compared: bytes cannot be decoded",
-        "note": "range assignments that equal Kafka's, with a remark",
-    }
-    for kind, outcome in (("different", "different"), ("unreadable", "unknown"), ("note", "equal")):
-        found = [remark for remark in remarks if remark.range == outcome]
-        if not found:
-            continue
-        times = [remark.at for remark in found if remark.at is not None]
-        generations = list(dict.fromkeys(remark.generation for remark in found))
-        shown = ", ".join(map(str, generations[:_GENERATIONS_SHOWN]))
-        more = len(generations) - _GENERATIONS_SHOWN
-        listed = f"{shown} and {more} more" if more > 0 else shown
-        evidence = f"Generation {found[0].generation}: {found[0].text}"
-        if len(generations) > 1:
-            evidence = f"Generations {listed}. {evidence}"
-        yield Finding(kind, min(times, default=None), max(times, default=None), group.group, texts[kind], evidence)
-
-
-def _of_assignor(group: str, compared: ComparedAssignments) -> Iterator[Finding]:
-    if compared.reason is not None:
-        text = f"{compared.checked - compared.equal:,} of {compared.checked:,} {compared.assignor} assignments differ"
-        yield Finding("different", compared.since, compared.until, group, text, f"The first is {compared.reason}")

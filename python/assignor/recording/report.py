@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from assignor.recording.findings import Finding, findings_of
+from assignor.recording.group_findings import findings_of
 
-STORM = 20
-"""A group with at least this number of rebalances with unchanged membership within a minute is in a rebalance storm."""
-
-STORM_WINDOW_MS = 60_000
-"""Length of the minute in milliseconds."""
+if TYPE_CHECKING:
+    from assignor.recording.findings import Finding
 
 MOST_GROUPS_WITH_MEMBERS = 60
 """Largest number of groups for which the report lists members and their partitions; the Parquet files always do."""
@@ -75,8 +73,7 @@ class GroupReport:
         bad_records: Number of records of the group that cannot be decoded.
         assignments: Comparison of assignors other than `range` of the classic protocol.
         changed_at: Time of the last generation or epoch in milliseconds.
-        storm_since: Time in milliseconds at which the first storm began; None without a storm.
-        storm_until: Time in milliseconds of the last rebalance of the last storm; None if it lasts.
+        events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count), if known.
         bad_records_between: Times of the first and the last record that cannot be decoded.
     """
@@ -99,15 +96,14 @@ class GroupReport:
     bad_records: int
     assignments: tuple[ComparedAssignments, ...] = ()
     changed_at: int | None = None
-    storm_since: int | None = None
-    storm_until: int | None = None
+    events: tuple[dict[str, Any], ...] = ()
     unowned_spans: tuple[tuple[str, int, int], ...] = ()
     bad_records_between: tuple[int | None, int | None] = (None, None)
 
     @property
     def is_stormy(self) -> bool:
-        """True if the group is in a rebalance storm, see `STORM`."""
-        return self.busiest_minute >= STORM
+        """True if the group has been in a rebalance storm."""
+        return any(event["event"] == "storm" for event in self.events)
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints for the group."""

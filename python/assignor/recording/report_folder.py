@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 REPORT_FILE = "report.json"
 """Name of the file with the JSON object that `assignor report --json` prints."""
 
-TABLES = ("records", "groups", "generations", "members", "assignments")
+TABLES = ("records", "groups", "generations", "members", "assignments", "events")
 """Names of the Parquet folders next to `report.json`."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}

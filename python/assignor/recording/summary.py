@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter, deque
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
+from assignor.recording.group_events import read_events
 from assignor.recording.lines import spans_of
 from assignor.recording.report import (
     MOST_GROUPS_WITH_MEMBERS,
-    STORM,
-    STORM_WINDOW_MS,
     ComparedAssignments,
     GroupReport,
     MemberReport,
@@ -48,14 +47,14 @@ def summarize(recording: Recording, part: Path) -> Report:
     Returns:
         The report.
     """
-    counts, times = _records(part)
+    counts, bad = _records(part)
     by_type: dict[int, tuple[int, int]] = {}
     for (number, is_tombstone, _), count in counts.items():
         if number is not None:
             values, tombstones = by_type.get(number, (0, 0))
             deleted = count if is_tombstone else 0
             by_type[number] = (values + count - deleted, tombstones + deleted)
-    groups = _groups(part, recording, times)
+    groups = _groups(part, recording, bad)
     found = Report(
         records=counts.total(),
         records_by_type=by_type,
@@ -69,40 +68,31 @@ def summarize(recording: Recording, part: Path) -> Report:
     return found
 
 
-class _Times(NamedTuple):
-    """Largest timestamp of all records, and for each group the times of its first and last bad record."""
+def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[str, tuple[int, int]]]:
+    """Return the number of records by type, tombstone and status, and the times of bad records.
 
-    end: int | None
-    bad: dict[str, tuple[int, int]]
-
-
-def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], _Times]:
-    """Return the number of records by type, tombstone and status, and the times of records."""
+    The times are those of the first and the last bad record of each group.
+    """
     found = Counter[tuple[int | None, bool, str]]()
-    end: int | None = None
     bad: dict[str, tuple[int, int]] = {}
     names = ["type", "tombstone", "status"]
     for batch in dataset(part / "records", format="parquet").to_batches(columns=[*names, "timestamp", "group_id"]):
-        latest = pc.max(batch["timestamp"]).as_py()
-        end = latest if end is None or (latest is not None and latest > end) else end
         for row in pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")]).to_pylist():
             found[row["type"], row["tombstone"], row["status"]] += row["count_all"]
         for row in batch.filter(pc.equal(batch["status"], "bad")).to_pylist():
             if row["group_id"] is not None and row["timestamp"] is not None:
                 since, until = bad.get(row["group_id"], (row["timestamp"], row["timestamp"]))
                 bad[row["group_id"]] = (min(since, row["timestamp"]), max(until, row["timestamp"]))
-    return found, _Times(end, bad)
+    return found, bad
 
 
-def _groups(part: Path, recording: Recording, times: _Times) -> list[GroupReport]:
+def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -> list[GroupReport]:
     members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
     rows = pq.read_table(part / "groups").to_pylist()
     assignments = _assignments(part)
     changed = _changed(part)
     unowned = _unowned(part, recording, [row["group_id"] for row in rows if row["unowned"]])
-    storms = {
-        row["group_id"]: _storm(part, row["group_id"], times.end) for row in rows if row["busiest_minute"] >= STORM
-    }
+    events = read_events(part)
     return [
         GroupReport(
             group=row["group_id"],
@@ -114,10 +104,9 @@ def _groups(part: Path, recording: Recording, times: _Times) -> list[GroupReport
             ),
             assignments=tuple(assignments.get(row["group_id"], ())),
             changed_at=changed.get(row["group_id"]),
-            storm_since=storms.get(row["group_id"], (None, None))[0],
-            storm_until=storms.get(row["group_id"], (None, None))[1],
+            events=events.get(row["group_id"], ()),
             unowned_spans=_spans_if(unowned.get(row["group_id"], []), row["unowned"]),
-            bad_records_between=times.bad.get(row["group_id"], (None, None)),
+            bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
         )
         for row in sorted(rows, key=lambda row: row["group_id"])
@@ -129,24 +118,6 @@ def _changed(part: Path) -> dict[str, int]:
     rows = pq.read_table(part / "generations", columns=["group_id", "timestamp"])
     last = rows.group_by("group_id").aggregate([("timestamp", "max")])
     return dict(zip(last["group_id"].to_pylist(), last["timestamp_max"].to_pylist(), strict=True))
-
-
-def _storm(part: Path, group: str, end: int | None) -> tuple[int | None, int | None]:
-    """Return begin and end of the storms of a group; the end is None if a storm lasts at the end of the log."""
-    columns = ["offset", "timestamp", "kind", "generation", "same_members"]
-    table = pq.read_table(part / "generations", columns=columns, filters=pc.field("group_id") == group)
-    recent: deque[int] = deque(maxlen=STORM)
-    since = until = before = None
-    for row in table.sort_by("offset").to_pylist():
-        current = (row["kind"], row["generation"])
-        if row["generation"] > 0 and current != before and row["same_members"]:
-            recent.append(row["timestamp"])
-            if len(recent) == STORM and recent[-1] - recent[0] < STORM_WINDOW_MS:
-                since = recent[0] if since is None else since
-                until = recent[-1]
-        before = current
-    lasts = until is not None and end is not None and recent[0] + STORM_WINDOW_MS > end
-    return since, None if lasts else until
 
 
 def _unowned(part: Path, recording: Recording, groups: list[str]) -> dict[str, list[tuple[str, int]]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -18,14 +19,16 @@ try:
 except ImportError as error:
     raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
 
-from assignor.recording.findings import STATES
+from assignor.recording.findings import KINDS
 from assignor.recording.lines import escape, format_spans, wrap
 
 if TYPE_CHECKING:
+    from assignor.recording.findings import Finding
     from assignor.recording.report import GroupReport, MemberReport, Report
 
 _MEMBERS_SHOWN = 12
 _REMARKS_SHOWN = 40
+_FINDINGS_SHOWN = 5
 
 _HEADER = (
     "group",
@@ -64,10 +67,9 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
 
 
 def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
-    findings = report.findings()
-    notable = [f"{found.group}: {found.text}" for found in findings if found.kind in STATES]
-    if notable:
-        yield "Groups that need attention", notable
+    attention = list(_attention(report.findings()))
+    if attention:
+        yield "Groups that need attention", attention
     remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
@@ -80,6 +82,16 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Assignments that differ from Kafka's assignors", differing
     if report.members:
         yield "Assigned partitions", list(_assigned_partitions(report.members))
+
+
+def _attention(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield a line for each finding that needs attention; of many of one kind and group, only for the last ones."""
+    for (group, kind), found in itertools.groupby(findings, lambda each: (each.group, each.kind)):
+        if KINDS[kind].needs_attention:
+            texts = [each.text for each in found]
+            yield from (f"{group}: {text}" for text in texts[-_FINDINGS_SHOWN:])
+            if len(texts) > _FINDINGS_SHOWN:
+                yield f"{group}: and {len(texts) - _FINDINGS_SHOWN:,} earlier findings of the kind {kind}, see --json"
 
 
 def _totals(report: Report) -> Iterator[str]:

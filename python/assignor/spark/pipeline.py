@@ -11,7 +11,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from assignor import _core
+from assignor.recording import report_events
 from assignor.recording.metadata import topics_table
+from assignor.recording.report_events import ReportEvents
+from assignor.spark.events_schema import EVENTS
 from assignor.spark.schemas import DECODED, HISTORY, RECORDS
 from assignor.spark.slices import record_slices
 
@@ -25,8 +28,11 @@ if TYPE_CHECKING:
 _RECORD = StructType([*RECORDS.fields, StructField("aborted", BooleanType()), *DECODED.fields])
 """The columns of a decoded record."""
 
-_ROW = StructType([*_RECORD.fields, StructField("history", HISTORY)])
-"""A decoded record without a history, or a group with only its id and its history."""
+_EVENT = StructType([EVENTS[name] for name in report_events.COLUMNS])
+"""The columns of an event."""
+
+_ROW = StructType([*_RECORD.fields, StructField("history", HISTORY), StructField("event", _EVENT)])
+"""A decoded record, a group with only its id and its history, or only an event."""
 
 
 def with_groups(records: DataFrame) -> DataFrame:
@@ -43,17 +49,20 @@ def with_groups(records: DataFrame) -> DataFrame:
     return records.withColumn("group_id", group)
 
 
-def decode_and_replay(records: DataFrame, topics: pa.Table | None = None) -> DataFrame:
-    """Decode every record and replay every group; each record is decoded once.
+def decode_and_replay(records: DataFrame, topics: pa.Table | None, end: int | None) -> DataFrame:
+    """Decode every record, replay every group, and find the events that findings come from.
 
-    The records of a group go to one task, in the order of the log, and a task holds the state of one group at a time.
+    The records of a group go to one task, in the order of the log. A task holds the history of one group at a time, and
+    for the events the state of each of its groups: members, partitions and open windows.
 
     Args:
         records: The columns of `schemas.RECORDS` and `aborted`.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; see `replay`.
+        end: Time up to which deadlines fire at the end; None for an empty log.
 
     Returns:
-        Rows for `decoded_records` and `group_histories` to select from; lazy. Persist them: each use decodes again.
+        Rows for `decoded_records`, `group_histories` and `group_events` to select from; lazy. Persist them: each use
+        decodes again.
 
     Raises:
         WrongTypeError: The metadata lacks a column or has it in another type.
@@ -64,12 +73,14 @@ def decode_and_replay(records: DataFrame, topics: pa.Table | None = None) -> Dat
     schema = to_arrow_schema(_ROW)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        replay = _core.RecordingReplay(metadata)
+        replay, events = _core.RecordingReplay(metadata), ReportEvents(metadata, end)
         for records in (part for batch in batches for part in record_slices(batch)):
             decoded, ended = replay.push(records)
             yield _rows(schema, {**_columns(records), **_columns(pa.record_batch(decoded))})
             yield _group_rows(schema, ended)
+            yield _event_rows(schema, events.push(records))
         yield _group_rows(schema, replay.finish())
+        yield _event_rows(schema, events.finish())
 
     by_group = with_groups(records).repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
     return by_group.mapInArrow(run, _ROW)
@@ -78,12 +89,18 @@ def decode_and_replay(records: DataFrame, topics: pa.Table | None = None) -> Dat
 def decoded_records(rows: DataFrame) -> DataFrame:
     """Select the decoded records: `schemas.RECORDS`, `aborted` and `schemas.DECODED`."""
     aborted = F.coalesce("aborted", F.lit(False))  # makes the column non-nullable in the schema
-    return rows.where(F.col("history").isNull()).withColumn("aborted", aborted).select(*_RECORD.fieldNames())
+    is_record = F.col("history").isNull() & F.col("event").isNull()
+    return rows.where(is_record).withColumn("aborted", aborted).select(*_RECORD.fieldNames())
 
 
 def group_histories(rows: DataFrame) -> DataFrame:
     """Select the groups: `group_id` and the columns of `schemas.HISTORY`."""
     return rows.where(F.col("history").isNotNull()).select("group_id", "history.*")
+
+
+def group_events(rows: DataFrame) -> DataFrame:
+    """Select the events, in the order of their group: the columns `recording.report_events.COLUMNS`."""
+    return rows.where(F.col("event").isNotNull()).select("event.*")
 
 
 def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
@@ -95,9 +112,14 @@ def _group_rows(schema: pa.Schema, ended: tuple[ArrowArray, ArrowArray]) -> pa.R
     return _rows(schema, {"group_id": pa.array(group_id), "history": pa.array(history)})
 
 
+def _event_rows(schema: pa.Schema, events: pa.Table) -> pa.RecordBatch:
+    columns = [column.combine_chunks() for column in events.columns]
+    return _rows(schema, {"event": pa.StructArray.from_arrays(columns, events.column_names)})
+
+
 def _rows(schema: pa.Schema, columns: dict[str, pa.Array]) -> pa.RecordBatch:
     """Return the columns as one batch with all columns of a schema; missing ones are null."""
-    count = len(columns["group_id"])
+    count = len(next(iter(columns.values())))
     arrays = [columns[field.name] if field.name in columns else pa.nulls(count, field.type) for field in schema]
     arrays = [array.cast(field.type) for array, field in zip(arrays, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
+from assignor.recording.events import end_of
 from assignor.recording.report_folder import check_report_folder, replace_report_folder
 from assignor.recording.summary import summarize
-from assignor.spark.pipeline import decode_and_replay, decoded_records, group_histories
+from assignor.spark.pipeline import decode_and_replay, decoded_records, group_events, group_histories
 from assignor.spark.progress import progress
 from assignor.spark.recording_files import file_uri, read_records
 from assignor.spark.schemas import GROUP
@@ -32,6 +33,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         generations  a row per generation or epoch: `group_id` and `schemas.GENERATION`
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
         assignments  a row per span of partitions of a member: `cluster`, `group_id`, member_id, topic, start, count
+        events       a row per storm, stuck member or unusual offset: `recording.report_events.COLUMNS`
         report.json  the object that `assignor report --json` prints
 
     Args:
@@ -57,12 +59,13 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
     """Write the tables of a report to an existing folder; `recording.summary.summarize` completes the report."""
     topics = recording.topics()
     with progress(spark, "decoding records", quiet=quiet):
-        rows = decode_and_replay(read_records(spark, recording), topics).persist()
+        rows = decode_and_replay(read_records(spark, recording), topics, end_of(recording)).persist()
         decoded_records(rows).write.parquet(file_uri(part / "records"))
     with progress(spark, "replaying groups", quiet=quiet):
         histories = group_histories(rows).persist()
         _write(histories, part)
         histories.unpersist()
+        group_events(rows).write.parquet(file_uri(part / "events"))
         rows.unpersist()
 
 

@@ -1,0 +1,58 @@
+"""Events that findings of a report come from: storms, stuck members and unusual offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assignor import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+KINDS = ("storm", "stuck", "offsets")
+"""Kinds of events that are kept."""
+
+COLUMNS = (
+    *("event", "cluster", "group", "kind", "at", "offset", "evidence", "unowned", "member", "since", "until"),
+    *("rebalances", "topic_partitions", "usual_interval_ms", "problem"),
+)
+"""Columns of the events, in the order of the engine: the common ones and those of the kept kinds."""
+
+
+class ReportEvents:
+    """Replay of the records of a recording as events, of which it keeps those that findings come from.
+
+    The events are those of `assignor replay` for a read_committed reader: the same machine finds them.
+
+    Args:
+        metadata: Topic metadata, see `recording.metadata.topics_table`.
+        end: Time up to which deadlines fire at the end; None for an empty log.
+    """
+
+    def __init__(self, metadata: pa.RecordBatch, end: int | None) -> None:
+        self._machine = _core.Replay(metadata, is_compared=False)
+        self._end = end
+
+    def push(self, records: pa.RecordBatch) -> pa.Table:
+        """Apply records in which each group has the order of the log, and return their events.
+
+        Args:
+            records: The columns offset, timestamp, key, value and aborted. Records of aborted transactions are omitted.
+        """
+        places = [pc.fill_null(records[name], 0) for name in ("offset", "timestamp")]
+        columns = [*places, records["key"], records["value"]]
+        replayed = pa.RecordBatch.from_arrays(columns, ["offset", "timestamp", "key", "value"])
+        return _kept(self._machine.push(replayed.filter(pc.invert(records["aborted"]))))
+
+    def finish(self) -> pa.Table:
+        """Return the events of the deadlines up to the end and those that the end of the log completes."""
+        advanced = [] if self._end is None else self._machine.advance(self._end)
+        return _kept([*advanced, *self._machine.finish()])
+
+
+def _kept(batches: Iterable[Any]) -> pa.Table:
+    events = pa.Table.from_batches(map(pa.record_batch, batches)).select(COLUMNS)
+    return events.filter(pc.is_in(events["event"], pa.array(KINDS)))

@@ -1,0 +1,256 @@
+"""Findings from events: storms, stuck members and unusual offsets, and their agreement with `assignor replay`."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from assignor.cli import main
+from assignor.recording import Recording, local, records
+from assignor.recording.event_findings import STUCK_MS, findings_of_events
+from assignor.recording.findings import Finding
+from assignor.recording.summary import summarize
+from assignor.reference.replay import LogRecord
+from tests.replay.generated_events import METADATA, random_log
+from tests.replay.logs import Event, classic, commit, member
+from tests.support.recorded_fleet import RECORDING
+
+Row = dict[str, Any]
+
+PARTITIONS = [{"topic": "t", "partition": id} for id in (0, 1, 4)]
+
+
+def storm(since: int, until: int | None = None, rebalances: int = 20) -> Row:
+    return {"event": "storm", "since": since, "until": until, "rebalances": rebalances, "topic_partitions": PARTITIONS}
+
+
+def stuck(name: str, since: int, until: int | None = None) -> Row:
+    facts = {"usual_interval_ms": 5000, "topic_partitions": PARTITIONS[:1]}
+    return {"event": "stuck", "member": name, "since": since, "until": until, **facts}
+
+
+def offsets(problem: str, at: int, *ids: int) -> Row:
+    partitions = [{"topic": "t", "partition": id} for id in ids]
+    return {"event": "offsets", "problem": problem, "at": at, "topic_partitions": partitions, "evidence": f"At {at}."}
+
+
+def found(*events: Row) -> list[Finding]:
+    return list(findings_of_events("g", events))
+
+
+def test_each_storm_is_a_finding_with_its_last_counts() -> None:
+    ended, lasting = found(storm(5), storm(5, 90_000, 70), storm(200_000), storm(200_000, None, 30))
+
+    assert ("storm", 5, 90_000) == (ended.kind, ended.since, ended.until)
+    assert "rebalance storm: 70 rebalances within 90.0 s from 1970-01-01 00:00:00.005" in ended.text
+    assert ("storm", 200_000, None) == (lasting.kind, lasting.since, lasting.until)
+    assert "rebalance storm: 30 rebalances since 1970-01-01 00:03:20.000" in lasting.text
+    assert "Changed owners or had none: 3 partitions: t[0–1 4]." in lasting.evidence
+
+
+def test_stuck_members_are_one_finding_while_they_last() -> None:
+    (only,) = found(stuck("a", 7000), stuck("b", 9000))
+
+    assert ("stuck", 7000, None) == (only.kind, only.since, only.until)
+    assert "2 members have not committed offsets as usual since 1970-01-01 00:00:07.000" == only.text
+    assert only.evidence.startswith("a (usually commits every 5.0 s): t[0]; b (usually commits every 5.0 s): t[0].")
+
+
+def test_a_member_that_commits_again_is_a_finding_only_after_a_minute() -> None:
+    assert [] == found(stuck("a", 0), stuck("a", 0, STUCK_MS - 1))
+    (only,) = found(stuck("a", 0), stuck("b", 5), stuck("a", 0, STUCK_MS), stuck("b", 5, 200_000))
+
+    assert (0, 200_000) == (only.since, only.until)
+    assert "2 members committed no offsets for up to 3 min 20 s, from 1970-01-01 00:00:00.005" == only.text
+
+
+def test_a_member_that_is_stuck_again_lasts() -> None:
+    kinds = [(each.since, each.until) for each in found(stuck("a", 0), stuck("a", 0, 70_000), stuck("a", 80_000))]
+
+    assert [(80_000, None), (0, 70_000)] == kinds
+
+
+def test_many_stuck_members_are_counted() -> None:
+    (only,) = found(*(stuck(f"m{number}", 1) for number in range(9)))
+
+    assert "9 members" in only.text
+    assert "; 5 more." in only.evidence
+    assert "m4" not in only.evidence
+
+
+def test_unusual_offsets_are_one_finding_of_each_kind() -> None:
+    findings = found(
+        offsets("went_back", 10, 2),
+        offsets("never_committed", 20, 5),
+        offsets("went_back", 30, 1),
+        offsets("not_owned", 40, 3),
+        offsets("never_committed", 50, 6),
+    )
+
+    assert [
+        ("went_back", 10, 30, "a committed offset went back 2 times, in 2 partitions"),
+        ("not_owned", 40, 40, "offsets were committed for 1 partition without an owner"),
+        ("never_committed", 20, None, "no committed offset for 2 owned partitions"),
+    ] == [(each.kind, each.since, each.until, each.text) for each in findings]
+    assert "2 partitions: t[1–2]. At 10." == findings[0].evidence
+
+
+def recording(folder: Path, rows: list[Row], topics: Iterable[Row] = ()) -> Recording:
+    """Write a recording of these records."""
+    folder.mkdir()
+    pq.write_table(pa.Table.from_pylist(rows, schema=records.SCHEMA), folder / "records.parquet")
+    schema = pq.read_schema(RECORDING / "topics.parquet")
+    pq.write_table(pa.Table.from_pylist(list(topics), schema=schema), folder / "topics.parquet")
+    return Recording.open(folder)
+
+
+def report(given: Recording, part: Path) -> list[Finding]:
+    part.mkdir()
+    local.write_tables(given, part)
+    return summarize(given, part).findings()
+
+
+def logged(*entries: tuple[int, Any]) -> list[Row]:
+    """Return records of times and events."""
+    return [
+        {"partition": 0, "offset": place, "timestamp": at, "key": each.key, "value": each.value}
+        for place, (at, each) in enumerate(entries)
+    ]
+
+
+OWNER = member("a", ["t"], {"t": [0, 1, 2]})
+
+
+def test_a_partition_that_gets_a_commit_later_is_not_a_finding(tmp_path: Path) -> None:
+    rows = logged(
+        (0, classic(1, OWNER)),
+        (1_000, commit("t", 0, offset=1)),
+        (70_000, commit("t", 1, offset=1)),
+        (80_000, commit("t", 0, offset=2)),
+        (90_000, commit("t", 0, offset=None)),
+        (95_000, commit("t", 2, offset=None)),
+    )
+
+    (only,) = [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
+
+    assert ("never_committed", 60_000, None) == (only.kind, only.since, only.until)
+    assert only.evidence.startswith("t[2]. No offset was committed within 60000 ms")
+
+
+def test_a_partition_that_was_committed_before_it_was_deleted_counts_again(tmp_path: Path) -> None:
+    rows = logged(
+        (0, classic(1, OWNER)),
+        (1_000, commit("t", 0, offset=1)),
+        (1_000, commit("t", 1, offset=1)),
+        (1_000, commit("t", 2, offset=1)),
+        (2_000, commit("t", 1, offset=None)),
+        (99_000, commit("t", 0, offset=2)),
+    )
+
+    (only,) = [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
+
+    assert only.evidence.startswith("t[1]. ")
+
+
+def test_a_partition_without_an_owner_at_the_end_is_not_a_finding(tmp_path: Path) -> None:
+    rows = logged((0, classic(1, OWNER)), (70_000, classic(2, member("a", ["t"], {"t": [0]}))))
+
+    (only,) = [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
+
+    assert only.evidence.startswith("t[0]. ")
+
+
+def of_group(entry: Event | LogRecord, number: int) -> Row:
+    """Return key and value of a record of the group g, moved to a group with a number."""
+    key = entry.key and entry.key.replace(b"\0\1g", f"\0\4g{number:03}".encode())
+    return {"key": key, "value": entry.value}
+
+
+def expected(events: list[Row]) -> set[tuple[Any, ...]]:
+    """Return kind, group and times of the findings that the events of `assignor replay --json` stand for."""
+    found: set[tuple[Any, ...]] = set()
+    open_storms: dict[str, int] = {}
+    silent: dict[tuple[str, str], int] = {}
+    silences: dict[str, list[tuple[int, int]]] = {}
+    problems: dict[tuple[str, str], list[int]] = {}
+    for each in events:
+        group = each["group"]
+        if each["event"] == "storm" and each["until"] is None:
+            open_storms[group] = each["since"]
+        elif each["event"] == "storm":
+            found.add(("storm", group, open_storms.pop(group), each["until"]))
+        elif each["event"] == "stuck" and each["until"] is None:
+            silent[group, each["member"]] = each["since"]
+        elif each["event"] == "stuck":
+            since = silent.pop((group, each["member"]))
+            if each["until"] - since >= 60_000:
+                silences.setdefault(group, []).append((since, each["until"]))
+        elif each["event"] == "offsets" and each["problem"] != "never_committed":
+            problems.setdefault((each["problem"], group), []).append(each["at"])
+    found |= {("storm", group, since, None) for group, since in open_storms.items()}
+    found |= {("stuck", group, min(each)[0], max(until for _, until in each)) for group, each in silences.items()}
+    for group in {group for group, _ in silent}:
+        found.add(("stuck", group, min(since for (other, _), since in silent.items() if other == group), None))
+    return found | {(problem, group, min(times), max(times)) for (problem, group), times in problems.items()}
+
+
+def assert_agreement(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> set[tuple[Any, ...]]:
+    """Assert that the findings of a report are those of the events that `assignor replay` prints, and return them."""
+    capsys.readouterr()
+    assert 0 == main(["report", str(folder), "--json", "--engine", "local", "--out", str(out)])
+    reported = json.loads(capsys.readouterr().out)["findings"]
+    assert 0 == main(["replay", str(folder), "--json", "--engine", "local"])
+    events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    kinds = ("storm", "stuck", "went_back", "not_owned")
+    found = [(each["kind"], each["group"], each["since"], each["until"]) for each in reported if each["kind"] in kinds]
+    assert sorted(map(repr, found)) == sorted(map(repr, expected(events)))
+    return set(found)
+
+
+def test_the_findings_of_the_fleet_are_the_events_of_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = assert_agreement(RECORDING, tmp_path / "out", capsys)
+
+    assert {("storm", "inventory-sync"), ("went_back", "notify-dispatch")} == {each[:2] for each in found}
+
+
+def test_the_findings_of_random_logs_are_the_events_of_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kinds = set()
+    for seed in range(3):
+        rng = random.Random(seed)
+        rows: list[Row] = []
+        for number in range(30):
+            for entry in random_log(rng, 60):
+                place = {"partition": number, "offset": entry.offset, "timestamp": entry.timestamp}
+                rows.append({**place, **of_group(entry, number)})
+        given = recording(tmp_path / f"in {seed}", rows, METADATA)
+        kinds |= {
+            (kind, until is None) for kind, _, _, until in assert_agreement(given.folder, tmp_path / "out", capsys)
+        }
+
+    assert {"stuck", "went_back", "not_owned"} <= {kind for kind, _ in kinds}
+    assert ("stuck", True) in kinds
+
+
+def test_storms_at_random_times_are_those_of_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = random.Random(7)
+    rows: list[Row] = []
+    for number in range(40):
+        at = 0
+        for generation in range(1, 120):
+            at += rng.choice([100, 500, 2_900, 3_100] if rng.random() < 0.97 else [100_000])
+            written = of_group(classic(generation, OWNER), number)
+            rows.append({"partition": number, "offset": generation, "timestamp": at, **written})
+
+    found = assert_agreement(recording(tmp_path / "in", rows).folder, tmp_path / "out", capsys)
+
+    assert len(found) > 50
+    assert {True, False} == {until is None for *_, until in found}
