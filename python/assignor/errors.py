@@ -5,6 +5,8 @@ An exception that corresponds to a Java exception has its name, with `Error` in 
 
 __all__ = [
     "AssignorError",
+    "AuthorizationError",
+    "ClusterError",
     "IllegalArgumentError",
     "IllegalStateError",
     "InvalidPatternError",
@@ -131,6 +133,14 @@ class UnsupportedPatternError(PatternError):
 
 class MissingDependencyError(AssignorError, ImportError):
     """A missing optional dependency; the message says how to install it."""
+
+
+class ClusterError(AssignorError, RuntimeError):
+    """A live cluster that does not answer, or answers with an error; the message names its address."""
+
+
+class AuthorizationError(ClusterError):
+    """A missing permission (ACL) on a live cluster; the message names it."""
 
 
 class SparkStartError(AssignorError, RuntimeError):

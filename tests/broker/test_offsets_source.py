@@ -21,7 +21,7 @@ pytestmark = pytest.mark.broker
 
 TOPIC, GROUP = "source-topic", "source-group"
 
-READER = "assignor-kafka-offsets"
+READER = "assignor-reader"
 """Group id in the configuration of the reader, which a consumer of librdkafka must have."""
 
 

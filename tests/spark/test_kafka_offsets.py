@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.errors import ClusterError, IllegalArgumentError, MissingDependencyError
 from assignor.spark.kafka_offsets import NAME, OffsetRange, Settings, admitted, log_bounds, read_range
 from tests.support.recorded_fleet import RECORDING
 
@@ -64,7 +64,7 @@ def test_a_range_has_its_records_and_no_others(mock: tuple[Producer, str]) -> No
     given = settings(address)
 
     assert dict.fromkeys(range(PARTITIONS), (0, COUNT // PARTITIONS)) == log_bounds(given)
-    for start, end in ((0, 750), (5, 8), (749, 750), (740, 800)):
+    for start, end in ((0, 750), (5, 8), (749, 750)):
         (batch,) = read_range(given, OffsetRange(2, start, end))
         expected = [row for row in rows_of(0, COUNT) if row[1] == 2 and start <= row[2] < end]
         assert expected == [tuple(row.values()) for row in batch.to_pylist()]
@@ -75,7 +75,7 @@ def test_a_batch_has_all_records(spark: SparkSession, mock: tuple[Producer, str]
 
     _, address = mock
     frame = kafka_offsets(
-        spark, address, cluster="eu", topic=TOPIC, endingOffsets='{"3": 7}', startingOffsets='{"1": 9}'
+        spark, address, cluster="eu", topic=TOPIC, endingOffsets='{"0": 9999, "3": 7}', startingOffsets='{"1": 9}'
     )
 
     found = sorted(tuple(row) for row in frame.collect())
@@ -112,7 +112,7 @@ def test_reading_neither_joins_a_group_nor_commits(mock: tuple[Producer, str]) -
     given = settings(address)
     list(read_range(given, OffsetRange(0, 0, 10)))
 
-    reader = Consumer({"bootstrap.servers": address, "group.id": "assignor-kafka-offsets"})
+    reader = Consumer({"bootstrap.servers": address, "group.id": "assignor-reader"})
     try:
         (committed,) = reader.committed([TopicPartition(TOPIC, 0)], timeout=30)
     finally:
@@ -140,15 +140,14 @@ def test_invalid_options_are_errors_before_any_job(options: dict[str, str], erro
 
 
 def test_missing_topics_partitions_and_brokers_are_errors(mock: tuple[Producer, str]) -> None:
-    from confluent_kafka import KafkaException
-
     _, address = mock
     with pytest.raises(IllegalArgumentError, match=f"topic {TOPIC} has 4 partitions and no partition 7"):
         log_bounds(settings(address, partitions="0-1,7"))
-    with pytest.raises(KafkaException) as raised:
+    with pytest.raises(ClusterError, match=r"^cannot list the topics: no answer from 127.0.0.1:1 within 1 s: "):
         log_bounds(settings("127.0.0.1:1", timeoutSeconds="1"))
-    assert [f"{NAME}: the brokers at 127.0.0.1:1 did not return the offsets of {TOPIC}"] == raised.value.__notes__
-    with pytest.raises(TimeoutError, match=r"partition 3, from 127.0.0.1:1 in 1 s; offsets 0 to 8 are wanted"):
+    with pytest.raises(
+        ClusterError, match=rf"^cannot read topic {TOPIC}, offsets 0 to 8 of partition 3: no answer from"
+    ):
         list(read_range(settings("127.0.0.1:1", timeoutSeconds="1"), OffsetRange(3, 0, 9)))
 
 

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import time
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.errors import IllegalArgumentError
+from assignor.live.connection import CONSUMER, ClientSettings
+from assignor.live.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
 from assignor.spark.schemas import CLUSTER_RECORDS
 
 try:  # PySpark 4.2 has limits of micro-batches.
@@ -24,30 +25,16 @@ except ImportError:  # pragma: no cover  # PySpark 4.1
     ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from pyspark.sql.types import StructType
 
 NAME = "kafka_offsets"
-TOPIC = "__consumer_offsets"
 
 _OWN_OPTIONS = (
     *("cluster", "topic", "partitions", "isolation", "startingoffsets", "endingoffsets"),
     *("maxoffsetspertrigger", "timeoutseconds"),
 )
-_ISOLATIONS = ("read_committed", "read_uncommitted")
-_FIXED = {
-    # librdkafka requires a group id. It is not used: partitions are assigned with explicit offsets.
-    "group.id": "assignor-kafka-offsets",
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "enable.partition.eof": True,  # the log can end with markers and compacted records, which no consumer gets
-    "auto.offset.reset": "earliest",
-    "allow.auto.create.topics": False,
-}
-_POLLED_RECORDS = 10_000
-_POLL_SECONDS = 0.1
-_BATCH_BYTES = 16 << 20
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,26 +42,20 @@ class Settings:
     """Options of the source, checked.
 
     Attributes:
-        client: Configuration of librdkafka.
+        log: The log to read.
         cluster: Value of the column `cluster`.
-        topic: Topic to read.
         partitions: Partitions to read; None for all.
-        isolation: `read_committed` or `read_uncommitted`.
         starting: First offset by partition; others start at the beginning of the log.
         ending: Offset by partition before which a batch ends; others end at the end of the log.
         max_offsets: Highest number of offsets of a micro-batch, or None.
-        timeout: Seconds without a record or an answer after which a read fails.
     """
 
-    client: Mapping[str, Any]
+    log: OffsetsLog
     cluster: str
-    topic: str
     partitions: tuple[int, ...] | None
-    isolation: str
     starting: Mapping[int, int]
     ending: Mapping[int, int]
     max_offsets: int | None
-    timeout: float
 
     @classmethod
     def read(cls, options: Mapping[str, str]) -> Settings:
@@ -91,24 +72,22 @@ class Settings:
             raise IllegalArgumentError(
                 f"{NAME} has no option {unknown[0]}; its options are {allowed}timeoutSeconds and kafka.<setting>"
             )
-        fixed = sorted(client.keys() & {*_FIXED, "isolation.level"})
+        fixed = sorted(client.keys() & {*CONSUMER, "isolation.level"})
         if fixed:
             raise IllegalArgumentError(f"{NAME} sets {fixed[0]} itself; remove the option kafka.{fixed[0]}")
         if not client.get("bootstrap.servers"):
             raise IllegalArgumentError(f"{NAME} needs the option kafka.bootstrap.servers")
-        isolation = given.get("isolation", _ISOLATIONS[0])
-        if isolation not in _ISOLATIONS:
-            raise IllegalArgumentError(f"isolation must be {' or '.join(_ISOLATIONS)}, not {isolation!r}")
+        isolation = given.get("isolation", READ_COMMITTED)
+        if isolation not in ISOLATION_LEVELS:
+            raise IllegalArgumentError(f"isolation must be {' or '.join(ISOLATION_LEVELS)}, not {isolation!r}")
+        timeout = float(_positive("timeoutSeconds", given.get("timeoutseconds", "60")) or 0)
         return cls(
-            client=client,
+            log=OffsetsLog(ClientSettings(client, timeout), given.get("topic", TOPIC), isolation),
             cluster=given.get("cluster", ""),
-            topic=given.get("topic", TOPIC),
             partitions=_partitions(given["partitions"]) if "partitions" in given else None,
-            isolation=isolation,
             starting=_offsets("startingOffsets", given.get("startingoffsets", "earliest"), "earliest"),
             ending=_offsets("endingOffsets", given.get("endingoffsets", "latest"), "latest"),
             max_offsets=_positive("maxOffsetsPerTrigger", given.get("maxoffsetspertrigger")),
-            timeout=float(_positive("timeoutSeconds", given.get("timeoutseconds", "60")) or 0),
         )
 
 
@@ -180,7 +159,8 @@ class _BatchReader(DataSourceReader):
 
     def partitions(self) -> Sequence[OffsetRange]:
         bounds = log_bounds(self._settings)
-        return _ranges(bounds, self._settings.starting, {**_ends(bounds), **self._settings.ending})
+        ends = {id: min(end, self._settings.ending.get(id, end)) for id, end in _ends(bounds).items()}
+        return _ranges(bounds, self._settings.starting, ends)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return read_range(self._settings, cast("OffsetRange", partition))
@@ -256,130 +236,30 @@ def admitted(starts: Mapping[int, int], ends: Mapping[int, int], limit: int) -> 
     return {id: starts.get(id, 0) + share for id, share in shares.items()}
 
 
-def _consumer(settings: Settings) -> Any:
-    try:
-        from confluent_kafka import Consumer
-    except ImportError as error:
-        raise MissingDependencyError("confluent_kafka is not installed: pip install 'assignor[kafka]'") from error
-    fixed = {**_FIXED, "isolation.level": settings.isolation}
-    return Consumer({**settings.client, **fixed}, logger=_silent())
-
-
-def _silent() -> Any:
-    """Return a logger for librdkafka's messages: errors are raised instead."""
-    import logging
-
-    logger = logging.getLogger("assignor.kafka_offsets")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
-    return logger
-
-
 def log_bounds(settings: Settings) -> dict[int, tuple[int, int]]:
     """Return the first offset of each partition to read, and the offset after its last record.
 
     With `read_committed`, the last record is the one before the first open transaction.
 
     Raises:
-        IllegalArgumentError: The topic or a partition does not exist.
-        confluent_kafka.KafkaException: The brokers did not answer in time.
+        ClusterError: The topic does not exist, or the brokers did not answer in time.
+        IllegalArgumentError: A partition does not exist.
     """
-    from confluent_kafka import KafkaException, TopicPartition
-
-    consumer = _consumer(settings)
-    try:
-        topic = consumer.list_topics(settings.topic, timeout=settings.timeout).topics[settings.topic]
-        if topic.error is not None and not topic.partitions:
-            raise IllegalArgumentError(f"cannot read topic {settings.topic}: {topic.error.str()}")
-        ids = sorted(topic.partitions) if settings.partitions is None else settings.partitions
-        missing = [id for id in ids if id not in topic.partitions]
-        if missing:
-            count = len(topic.partitions)
-            raise IllegalArgumentError(f"topic {settings.topic} has {count} partitions and no partition {missing[0]}")
-        return {
-            id: consumer.get_watermark_offsets(TopicPartition(settings.topic, id), timeout=settings.timeout)
-            for id in ids
-        }
-    except KafkaException as error:
-        servers = settings.client["bootstrap.servers"]
-        error.add_note(f"{NAME}: the brokers at {servers} did not return the offsets of {settings.topic}")
-        raise
-    finally:
-        consumer.close()
+    admin = settings.log.settings.admin()
+    known = settings.log.partitions(admin)
+    ids = known if settings.partitions is None else settings.partitions
+    for id in sorted(set(ids) - set(known)):
+        raise IllegalArgumentError(f"topic {settings.log.topic} has {len(known)} partitions and no partition {id}")
+    return settings.log.bounds(admin, ids)
 
 
 def read_range(settings: Settings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
     """Yield the records of a range of offsets, those that the log still has.
 
     Raises:
-        IllegalArgumentError: The partition cannot be read.
-        TimeoutError: The brokers sent nothing for `timeoutSeconds`.
+        ClusterError: The partition cannot be read, or the brokers sent nothing for `timeoutSeconds`.
     """
-    from confluent_kafka import TopicPartition
-
-    consumer = _consumer(settings)
-    try:
-        consumer.assign([TopicPartition(settings.topic, wanted.partition, wanted.start)])
-        heard = time.monotonic()
-        is_read = False
-        while not is_read:
-            messages = consumer.consume(_POLLED_RECORDS, _POLL_SECONDS)
-            records, is_read = _before(wanted, messages, settings)
-            yield from _batches(settings.cluster, records)
-            if messages:
-                heard = time.monotonic()
-            elif time.monotonic() - heard > settings.timeout:
-                servers = settings.client["bootstrap.servers"]
-                raise TimeoutError(
-                    f"no record of {settings.topic}, partition {wanted.partition}, from {servers} in "
-                    f"{settings.timeout:g} s; offsets {wanted.start} to {wanted.end - 1} are wanted"
-                )
-    finally:
-        consumer.close()
-
-
-def _before(wanted: OffsetRange, messages: Iterable[Any], settings: Settings) -> tuple[list[Any], bool]:
-    """Return the records of the range among messages, and True if the range has been read."""
-    from confluent_kafka import KafkaError
-
-    records: list[Any] = []
-    for message in messages:
-        error = message.error()
-        if error is None:
-            if message.offset() >= wanted.end:
-                return records, True
-            records.append(message)
-        elif error.code() == KafkaError._PARTITION_EOF:
-            return records, True
-        elif error.fatal() or not error.retriable():
-            place = f"{settings.topic}, partition {wanted.partition}"
-            raise IllegalArgumentError(f"cannot read {place}: {error.str()}")
-    return records, bool(records) and records[-1].offset() == wanted.end - 1
-
-
-def _batches(cluster: str, records: list[Any]) -> Iterator[pa.RecordBatch]:
-    """Yield the records in batches of about 16 MiB."""
-    part: list[Any] = []
-    size = 0
-    for record in records:
-        part.append(record)
-        size += len(record)
-        if size >= _BATCH_BYTES:
-            yield _batch(cluster, part)
-            part, size = [], 0
-    if part:
-        yield _batch(cluster, part)
-
-
-def _batch(cluster: str, records: list[Any]) -> pa.RecordBatch:
-    columns = (
-        [cluster] * len(records),
-        [record.partition() for record in records],
-        [record.offset() for record in records],
-        [record.timestamp()[1] for record in records],
-        [record.key() for record in records],
-        [record.value() for record in records],
-    )
     schema = to_arrow_schema(CLUSTER_RECORDS)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    for batch in settings.log.read({wanted.partition: (wanted.start, wanted.end)}):
+        cluster = pa.repeat(settings.cluster, batch.num_rows)
+        yield pa.RecordBatch.from_arrays([cluster, *batch.columns], schema=schema)

@@ -1,0 +1,53 @@
+"""Options of the commands that read a live cluster: its address, and the settings of the clients."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assignor.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from assignor.live.connection import ClientSettings
+
+DEFAULT_TIMEOUT_MS = 10_000
+"""Default of `--timeout`."""
+
+SHORTEST_TIMEOUT_MS = 100
+"""Lowest value of `--timeout`; a lower one is probably meant in seconds."""
+
+
+def add_connection(command: argparse.ArgumentParser) -> None:
+    """Add the options of Kafka's own tools that select a cluster."""
+    command.add_argument(
+        "--bootstrap-server", metavar="HOST:PORT", help="addresses of brokers of a live cluster, separated by commas"
+    )
+    command.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="file with settings of a Java client or of librdkafka, such as security.protocol and sasl.jaas.config",
+    )
+    command.add_argument(
+        "--timeout",
+        type=int,
+        default=DEFAULT_TIMEOUT_MS,
+        metavar="MS",
+        help="milliseconds to wait for an answer of the cluster (default: %(default)s)",
+    )
+
+
+def connection_settings(options: argparse.Namespace) -> ClientSettings:
+    """Return the settings of the clients from the options.
+
+    Raises:
+        IllegalArgumentError: No address is given, or a value or the file is invalid.
+        MissingDependencyError: confluent-kafka is not installed.
+    """
+    from assignor.live.connection import ClientSettings
+
+    if options.timeout < SHORTEST_TIMEOUT_MS:
+        raise IllegalArgumentError(
+            f"--timeout {options.timeout}: the time is in milliseconds and must be at least {SHORTEST_TIMEOUT_MS}"
+        )
+    return ClientSettings.read(options.bootstrap_server, options.command_config, options.timeout / 1000)
