@@ -230,7 +230,7 @@ class _GroupHistory:
         yield f"    partitions: {format_partitions(event['topic_partitions'])}"
 
     def _offsets(self, event: Event) -> Iterator[str]:
-        problem, partitions = _OFFSETS[event["problem"]], format_partitions(event["topic_partitions"])
+        problem, partitions = OFFSET_PROBLEMS[event["problem"]], format_partitions(event["topic_partitions"])
         yield f"{format_time(event['at'])}  {problem}: {partitions}"
         if event["evidence"]:
             yield f"    evidence: {escape(event['evidence'])}"
@@ -242,7 +242,7 @@ class _GroupHistory:
 
 
 _MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
-_OFFSETS = {
+OFFSET_PROBLEMS = {
     "never_committed": "no offset was ever committed",
     "not_owned": "offset committed for a partition without this owner",
     "went_back": "committed offset went back",

@@ -1,0 +1,63 @@
+"""Topic metadata of a live cluster over time, limited in size."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from assignor.recording.metadata import topics_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MOST_SNAPSHOTS = 16
+"""Highest number of snapshots that are kept; the oldest ones are dropped first."""
+
+
+class TopicTimeline:
+    """Snapshots of topic metadata in the order of time.
+
+    A run of equal snapshots is kept as its first and its last one: nothing changed between them.
+
+    Args:
+        rows: Snapshots to begin with, with the columns of `topics.parquet`, in the order of time.
+    """
+
+    def __init__(self, rows: pa.RecordBatch | None = None) -> None:
+        self._snapshots = list(_split(rows)) if rows is not None else []
+
+    def add(self, snapshot: pa.RecordBatch) -> bool:
+        """Add a later snapshot, with equal times; return True if it differs from the one before.
+
+        A snapshot without topics has no row that could hold its time, and is ignored.
+        """
+        if not snapshot.num_rows:
+            return False
+        known = self._snapshots
+        is_new = not known or not _is_equal(known[-1], snapshot)
+        if not is_new and len(known) > 1 and _is_equal(known[-2], snapshot):
+            known.pop()
+        known.append(snapshot)
+        del known[:-MOST_SNAPSHOTS]
+        return is_new
+
+    def rows(self) -> pa.RecordBatch:
+        """Return all snapshots."""
+        return topics_table(pa.Table.from_batches(self._snapshots) if self._snapshots else None)
+
+
+def _split(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of each time."""
+    times = rows["t"].to_pylist()
+    start = 0
+    for end in range(1, len(times) + 1):
+        if end == len(times) or times[end] != times[start]:
+            yield rows.slice(start, end - start)
+            start = end
+
+
+def _is_equal(left: pa.RecordBatch, right: pa.RecordBatch) -> bool:
+    """Return True if two snapshots have the same topics."""
+    names = [name for name in right.schema.names if name != "t"]
+    return bool(left.select(names).equals(right.select(names)))
