@@ -138,7 +138,7 @@ EXTRAS = {
 }
 """Promised extras that exist, with their requirements."""
 
-COMMANDS = ["replay", "report"]
+COMMANDS = ["assign", "plan", "check", "what-if", "match", "explain", "decode", "replay", "report"]
 """Promised commands that exist."""
 
 SPARK_COLUMNS = {

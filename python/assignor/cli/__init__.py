@@ -24,6 +24,13 @@ if TYPE_CHECKING:
     from types import FrameType, ModuleType
 
 COMMANDS = {
+    "assign": "compute the partitions of each member of a group",
+    "plan": "compute the assignment of a group as a compact plan",
+    "check": "find what is wrong with an assignment",
+    "what-if": "predict how changes to a group move partitions and load",
+    "match": "print the topics that a topic pattern matches",
+    "explain": "explain a topic pattern and find mistakes in it",
+    "decode": "decode records of the topic __consumer_offsets",
     "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
     "report": "report the consumer groups of a recorded cluster and check their assignments",
 }

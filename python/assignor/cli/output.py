@@ -1,10 +1,15 @@
-"""Standard output of the commands: whether it is a terminal, its width, its colours and its encoding."""
+"""Standard output of the commands: format, and the width, colours and encoding of the terminal."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def colours() -> bool:
@@ -20,3 +25,17 @@ def width() -> int | None:
 def needs_ascii() -> bool:
     """Return True if standard output cannot encode every character."""
     return (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+
+
+def add_format(command: argparse.ArgumentParser, *, default: str) -> None:
+    """Add the options `--json` and `--text` to a command; `default` is `json` or `text`."""
+    formats = command.add_mutually_exclusive_group()
+    for name, meaning in (("json", "print JSON, for programs"), ("text", "print text, for people")):
+        shown = f"{meaning} (default)" if name == default else meaning
+        formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=shown)
+    command.set_defaults(format=default)
+
+
+def print_json(value: object) -> None:
+    """Print a value as JSON on one line."""
+    print(json.dumps(value, ensure_ascii=needs_ascii()))

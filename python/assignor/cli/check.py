@@ -1,0 +1,94 @@
+"""Command `assignor check`: whether an assignment leaves out, repeats or misplaces partitions."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any
+
+from assignor.cli.inputs import STDIN, group_of, partitions_of, place_of, read_json
+from assignor.cli.output import add_format, print_json
+from assignor.errors import IllegalArgumentError
+from assignor.validation import shown
+
+if TYPE_CHECKING:
+    import argparse
+
+    from assignor import Plan
+
+FOUND = 1
+"""Exit code if the assignment has a problem."""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Find partitions that an assignment leaves out, assigns twice or must not assign. It checks the assignment of "
+        f"any assignor. The exit code is {FOUND} if it finds a problem."
+    )
+    command.add_argument(
+        "assignment",
+        metavar="ASSIGNMENT",
+        help="output of `assignor assign` or `assignor plan`, or - for standard input",
+    )
+    command.add_argument(
+        "input",
+        metavar="INPUT",
+        nargs="?",
+        help="the group, as for `assignor assign`, or - for standard input; without it, ASSIGNMENT is a group with the "
+        "further key assignment",
+    )
+    add_format(command, default="json")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    from assignor import check
+
+    if options.assignment == options.input == STDIN:
+        raise IllegalArgumentError("ASSIGNMENT and INPUT cannot both be standard input; give a file for one of them")
+    given, place = read_json(options.assignment), place_of(options.assignment)
+    if options.input is None:
+        group = group_of(given, place)
+        if "assignment" not in group.others:
+            raise IllegalArgumentError(f"{place} has no assignment; add the key assignment, or give INPUT")
+        given = group.others["assignment"]
+    else:
+        group = group_of(read_json(options.input), place_of(options.input))
+    found = check(_assignment(given, place), group.partitions_per_topic, group.subscriptions)
+    if options.format == "json":
+        print_json(dataclasses.asdict(found))
+    else:
+        _print_text(dataclasses.asdict(found))
+    return FOUND if found else 0
+
+
+def _assignment(data: Any, place: str) -> Plan | dict[str, Any]:
+    """Return an assignment from the JSON of `assignor assign` or `assignor plan`."""
+    from assignor import Plan
+
+    if not isinstance(data, dict):
+        raise IllegalArgumentError(f"{place}: the assignment must be an object of members, not {shown(data)}")
+    if "spans" in data and "members" in data:
+        return Plan.from_json(json.dumps(data))
+    return {name: partitions_of(given, f"{place}: member {name!r}") for name, given in data.items()}
+
+
+_TEXTS = {
+    "unowned": "without an owner",
+    "doubly_owned": "assigned more than once",
+    "not_subscribed": "assigned to a member that does not subscribe to the topic",
+    "unknown": "assigned, but does not exist",
+}
+
+
+def _print_text(found: dict[str, Any]) -> None:
+    from assignor.recording.lines import escape
+
+    if not any(found.values()):
+        print("no problem found")
+    for name, text in _TEXTS.items():
+        for entry in found[name]:
+            member, (topic, partition) = (None, entry) if name in ("unowned", "doubly_owned") else entry
+            to = "" if member is None else f" ({member})"
+            print(escape(f"{topic}[{partition}] {text}{to}"))

@@ -1,0 +1,113 @@
+"""Command `assignor decode`: records of `__consumer_offsets` as JSON, one object per record and line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assignor.cli.inputs import STDIN, decode_base64, place_of, read_text
+from assignor.cli.output import needs_ascii
+from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.validation import read_int
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+_PLACE = {"partition": 32, "offset": 64, "timestamp": 64}
+"""Optional fields of a line, and their numbers of bits."""
+
+_TEXTS = ("key", "value", "consumer_protocol")
+_BATCH_LINES = 10_000
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Decode records of the topic __consumer_offsets and print one JSON object per record and line, with type, "
+        "type_name, group_id, version, status, key, value, consumer_protocol and error. key and value have the form "
+        "of Kafka's own JSON."
+    )
+    command.add_argument(
+        "input",
+        metavar="INPUT",
+        help='file with a JSON object per line, {"key": BASE64, "value": BASE64 or null}, and optionally partition, '
+        "offset and timestamp; - for standard input; or the folder of a recording",
+    )
+    command.add_argument(
+        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
+    from assignor.offsets import decode_batch
+
+    is_folder = options.input != STDIN and Path(options.input).is_dir()
+    ascii_only = needs_ascii()
+    for batch in _of_recording(options.input) if is_folder else _of_lines(options.input):
+        decoded = pa.record_batch(decode_batch(batch["key"], batch["value"]))
+        places = [
+            {name: row[name] for name in _PLACE if name in row}
+            for row in batch.drop_columns(["key", "value"]).to_pylist()
+        ]
+        for place, row in zip(places, decoded.to_pylist(), strict=True):
+            if not options.group or row["group_id"] in options.group:
+                print(_line(place, row, ascii_only))
+    return 0
+
+
+def _line(place: dict[str, Any], row: dict[str, Any], ascii_only: bool) -> str:
+    """Return the line of a record; without null fields, except the value of a tombstone."""
+    row = {**place, **row}
+    is_tombstone = row.pop("tombstone")
+    for name in _TEXTS:
+        text = row.pop(f"{name}_json")
+        row[name] = None if text is None else json.loads(text)
+    kept = {name: value for name, value in row.items() if value is not None or (name == "value" and is_tombstone)}
+    return json.dumps(kept, ensure_ascii=ascii_only)
+
+
+def _of_recording(folder: str) -> Iterator[pa.RecordBatch]:
+    from assignor.recording import Recording
+    from assignor.recording.records import in_log_order
+
+    yield from in_log_order(Recording.open(folder))
+
+
+def _of_lines(path: str) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    types = {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "partition": pa.int32(),
+        "offset": pa.int64(),
+        "timestamp": pa.int64(),
+    }
+    place = place_of(path)
+    lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), start=1) if line.strip()]
+    for start in range(0, len(lines), _BATCH_LINES):
+        rows = [_record(line, f"{place}, line {number}") for number, line in lines[start : start + _BATCH_LINES]]
+        yield pa.RecordBatch.from_pylist(rows, pa.schema(list(types.items())))
+
+
+def _record(line: str, place: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise IllegalArgumentError(f"{place} is not JSON: {error.msg} at column {error.colno}") from error
+    if not isinstance(found, dict) or not {"key", "value"} <= set(found):
+        raise IllegalArgumentError(f'{place} must be an object with the keys "key" and "value" in base64')
+    for name, bits in _PLACE.items():
+        if found.get(name) is not None:
+            read_int(found[name], f"{place}: {name}", bits=bits)
+    bytes_of = {name: decode_base64(found[name], f"{place}: {name}") for name in ("key", "value")}
+    return {**{name: found[name] for name in _PLACE if name in found}, **bytes_of}

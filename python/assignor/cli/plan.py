@@ -1,0 +1,44 @@
+"""Command `assignor plan`: the assignment of a group as a compact plan."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from assignor.cli.inputs import add_group_input, read_group
+from assignor.cli.output import add_format, needs_ascii
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Compute the assignment of a group and print it as a plan: spans of partitions in columns, which "
+        "`Plan.from_json` reads. The text form says how even the plan is."
+    )
+    add_group_input(command)
+    add_format(command, default="json")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    from assignor import plan
+    from assignor.recording.lines import escape, format_count
+
+    group = read_group(options)
+    found = plan(group.partitions_per_topic, group.subscriptions, **group.settings)
+    if options.format == "json":
+        text = found.to_json()
+        print(json.dumps(json.loads(text)) if needs_ascii() else text)
+        return 0
+    balance = found.balance()
+    print(f"{found.assignor} ({found.group_protocol}): {format_count(len(found), 'member')}")
+    print(f"partitions of a member: {balance.min} to {balance.max}, {balance.mean:.2f} on average")
+    if balance.idle:
+        print(escape(f"without partitions: {', '.join(balance.idle)}"))
+    for topic, spread in balance.spread.items():
+        if spread > 1:
+            print(escape(f"{topic}: its subscribers differ by up to {format_count(spread, 'partition')}"))
+    return 0

@@ -1,0 +1,232 @@
+"""Command `assignor what-if`: how changes to a group move partitions and load."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assignor import PartitionInfo, Subscription
+from assignor.cli.inputs import GroupInput, add_group_input, read_group
+from assignor.cli.output import add_format, print_json
+from assignor.errors import AssignorError, IllegalArgumentError, MissingDependencyError
+from assignor.recording.lines import escape, spans_of
+from assignor.validation import shown
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterable
+
+    from assignor.spark.scenario import Scenario
+
+_NOW = "no change"
+"""Name of the first outcome, that of a scenario without steps."""
+
+_COLUMNS = ("rebalances", "moved", "members", "partitions", "unowned", "idle_members", "least_loaded", "most_loaded")
+"""Columns of the text."""
+
+_TEXTS = ("member_id", "group_instance_id", "rack", "pattern", "dialect", "assignor", "group_protocol")
+"""Fields of a member that are texts."""
+
+_CLUSTER = ""
+_GROUP = ""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Predict the outcome of scenarios: how often the group rebalances, how many partitions move, and the balance "
+        "afterwards. A scenario is a list of steps; each is followed by the rebalances that it causes. The first "
+        "outcome is the group without a change."
+    )
+    add_group_input(command)
+    command.add_argument(
+        "--step",
+        action="append",
+        default=[],
+        metavar="STEP",
+        help="step of one scenario, in the order given: add_members=2, remove_members=1, grow_partitions=TOPIC:12, "
+        "multiply_partitions=2, add_topic=TOPIC:6, set_racks=r1,r2, make_static, rolling_restart, use=sticky, "
+        'use=consumer/uniform. The input may have more scenarios: "scenarios": {"two more": ["add_members=2"]}',
+    )
+    add_format(command, default="json")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    from assignor.spark.scenario import Scenario
+
+    group = read_group(options)
+    scenarios = [Scenario(_NOW)]
+    for name, steps in _named(group).items():
+        scenarios.append(_scenario(name, steps, f"{group.place}: scenario {name!r}"))
+    if options.step:
+        scenarios.append(_scenario(", ".join(options.step), options.step, "--step"))
+    if len(scenarios) == 1:
+        raise IllegalArgumentError(f"{group.place} has no scenarios: give --step, or the key scenarios")
+    outcomes = _outcomes(group, scenarios)
+    if options.format == "json":
+        print_json(outcomes)
+    else:
+        _print_text(outcomes)
+    return 0
+
+
+def _named(group: GroupInput) -> dict[str, list[str]]:
+    """Return the steps of the scenarios in the input, by name."""
+    named = group.others.get("scenarios", {})
+    if not isinstance(named, dict):
+        raise IllegalArgumentError(f"{group.place}: scenarios must be an object of names and steps, not {shown(named)}")
+    for name, steps in named.items():
+        if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
+            raise IllegalArgumentError(
+                f'{group.place}: scenario {name!r} must be a list of steps, as ["add_members=2"], not {shown(steps)}'
+            )
+    return named
+
+
+def _scenario(name: str, steps: Iterable[str], place: str) -> Scenario:
+    from assignor.spark.scenario import Scenario
+
+    found = Scenario(name)
+    for text in steps:
+        method, _, value = text.partition("=")
+        step = _STEPS.get(method.replace("-", "_"))
+        if step is None:
+            raise IllegalArgumentError(f"{place}: unknown step {shown(text)}; the steps are {', '.join(_STEPS)}")
+        try:
+            found = step.add(found, value)
+        except AssignorError as error:
+            raise IllegalArgumentError(f"{place}: {error}") from error
+        except (ValueError, KeyError) as error:
+            raise IllegalArgumentError(
+                f"{place}: cannot read step {shown(text)}; write it as {step.example}"
+            ) from error
+    return found
+
+
+def _topic_count(value: str) -> tuple[str, int]:
+    topic, _, count = value.partition(":")
+    return topic, int(count)
+
+
+def _restart(scenario: Scenario, value: str) -> Scenario:
+    return scenario.rolling_restart(instance_ids={"": None, "static": True, "dynamic": False}[value])
+
+
+def _use(scenario: Scenario, value: str) -> Scenario:
+    protocol, slash, assignor = value.rpartition("/")
+    return scenario.use(assignor, protocol if slash else "classic")
+
+
+class _Step(NamedTuple):
+    """Step of a scenario: an example of its text, and the function that adds it for the text after `=`."""
+
+    example: str
+    add: Callable[[Scenario, str], Scenario]
+
+
+_STEPS = {
+    "add_members": _Step("add_members=2", lambda scenario, value: scenario.add_members(int(value))),
+    "remove_members": _Step("remove_members=1", lambda scenario, value: scenario.remove_members(int(value))),
+    "grow_partitions": _Step(
+        "grow_partitions=orders:12", lambda scenario, value: scenario.grow_partitions(dict([_topic_count(value)]))
+    ),
+    "multiply_partitions": _Step(
+        "multiply_partitions=2", lambda scenario, value: scenario.multiply_partitions(int(value))
+    ),
+    "add_topic": _Step("add_topic=refunds:6", lambda scenario, value: scenario.add_topic(*_topic_count(value))),
+    "set_racks": _Step("set_racks=r1,r2", lambda scenario, value: scenario.set_racks(value.split(","))),
+    "make_static": _Step("make_static", lambda scenario, _: scenario.make_static()),
+    "rolling_restart": _Step("rolling_restart, or rolling_restart=static", _restart),
+    "use": _Step("use=sticky, or use=consumer/uniform", _use),
+}
+"""Steps by name; they are the methods of `assignor.spark.Scenario`."""
+
+
+def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, Any]]:
+    """Return the outcome of each scenario: the columns that `Fleet.what_if` returns for a group."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
+    from assignor import _core, plan
+    from assignor.spark.scenario import as_data
+
+    if group.settings.get("prefer_rack_aware"):
+        raise IllegalArgumentError(f"{group.place}: what-if does not have prefer_rack_aware; remove it")
+    plan(group.partitions_per_topic, group.subscriptions, **group.settings)  # reports invalid input
+    topic = {
+        "topic": pa.string(),
+        "partitions": pa.int32(),
+        "racks": pa.list_(pa.list_(pa.string())),
+        "topic_id": pa.string(),
+    }
+    cluster = {"cluster": pa.string(), "topics": pa.list_(pa.struct(topic))}
+    member = dict.fromkeys((*_TEXTS, "topics", "has_topics", "generation"), pa.string())
+    member |= {"topics": pa.list_(pa.string()), "has_topics": pa.bool_(), "generation": pa.int32()}
+    span = {"member_id": pa.string(), "topic": pa.string(), "start": pa.int32(), "count": pa.int32()}
+    lists = {"members": pa.list_(pa.struct(member)), "current": pa.list_(pa.struct(span))}
+    clusters = pa.array([[{"cluster": _CLUSTER, "topics": _topics(group)}]], pa.list_(pa.struct(cluster)))
+    groups = pa.array([_group(group)], pa.struct({"cluster": pa.string(), "group_id": pa.string(), **lists}))
+    (column,) = _core.Clusters(clusters).what_if(groups, as_data(scenarios))
+    return list(pa.array(column).to_pylist()[0])
+
+
+def _topics(group: GroupInput) -> list[dict[str, Any]]:
+    """Return the topics in the form of the engine."""
+    found = []
+    for topic, given in group.partitions_per_topic.items():
+        infos = [PartitionInfo(id) for id in range(given)] if isinstance(given, int) else given
+        by_id = {info.partition: info.racks for info in (_info(each) for each in infos)}
+        if sorted(by_id) != list(range(len(by_id))):
+            raise IllegalArgumentError(f"{group.place}: topic {topic!r}: what-if needs the partition ids 0 to n - 1")
+        racks = [list(by_id[id]) for id in range(len(by_id))]
+        topic_id = (group.settings.get("topic_ids") or {}).get(topic)
+        found.append({"topic": topic, "partitions": len(racks), "racks": racks, "topic_id": topic_id})
+    return found
+
+
+def _info(given: int | PartitionInfo) -> PartitionInfo:
+    return given if isinstance(given, PartitionInfo) else PartitionInfo(given)
+
+
+def _group(group: GroupInput) -> dict[str, Any]:
+    """Return the group in the form of the engine."""
+    members, current = [], []
+    for name, given in group.subscriptions.items():
+        found = given if isinstance(given, Subscription) else Subscription(given)
+        if found.user_data is not None:
+            raise IllegalArgumentError(
+                f"{group.place}: member {name!r}: what-if does not read user_data; give owned_partitions and generation"
+            )
+        by_pattern = None if found.pattern is None else found.dialect
+        members.append(
+            {
+                "member_id": name,
+                "group_instance_id": found.group_instance_id,
+                "rack": found.rack,
+                "topics": list(found.topics),
+                "has_topics": found.pattern is None,
+                "pattern": found.pattern,
+                "dialect": by_pattern,
+                "assignor": group.settings.get("assignor"),
+                "group_protocol": group.settings.get("group_protocol"),
+                "generation": found.generation,
+            }
+        )
+        owned = spans_of(sorted(found.owned_partitions))
+        current += [
+            {"member_id": name, "topic": topic, "start": start, "count": count} for topic, start, count in owned
+        ]
+    return {"cluster": _CLUSTER, "group_id": _GROUP, "members": members, "current": current}
+
+
+def _print_text(outcomes: list[dict[str, Any]]) -> None:
+    rows = [["scenario", *(name.replace("_", " ") for name in _COLUMNS)]]
+    rows += [
+        [escape(each["scenario"]), *("" if each[name] is None else f"{each[name]:,}" for name in _COLUMNS)]
+        for each in outcomes
+    ]
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    for first, *numbers in rows:
+        cells = [number.rjust(size) for number, size in zip(numbers, widths[1:], strict=True)]
+        print("  ".join([first.ljust(widths[0]), *cells]))

@@ -1,0 +1,97 @@
+"""The command `decode`: JSON lines and recordings."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from assignor.offsets import decode_record
+from tests.cli.commands import Commands
+from tests.replay.logs import classic, classic_gone, commit, member
+from tests.support.recorded_fleet import RECORDING, TRUTH
+
+EVENTS = [
+    commit("t", 3, offset=42),
+    commit("t", 3, offset=None),
+    classic(1, member("é", ["t"], {"t": [0]})),
+    classic_gone(),
+]
+
+
+def encoded(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def decoded(commands: Commands, *words: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in commands.output("decode", *words).splitlines()]
+
+
+def test_records_are_decoded_in_their_order(commands: Commands) -> None:
+    rows = [
+        {"offset": place, "key": encoded(each.key), "value": encoded(each.value)} for place, each in enumerate(EVENTS)
+    ]
+
+    found = decoded(commands, commands.file("\n".join(map(json.dumps, rows)).encode()))
+
+    assert [0, 1, 2, 3] == [each["offset"] for each in found]
+    for event, row in zip(EVENTS, found, strict=True):
+        expected = decode_record(event.key, event.value)
+        assert (expected.type, expected.name, expected.group, "decoded") == (
+            row["type"],
+            row["type_name"],
+            row["group_id"],
+            row["status"],
+        )
+        assert expected.key == row["key"]
+        assert (expected.value is None) == (row["value"] is None)
+    assert 42 == found[0]["value"]["offset"]
+    assert "é" == found[2]["consumer_protocol"][0]["memberId"]
+    assert "version" not in found[1]
+
+
+def test_standard_input_has_empty_lines_and_bad_records(commands: Commands) -> None:
+    key = encoded(EVENTS[0].key)
+    commands.stdin(f'\n{{"key": "AAEA", "value": null}}\n\n{{"key": {json.dumps(key)}, "value": "AAM="}}\n'.encode())
+
+    first, second = decoded(commands, "-")
+
+    assert ("bad", "bad") == (first["status"], second["status"])
+    assert "key.group" in first["error"]
+    assert ("g", 1) == (second["group_id"], second["type"])
+
+
+def test_a_recording_is_decoded_as_kafka_does(commands: Commands) -> None:
+    found = decoded(commands, str(RECORDING))
+
+    with gzip.open(TRUTH / "decoded.jsonl.gz", "rt", encoding="utf-8") as text:
+        expected = {(each["partition"], each["offset"]): each for each in map(json.loads, text)}
+    assert len(expected) == len(found)
+    assert Counter(each["type"] for each in expected.values()) == Counter(each["type"] for each in found)
+    for each in found:
+        assert expected[each["partition"], each["offset"]]["key"] == each["key"]
+    one = decoded(commands, str(RECORDING), "--group", "billing", "--group", "no such group")
+    assert [each for each in found if each.get("group_id") == "billing"] == one
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "FILE, line 2 is not JSON: "),
+        ("[]", 'FILE, line 2 must be an object with the keys "key" and "value" in base64'),
+        ('{"key": "AAEA"}', 'FILE, line 2 must be an object with the keys "key" and "value" in base64'),
+        ('{"key": "AAEA", "value": 1}', "FILE, line 2: value must be a base64 string or null, not 1"),
+        ('{"key": "AAEA", "value": null, "offset": "1"}', "FILE, line 2: offset must be an int, not str: '1'"),
+        ('{"key": "AAEA", "value": null, "offset": 9223372036854775808}', "FILE, line 2: offset cannot be over "),
+    ],
+)
+def test_invalid_lines_are_one_line_that_names_the_place(commands: Commands, line: str, message: str) -> None:
+    assert commands.error("decode", commands.file(f"\n{line}\n".encode())).startswith(message)
+
+
+def test_a_folder_that_is_no_recording_is_one_line(commands: Commands, tmp_path: Any) -> None:
+    assert "a recording needs records.parquet and topics.parquet" in commands.error("decode", str(tmp_path))
