@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
 
+    from tests.broker.cluster import Cluster
+
 SHARED = {
     "tests/broker/plugins": "cluster with racks",
     "tests/broker": "broker",
+    "tests/live": "broker",
     "tests/spark/test_connect.py": "spark programs",  # these two start programs with Spark of their own
     "tests/spark/test_examples.py": "spark programs",
     "tests/spark": "spark",
@@ -61,6 +64,19 @@ def spark() -> Iterator[SparkSession]:
         given.conf.set("spark.sql.codegen.wholeStage", "false")
         given.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         yield given
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start one real Kafka broker when a test first asks for it, and share it."""
+    from tests.broker.cluster import BrokerMissingError, Cluster
+
+    try:
+        cluster = Cluster(tmp_path_factory.mktemp("kafka"))
+    except BrokerMissingError as error:
+        pytest.skip(str(error))
+    with cluster:
+        yield cluster
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types

@@ -1,4 +1,4 @@
-"""Real Kafka broker that the tests of this folder share."""
+"""Scenarios on the real Kafka broker that the tests share."""
 
 from __future__ import annotations
 
@@ -8,25 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.broker import recording
-from tests.broker.cluster import BrokerMissingError, Cluster
 from tests.broker.scenario import Scenario
 from tests.support import vector_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from tests.broker.cluster import Cluster
     from tests.broker.recording import Recording
-
-
-@pytest.fixture(scope="session")
-def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Start one real Kafka broker when a test first asks for it, and share it."""
-    try:
-        cluster = Cluster(tmp_path_factory.mktemp("kafka"))
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
-        yield cluster
 
 
 @pytest.fixture(scope="session")

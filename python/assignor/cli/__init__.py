@@ -32,6 +32,7 @@ COMMANDS = {
     "explain": "explain a topic pattern and find mistakes in it",
     "decode": "decode records of the topic __consumer_offsets",
     "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
+    "watch": "show the rebalances of a live cluster as they happen, and serve metrics",
     "report": "report the consumer groups of a recorded cluster and check their assignments",
 }
 """Commands and their summaries, in the order of `assignor --help`. The module of `what-if` is `what_if`."""

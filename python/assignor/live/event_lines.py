@@ -27,15 +27,14 @@ class EventLines:
     """Text of events. It remembers the names of members by their ids.
 
     Args:
+        groups: Rows of `Watcher.groups`, whose members have names before their first event.
         colour: Highlight storms.
     """
 
-    def __init__(self, *, colour: bool = False) -> None:
+    def __init__(self, groups: Iterable[Mapping[str, Any]] = (), *, colour: bool = False) -> None:
         self._storm = f"{_RED}REBALANCE STORM{_RESET}" if colour else "REBALANCE STORM"
         self._names: dict[str, str] = {}
 
-    def know(self, groups: Iterable[Mapping[str, Any]]) -> None:
-        """Remember the names of the members of groups, which are rows of `Replay.states`."""
         for group in groups:
             for member in group["members"]:
                 named = {**member, "member": member["member_id"], "instance_id": member["group_instance_id"]}
@@ -44,7 +43,7 @@ class EventLines:
     def line(self, event: Event) -> str:
         """Return the line of an event, without a line break."""
         group = "(unknown group)" if event["group"] is None else escape(event["group"])
-        if event["event"] == "member" and event["action"] != "left":
+        if event["event"] == "member":
             self._names[event["member"]] = member_name(event)
         text = f"{format_time(event['at'])}  {group}  {_TEXTS[event['event']](self, event)}"
         if event["event"] == "rebalance":

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.lag import POSITIONS
 from assignor.live.conditions import Conditions
 from assignor.live.topic_timeline import TopicTimeline
 from assignor.live.watch_state import WatchState
@@ -191,6 +192,19 @@ class Watcher:
         groups, histories = self._machine.states()
         rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
         return [{**history, **group, "cluster": ""} for group, history in rows]
+
+    def summaries(self) -> list[tuple[str, str, str, int]]:
+        """Return group id, kind, state and number of members of each group."""
+        groups, histories = self._machine.states()
+        found = pa.array(histories)
+        members = pc.list_value_length(found.field("members"))
+        columns = (pa.record_batch(groups)["group"], found.field("kind"), found.field("state"), members)
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    def committed(self) -> pa.Table:
+        """Return committed offsets and owners, with the columns of `assignor.lag.POSITIONS`."""
+        batches = [pa.record_batch(batch) for batch in self._machine.positions()]
+        return pa.Table.from_batches(batches) if batches else POSITIONS.empty_table()
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of replayed records, duplicates, bad records and unknown types."""

@@ -1,0 +1,136 @@
+"""Command `assignor watch`: the events of a live cluster as they happen."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from assignor.cli.connection import add_connection, connection_settings
+from assignor.cli.output import colours, needs_ascii
+from assignor.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from assignor.live.watch import Watch
+
+    Report = Callable[[list[dict[str, Any]]], None]
+
+_STARTS = ("latest", "earliest")
+_HIGHEST_PORT = 65_535
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the description and the options to the parser of the command."""
+    command.description = (
+        "Follow the topic __consumer_offsets of a live cluster and print each event when it happens, on one line: "
+        "rebalances with causes and evidence, members, storms, stuck members and unusual offsets. Changes nothing on "
+        "the cluster. Ends after --for, or with exit code 130 after Ctrl-C."
+    )
+    add_connection(command)
+    command.add_argument(
+        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
+    )
+    command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
+    command.add_argument(
+        "--from",
+        dest="start",
+        choices=_STARTS,
+        default=_STARTS[0],
+        help="report only new events, or those of the whole log too (default: %(default)s)",
+    )
+    command.add_argument(
+        "--state",
+        metavar="FILE",
+        help="continue from this file if it exists, and save the state in it, so that a later run misses no event",
+    )
+    command.add_argument(
+        "--for",
+        dest="seconds",
+        type=float,
+        metavar="SECONDS",
+        help="end with exit code 0 so long after the log was read to its end (default: no end)",
+    )
+    command.add_argument("--metrics", type=int, metavar="PORT", help="serve metrics for Prometheus on this port")
+    command.add_argument(
+        "--metrics-host",
+        default="127.0.0.1",
+        metavar="HOST",
+        help="address on which metrics are served (default: %(default)s)",
+    )
+    command.add_argument(
+        "--metrics-groups",
+        type=int,
+        default=1_000,
+        metavar="N",
+        help="highest number of groups with metrics of their own; the others are summed up (default: %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    _check(options)
+    settings = connection_settings(options)
+    from assignor.live.watch import Watch, WatchOptions
+
+    wanted = WatchOptions(
+        groups=tuple(options.group),
+        is_earliest=options.start == "earliest",
+        state_file=None if options.state is None else Path(options.state),
+        seconds=options.seconds,
+    )
+    reports: list[Report] = []
+
+    def report(events: list[dict[str, Any]]) -> None:
+        for each in reports:
+            each(events)
+
+    watch = Watch(settings, wanted, report, _notice)
+    reports.append(_printer(watch, is_json=options.json))
+    if options.metrics is not None:
+        from assignor.live.metrics import WatchMetrics, serve
+
+        watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
+        serve(watch.metrics, options.metrics, options.metrics_host)
+        _notice(f"metrics: http://{options.metrics_host}:{options.metrics}/metrics")
+    watch.run()
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.seconds is not None and not options.seconds >= 0:
+        raise IllegalArgumentError(f"--for {options.seconds:g}: the number of seconds must be at least 0")
+    if options.metrics is not None and not 1 <= options.metrics <= _HIGHEST_PORT:
+        raise IllegalArgumentError(f"--metrics {options.metrics}: a port must be from 1 to {_HIGHEST_PORT}")
+    if options.metrics_groups < 1:
+        raise IllegalArgumentError(f"--metrics-groups {options.metrics_groups}: the number must be at least 1")
+
+
+def _printer(watch: Watch, *, is_json: bool) -> Report:
+    """Return a function that prints events, each on one line."""
+    if is_json:
+        from assignor.recording.events import to_json
+
+        ascii_only = needs_ascii()
+
+        def print_json(events: list[dict[str, Any]]) -> None:
+            print(*(to_json(event, ascii_only=ascii_only) for event in events), sep="\n", flush=True)
+
+        return print_json
+    from assignor.live.event_lines import EventLines
+
+    lines: EventLines | None = None
+
+    def print_text(events: list[dict[str, Any]]) -> None:
+        nonlocal lines
+        if lines is None:
+            lines = EventLines(watch.watcher.groups(), colour=colours())
+        print(*map(lines.line, events), sep="\n", flush=True)
+
+    return print_text
+
+
+def _notice(text: str) -> None:
+    print(f"assignor: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,345 @@
+"""Watch of a live cluster: the log, the topics and the ends of the log are read, and a `Watcher` gets them."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from assignor.errors import AuthorizationError, ClusterError, SnapshotError
+from assignor.lag import group_lag, partition_lag
+from assignor.live import watch_state
+from assignor.live.background import Background
+from assignor.live.log import TOPIC, LogReader, OffsetsLog
+from assignor.live.log_ends import LogEnds
+from assignor.live.topics import end_offsets, topic_rows
+from assignor.live.watcher import Watcher
+from assignor.recording.lines import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+    from types import FrameType
+
+    from assignor.live.connection import ClientSettings
+    from assignor.live.log_ends import Answer
+    from assignor.live.metrics import WatchMetrics
+    from assignor.live.watcher import LogEnd
+
+Event = dict[str, Any]
+
+POLL_SECONDS = 0.1
+ENDS_SECONDS = 1.0
+"""Time between two requests for the ends of the log."""
+
+ENDS_TIMEOUT = 3.0
+"""Seconds after which a broker that has not returned the ends of its partitions counts as lost."""
+
+TOPICS_SECONDS = 30.0
+"""Time between two requests for topic metadata without a rebalance."""
+
+TOPICS_PAUSE = 1.0
+"""Shortest time between two requests for topic metadata, and longest wait for it before a rebalance is applied."""
+
+LAG_SECONDS = 10.0
+"""Time between two computations of lag."""
+
+SAVE_SECONDS = 10.0
+"""Time between two writes of the state file without events."""
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """What to watch.
+
+    Attributes:
+        groups: Group ids; empty for all.
+        is_earliest: True to report the events of the whole log, not only new ones.
+        state_file: File from which to continue, and in which the state is saved; None for none.
+        seconds: Time after which the watch ends, from the time at which the log was read to its end; None for no end.
+    """
+
+    groups: tuple[str, ...] = ()
+    is_earliest: bool = False
+    state_file: Path | None = None
+    seconds: float | None = None
+
+
+class Watch:
+    """Watch of a live cluster.
+
+    Args:
+        settings: Settings of the clients.
+        options: What to watch.
+        report: Function that gets each list of new events, which is not empty.
+        notice: Function that gets sentences on the progress and on the connection.
+
+    Attributes:
+        watcher: The watcher.
+        lock: Lock that is held while the watcher changes.
+        metrics: Metrics to update, or None.
+
+    Raises:
+        SnapshotError: The state file is damaged, of a newer version, or of other groups.
+    """
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        options: WatchOptions,
+        report: Callable[[list[Event]], None],
+        notice: Callable[[str], None],
+    ) -> None:
+        self._settings = settings
+        self._options = options
+        self._report = report
+        self._notice = notice
+        self._state = watch_state.load(options.state_file) if options.state_file else None
+        if self._state is not None and set(self._state.groups) != set(options.groups):
+            given = ", ".join(self._state.groups) or "all groups"
+            raise SnapshotError(
+                f"cannot continue from {options.state_file}: it is the state of {given}; give the same --group options"
+            )
+        self.watcher = Watcher(groups=options.groups, state=self._state)
+        self.lock = threading.Lock()
+        self.metrics: WatchMetrics | None = None
+        self._log = OffsetsLog(settings)
+        self._admin = settings.admin()
+        self._cluster_id = ""
+        self._topics = Background(lambda: topic_rows(settings, self._admin, _now()))
+        self._topics_read = 0.0
+        self._lag = Background(self._current_lag)
+        self._lag_read = 0.0
+        self._topics_due = False
+        self._ids: list[int] = []
+        self._asked = 0.0
+        self._began = self._saved = time.monotonic()
+        self._is_saved = True
+        self._lost_since: float | None = None
+        self._target: dict[int, LogEnd] | None = None
+        self._caught_up: float | None = None
+
+    def run(self) -> None:
+        """Watch until the time is over, or until Ctrl-C.
+
+        Raises:
+            AuthorizationError: A permission is missing.
+            ClusterError: The cluster does not answer at the start, or refuses the connection later.
+            SnapshotError: The state file is of another cluster or log.
+            KeyboardInterrupt: After Ctrl-C, when the current events are reported and saved.
+        """
+        self._ids = self._partitions()
+        starts = self._starts()
+        if self._options.is_earliest and self.watcher.is_silent:
+            self.watcher.start(is_earliest=True)
+        self._deliver(self.watcher.observe_topics(topic_rows(self._settings, self._admin, _now())))
+        self._topics_read = time.monotonic()
+        ends = LogEnds(self._log, self._admin, self._ids, ENDS_TIMEOUT)
+        with LogReader(self._log) as reader, _interrupts() as interrupt:
+            reader.assign(starts)
+            while not (self._is_over() or interrupt.is_set()):
+                self._step(reader, ends)
+            self._save(is_due=True)
+
+    def _partitions(self) -> list[int]:
+        """Return the partitions of the log; wait for the topic if the cluster does not have it yet."""
+        is_waiting = False
+        while True:
+            metadata = self._settings.metadata(self._admin)
+            self._cluster_id = metadata.cluster_id
+            try:
+                return self._log.partitions(self._admin)
+            except AuthorizationError:
+                raise
+            except ClusterError:
+                if TOPIC in metadata.topics:
+                    raise
+            if not is_waiting:
+                self._notice(f"{self._settings.address} has no topic {TOPIC} yet; waiting for the first consumer group")
+                is_waiting = True
+                if self.watcher.is_silent:
+                    self.watcher.start(is_earliest=True)
+            time.sleep(ENDS_SECONDS)
+
+    def _starts(self) -> dict[int, int]:
+        """Return the offset of each partition from which to read."""
+        bounds = self._log.bounds(self._admin, self._ids)
+        known = self.watcher.positions
+        state = self._state
+        if state is None:
+            return {id: start for id, (start, _) in bounds.items()}
+        if state.cluster_id != self._cluster_id:
+            raise SnapshotError(
+                f"cannot continue from {self._options.state_file}: it is the state of cluster {state.cluster_id}, "
+                f"and {self._settings.address} is cluster {self._cluster_id}; use one file per cluster"
+            )
+        for id, (start, end) in bounds.items():
+            if known.get(id, start) > end:
+                raise SnapshotError(
+                    f"cannot continue from {self._options.state_file}: it has read partition {id} of {TOPIC} up to "
+                    f"offset {known[id]}, and the log ends at {end}; delete the file to start with the present state"
+                )
+            if known.get(id, start) < start:
+                lost = f"{start - known[id]:,} offsets of partition {id} of {TOPIC}"
+                self._notice(f"{lost} were deleted since the state was saved; their events are missing")
+        return {id: max(start, known.get(id, start)) for id, (start, _) in bounds.items()}
+
+    def _is_over(self) -> bool:
+        if self._caught_up is None or self._options.seconds is None:
+            return False
+        return time.monotonic() - self._caught_up >= self._options.seconds
+
+    def _step(self, reader: LogReader, ends: LogEnds) -> None:
+        """Read once, and report and save what is new."""
+        records = reader.poll(POLL_SECONDS)
+        now = _now()
+        is_current = self._caught_up is not None
+        is_rebalance = records.num_rows > 0 and self.watcher.has_group_records(records)
+        topics = self._current_topics(is_needed=is_current and is_rebalance)
+        with self.lock:
+            events = self.watcher.observe_topics(topics) if topics is not None else []
+            events += self.watcher.push(records, reader.positions, now if is_current else None)
+            if topics is not None and is_rebalance:
+                events += self.watcher.observe_topics(topics)
+            answer = ends.take()
+            if answer is not None:
+                events += self._settle(answer)
+            if self.metrics is not None:
+                self.metrics.observe(events)
+        if time.monotonic() - self._asked >= ENDS_SECONDS:
+            self._asked = time.monotonic()
+            ends.ask(now)
+        self._deliver(events)
+        if self.metrics is not None:
+            self._read_lag(self.metrics)
+
+    def _current_topics(self, *, is_needed: bool) -> pa.RecordBatch | None:
+        """Return topic metadata if new metadata has arrived; ask for it if it is needed for a rebalance, or old."""
+        age = time.monotonic() - self._topics_read
+        self._topics_due |= is_needed
+        if age >= (TOPICS_PAUSE if self._topics_due else TOPICS_SECONDS):
+            self._topics.start()
+        found = self._topics.take(TOPICS_PAUSE if is_needed else 0)
+        if found is not None:
+            self._topics_read, self._topics_due = time.monotonic(), False
+        return found
+
+    def _settle(self, answer: Answer) -> list[Event]:
+        """Advance the clocks, and notice whether the log is read to its end and whether brokers are lost."""
+        events = self.watcher.settle(answer.ends, answer.asked)
+        missing = [id for id in self._ids if id not in answer.ends]
+        self._note_lost(missing)
+        if not missing:
+            self._target = self._target or answer.ends
+            if self.metrics is not None:
+                self.metrics.checked = answer.asked / 1000
+                self.metrics.behind = self.watcher.behind(answer.ends)
+        if self._caught_up is None and self._target is not None and not self.watcher.behind(self._target):
+            self._caught_up = time.monotonic()
+            if self.watcher.is_silent:
+                self.watcher.start()
+            self._note_start()
+        return events
+
+    def _note_lost(self, missing: list[int]) -> None:
+        if self._settings.errors.refusal:
+            raise self._settings.unreachable(f"read topic {TOPIC}")
+        if missing and self._lost_since is None:
+            self._lost_since = time.monotonic()
+            which = "all" if len(missing) == len(self._ids) else f"{len(missing)} of {len(self._ids)}"
+            self._notice(
+                f"no answer from {self._settings.address} for {which} partitions of {TOPIC}; waiting for the brokers"
+            )
+        elif not missing and self._lost_since is not None:
+            lasted = time.monotonic() - self._lost_since
+            self._notice(f"{self._settings.address} answers again after {lasted:.0f} s; the watch continues")
+            self._lost_since = None
+
+    def _note_start(self) -> None:
+        summaries = [found for found in self.watcher.summaries() if found[2] != "gone"]
+        groups = format_count(len(summaries), "group")
+        members = format_count(sum(count for *_, count in summaries), "member")
+        storms = sum(found.storm_since is not None for found in self.watcher.conditions.groups.values())
+        lasting = f", {format_count(storms, 'storm')} in progress" if storms else ""
+        took = time.monotonic() - self._began
+        records = format_count(self.watcher.records, "record")
+        self._notice(f"watching {groups} with {members}{lasting}; {records} read in {took:.1f} s")
+        known = {group for group, *_ in summaries}
+        for group in self._options.groups:
+            if group not in known:
+                self._notice(f"group {group!r} does not exist yet")
+
+    def _deliver(self, events: list[Event]) -> None:
+        """Report events, and save the state after them."""
+        if events:
+            self._report(events)
+        self._save(is_due=bool(events) or time.monotonic() - self._saved >= SAVE_SECONDS)
+
+    def _save(self, *, is_due: bool) -> None:
+        file = self._options.state_file
+        if file is None or not is_due or self.watcher.is_silent:
+            return
+        try:
+            watch_state.save(file, self.watcher.state(self._cluster_id))
+        except OSError as error:
+            if self._is_saved:
+                self._notice(f"cannot write {file}: {error.strerror}; the watch continues without saving")
+            self._is_saved = False
+        else:
+            self._is_saved = True
+        self._saved = time.monotonic()
+
+    def _read_lag(self, metrics: WatchMetrics) -> None:
+        """Compute the lag again if it is due, and take the result when it is there."""
+        if self._caught_up is not None and time.monotonic() - self._lag_read >= LAG_SECONDS:
+            self._lag_read = time.monotonic()
+            self._lag.start()
+        found = self._lag.take()
+        if found is not None:
+            metrics.lag = found
+
+    def _current_lag(self) -> pa.Table:
+        committed = self.watcher.committed()
+        places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
+        wanted = [(place["topic"], place["partition"]) for place in places]
+        ends = end_offsets(self._settings, self._admin, wanted, _now())
+        return group_lag(partition_lag(committed, pa.Table.from_batches([ends])))
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[threading.Event]:
+    """Set an event at the first Ctrl-C or SIGTERM, so that the current events are reported and saved.
+
+    The signal has its usual effect after the block; a second one has it at once.
+    """
+    interrupt = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+    received: list[tuple[int, FrameType | None]] = []
+    before: dict[int, Any] = {}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if received:
+            before[number](number, frame)
+        received.append((number, frame))
+        interrupt.set()
+
+    for each in (signal.SIGINT, signal.SIGTERM):
+        before[each] = signal.signal(each, stop)
+    try:
+        yield interrupt
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    if received:
+        signal.raise_signal(received[0][0])
