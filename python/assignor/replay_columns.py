@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from assignor.columns import ArrowArray, ArrowRecordBatch
 
-__all__ = ["COMMON", "FIELDS", "RustReplay", "event_dicts", "topic_batch"]
+__all__ = ["COMMON", "FIELDS", "RustReplay", "event_dicts", "topic_batch", "topic_schema"]
 
 Event = dict[str, Any]
 
@@ -99,18 +99,18 @@ def pyarrow() -> ModuleType:
         raise MissingDependencyError("replay with engine='rust' needs pyarrow: pip install assignor[cli]") from error
 
 
+def topic_schema() -> Any:
+    """Return the Arrow schema of topic metadata: a row per time and partition."""
+    pa = pyarrow()
+    types = {"t": pa.int64(), "topic": pa.string(), "topic_id": pa.string(), "partition": pa.int32()}
+    return pa.schema([*types.items(), ("racks", pa.list_(pa.string()))])
+
+
 def topic_batch(rows: Sequence[Mapping[str, Any]]) -> ArrowRecordBatch:
     """Return topic metadata as a batch."""
-    pa = pyarrow()
-    kinds = {
-        "t": pa.int64(),
-        "topic": pa.string(),
-        "topic_id": pa.string(),
-        "partition": pa.int32(),
-        "racks": pa.list_(pa.string()),
-    }
-    columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in kinds.items()}
-    batch: ArrowRecordBatch = pa.RecordBatch.from_pydict(columns)
+    schema = topic_schema()
+    columns = {name: [row[name] for row in rows] for name in schema.names}
+    batch: ArrowRecordBatch = pyarrow().RecordBatch.from_pydict(columns, schema=schema)
     return batch
 
 

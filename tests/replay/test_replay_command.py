@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import random
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -194,3 +197,29 @@ def test_lines_are_sorted_with_any_memory_and_equal_keys_keep_their_order(limit:
         found = list(spool)
 
     assert [line for _, line in sorted(lines, key=lambda each: each[0])] == found
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_ctrl_c_ends_with_one_line_and_no_output(options: list[str]) -> None:
+    program = (
+        "import signal, sys\n"
+        "from assignor.cli import main\n"
+        "from assignor.recording import events\n"
+        "replay = events.replay\n"
+        "def interrupted(*given, **settings):\n"
+        "    for number, event in enumerate(replay(*given, **settings)):\n"
+        "        if number == 100:\n"
+        "            print('ready', file=sys.stderr, flush=True)\n"
+        "            signal.pause()\n"
+        "        yield event\n"
+        "events.replay = interrupted\n"
+        "sys.exit(main(sys.argv[1:]))\n"
+    )
+    command = [sys.executable, "-c", program, "replay", str(RECORDING), "--engine", "local", *options]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert "ready\n" == process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate()
+
+    assert (130, "", "assignor: interrupted\n") == (process.returncode, out, errors)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.replay_columns import COMMON, FIELDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,11 +16,8 @@ if TYPE_CHECKING:
 KINDS = ("storm", "stuck", "offsets")
 """Kinds of events that are kept."""
 
-COLUMNS = (
-    *("event", "cluster", "group", "kind", "at", "offset", "evidence", "unowned", "member", "since", "until"),
-    *("rebalances", "topic_partitions", "usual_interval_ms", "problem"),
-)
-"""Columns of the events, in the order of the engine: the common ones and those of the kept kinds."""
+COLUMNS = frozenset((*COMMON, *(name for kind in KINDS for name in FIELDS[kind])))
+"""Columns of the events, which have the order of the engine: the common ones and those of the kept kinds."""
 
 
 class ReportEvents:
@@ -54,5 +52,6 @@ class ReportEvents:
 
 
 def _kept(batches: Iterable[Any]) -> pa.Table:
-    events = pa.Table.from_batches(map(pa.record_batch, batches)).select(COLUMNS)
-    return events.filter(pc.is_in(events["event"], pa.array(KINDS)))
+    events = pa.Table.from_batches(map(pa.record_batch, batches))
+    found = events.select([name for name in events.column_names if name in COLUMNS])
+    return found.filter(pc.is_in(found["event"], pa.array(KINDS)))

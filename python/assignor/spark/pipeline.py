@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _RECORD = StructType([*RECORDS.fields, StructField("aborted", BooleanType()), *DECODED.fields])
 """The columns of a decoded record."""
 
-_EVENT = StructType([EVENTS[name] for name in report_events.COLUMNS])
+_EVENT = StructType([field for field in EVENTS.fields if field.name in report_events.COLUMNS])
 """The columns of an event."""
 
 _ROW = StructType([*_RECORD.fields, StructField("history", HISTORY), StructField("event", _EVENT)])
