@@ -167,6 +167,6 @@ def test_the_state_at_a_snapshot_is_what_the_admin_client_describes(label: str) 
             assert owned == {member["member_id"]: member["assignment"] for member in snapshot["members"]}
         if state["kind"] != "share" and group != STORM:  # offsets of share groups are in another topic
             assert state["committed_offsets"] == len(snapshot["offsets"])
-            found = positions.get(group, [])
-            committed = [(row["topic"], row["partition"], row["committed"]) for row in found]
+            held = positions.get(group, [])
+            committed = [(row["topic"], row["partition"], row["committed"]) for row in held]
             assert committed == sorted(tuple(offset[:3]) for offset in snapshot["offsets"])
