@@ -32,7 +32,7 @@ POSITIONS = pa.schema([*_KEYS, ("member_id", pa.string()), ("committed", pa.int6
 """Committed offsets and owners: a row per partition of a group, or several if several members own it.
 
 member_id  the owner; null if the partition has none
-committed  the committed offset; null or negative if there is none
+committed  the committed offset; null or negative without one
 """
 
 END_OFFSETS = pa.schema(

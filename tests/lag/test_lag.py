@@ -35,7 +35,7 @@ def positions(draw: st.DrawFn) -> list[Row]:
 
 @st.composite
 def end_offsets(draw: st.DrawFn) -> list[Row]:
-    """Return end offsets, some of which are unknown."""
+    """Return end offsets; some are unknown."""
     found = draw(st.dictionaries(PARTITIONS, st.one_of(st.none(), st.tuples(st.integers(0, 9), st.integers(0, 9)))))
     return [
         {"topic": topic, "partition": partition, "start_offset": log and min(log), "end_offset": log and max(log)}

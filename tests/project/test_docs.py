@@ -65,6 +65,7 @@ def test_examples_of_the_readme() -> None:
         ("calls.md", 10),
         ("coordinator.md", 10),
         ("idle-members.md", 15),
+        ("lag.md", 10),
         ("matching.md", 8),
         ("member.md", 10),
         ("rebalance-causes.md", 8),

@@ -66,6 +66,7 @@ def test_json_has_the_promised_keys_and_what_the_text_says() -> None:
                 "most_loaded": 2,
                 "bad_records": 0,
                 "assignments": [],
+                "lag": None,
             }
         ],
         "findings": [],

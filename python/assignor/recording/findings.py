@@ -35,6 +35,8 @@ KINDS = {
     ),
     "idle": Kind("info", "members have no partitions"),
     "skew": Kind("warning", "a member owns at least twice the partitions of another, and more than one more per topic"),
+    "lag_growing": Kind("warning", "the lag grew for some time although the generation did not change"),
+    "out_of_range": Kind("warning", "committed offsets are beyond the end of the log of their partition, or before it"),
     "bad_records": Kind("warning", "records of the group cannot be decoded"),
     "different": Kind("warning", "assignments differ from those of Kafka's assignor", needs_attention=False),
     "unreadable": Kind(

@@ -4,6 +4,8 @@ records.parquet   partition int32, offset int64, timestamp int64 (ms), key binar
 topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per snapshot and partition
 aborted.json      [[partition, offset], ...]: records of aborted transactions, which a read_committed reader skips;
                   optional
+end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per moment and
+                  partition; optional
 """
 
 from __future__ import annotations
@@ -29,6 +31,10 @@ COLUMNS = {
 """Required columns of each file; other columns are ignored."""
 
 
+OPTIONAL_COLUMNS = {"end_offsets.parquet": ("at", "topic", "partition", "end_offset", "start_offset")}
+"""Required columns of files that may be missing."""
+
+
 @dataclass(frozen=True, slots=True)
 class Recording:
     """Recording folder with all required files.
@@ -50,6 +56,11 @@ class Recording:
     def records(self) -> Path:
         """Path of `records.parquet`."""
         return self.folder / "records.parquet"
+
+    @property
+    def end_offsets(self) -> Path:
+        """Path of `end_offsets.parquet`, which may be missing."""
+        return self.folder / "end_offsets.parquet"
 
     def topics(self) -> pa.Table:
         """Read the topic metadata.
@@ -77,8 +88,10 @@ class Recording:
         if not path.is_dir():
             problem = "is not a folder" if path.exists() else "does not exist"
             raise IllegalArgumentError(f"{path} {problem}; a recording is a folder with {' and '.join(COLUMNS)}")
-        for name, required in COLUMNS.items():
+        for name, required in (COLUMNS | OPTIONAL_COLUMNS).items():
             if not (path / name).exists():
+                if name in OPTIONAL_COLUMNS:
+                    continue
                 raise IllegalArgumentError(f"{path / name} does not exist; a recording needs {' and '.join(COLUMNS)}")
             found = open_dataset(path / name).schema.names
             for column in required:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assignor.recording.event_findings import findings_of_events
 from assignor.recording.findings import KINDS, Finding
+from assignor.recording.lag_findings import findings_of_lag
 from assignor.recording.lines import format_count, format_spans
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ _GENERATIONS_SHOWN = 10
 def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
     """Return the findings about a group, in the order of `KINDS`; `remarks` are those of the group."""
     found = [*findings_of_events(group.group, group.events), *_of_state(group), *_of_range(group, remarks)]
+    if group.lag is not None:
+        found += findings_of_lag(group.group, group.lag)
     for compared in group.assignments:
         found += _of_assignor(group.group, compared)
     order = list(KINDS)

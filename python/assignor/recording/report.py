@@ -9,6 +9,7 @@ from assignor.recording.group_findings import findings_of
 
 if TYPE_CHECKING:
     from assignor.recording.findings import Finding
+    from assignor.recording.lag import GroupLag
 
 MOST_GROUPS_WITH_MEMBERS = 60
 """Largest number of groups for which the report lists members and their partitions; the Parquet files always do."""
@@ -76,6 +77,7 @@ class GroupReport:
         events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count), if known.
         bad_records_between: Times of the first and the last record that cannot be decoded.
+        lag: Lag at the last moment; None without end offsets, or without owned partitions and committed offsets.
     """
 
     group: str
@@ -99,6 +101,7 @@ class GroupReport:
     events: tuple[dict[str, Any], ...] = ()
     unowned_spans: tuple[tuple[str, int, int], ...] = ()
     bad_records_between: tuple[int | None, int | None] = (None, None)
+    lag: GroupLag | None = None
 
     @property
     def is_stormy(self) -> bool:
@@ -132,6 +135,7 @@ class GroupReport:
                 {"assignor": found.assignor, "checked": found.checked, "equal": found.equal}
                 for found in self.assignments
             ],
+            "lag": None if self.lag is None else self.lag.to_json(),
         }
 
 

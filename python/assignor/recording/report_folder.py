@@ -20,6 +20,9 @@ REPORT_FILE = "report.json"
 TABLES = ("records", "groups", "generations", "members", "assignments", "events")
 """Names of the Parquet folders next to `report.json`."""
 
+LAG_TABLES = ("lag", "lag_over_time")
+"""Names of the Parquet folders that a report of a recording with end offsets has in addition."""
+
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 _ADDED = {"findings"}
 """Key that reports of earlier versions do not have."""
@@ -52,7 +55,9 @@ def _is_replaceable(place: Path) -> bool:
     if not place.is_dir():
         return False
     found = {path.name for path in place.iterdir()}
-    return not found or (REPORT_FILE in found and found <= {REPORT_FILE, *TABLES} and _is_report(place / REPORT_FILE))
+    return not found or (
+        REPORT_FILE in found and found <= {REPORT_FILE, *TABLES, *LAG_TABLES} and _is_report(place / REPORT_FILE)
+    )
 
 
 def _is_report(mark: Path) -> bool:

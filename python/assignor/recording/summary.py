@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from assignor.recording.group_events import read_events
+from assignor.recording.lag import lag_by_group
 from assignor.recording.lines import spans_of
 from assignor.recording.report import (
     MOST_GROUPS_WITH_MEMBERS,
@@ -91,6 +92,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     rows = pq.read_table(part / "groups").to_pylist()
     assignments = _assignments(part)
     changed = _changed(part)
+    lag = lag_by_group(recording, part)
     unowned = _unowned(part, recording, [row["group_id"] for row in rows if row["unowned"]])
     events = read_events(part)
     return [
@@ -106,6 +108,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             changed_at=changed.get(row["group_id"]),
             events=events.get(row["group_id"], ()),
             unowned_spans=_spans_if(unowned.get(row["group_id"], []), row["unowned"]),
+            lag=lag.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
         )

@@ -41,15 +41,17 @@ _HEADER = (
     "topics",
     "partitions",
     "per member",
+    "lag",
     "range = Kafka",
     "",
 )
-_RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "range = Kafka"})
+_RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "lag", "range = Kafka"})
 _UNLIMITED = 100_000
 _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
 _LEGEND = {
     "idle": "idle: members without partitions",
     "per member": "per member: fewest–most partitions of a member",
+    "lag": "lag: end offsets minus committed offsets; + partitions whose lag is unknown",
     "range = Kafka": "range = Kafka: range assignments equal to Kafka's / range assignments compared",
 }
 
@@ -133,7 +135,7 @@ def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str
 def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tuple[str, list[str]]:
     """Return the table and the names of its columns: those that fit into the width."""
     rows = [[escape(cell) for cell in _row(group)] for group in groups]
-    shown = list(_HEADER)
+    shown = [name for name in _HEADER if name != "lag" or any(group.lag for group in groups)]
     table = _table_of(shown, rows)
     console = Console(
         file=io.StringIO(),
@@ -182,9 +184,17 @@ def _row(group: GroupReport) -> tuple[str, ...]:
         str(group.topics),
         str(group.partitions),
         per_member,
+        _lag(group),
         compared,
         "REBALANCE STORM" if group.is_stormy else "",
     )
+
+
+def _lag(group: GroupReport) -> str:
+    if group.lag is None:
+        return ""
+    known, unknown = group.lag.sums["lag"], group.lag.sums["unknown"]
+    return f"{'?' if known is None else f'{known:,}'}{f' +{unknown:,}' if unknown else ''}"
 
 
 def _differing(group: GroupReport) -> Iterator[str]:

@@ -1,0 +1,144 @@
+"""Growth of consumer lag over time: whether a group falls behind while its generation does not change.
+
+Lag rises between two commits and falls with a commit, so single values say little. The lowest lag in a window that is
+longer than the time between commits does not depend on that. Lag grows if this low point rises from window to window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING
+
+from assignor.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+__all__ = ["RISES", "SHARE", "Growth", "Moment", "find_growth"]
+
+RISES = 5
+"""Number of times in a row that the low point of the lag has to rise."""
+
+SHARE = 0.1
+"""Smallest part of the new records by which the lag has to grow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Lag of a group at one time.
+
+    Attributes:
+        at: Time in milliseconds.
+        lag: Sum of the known lags of its partitions; None if none is known.
+        produced: Number of records that its partitions got since the previous moment.
+        generation: Generation or epoch of the group; None if it has no members.
+    """
+
+    at: int
+    lag: int | None
+    produced: int
+    generation: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """Time in which the lag of a group grew within one generation.
+
+    Attributes:
+        since: Time of the first low point in milliseconds.
+        until: Time of the last low point in milliseconds; None if the lag still grows at the last moment.
+        first: Lag at the first low point.
+        last: Lag at the last low point.
+        produced: Number of records that the partitions got in between.
+        rises: Number of times in a row that the low point rose.
+        generation: The generation or epoch.
+    """
+
+    since: int
+    until: int | None
+    first: int
+    last: int
+    produced: int
+    rises: int
+    generation: int
+
+
+def find_growth(
+    moments: Sequence[Moment], window_ms: int = 0, *, rises: int = RISES, share: float = SHARE
+) -> Growth | None:
+    """Return the last time in which lag grew; None if it did not.
+
+    The moments of a generation are divided into windows of `window_ms`. Lag grows if its low points in successive
+    windows rise at least `rises` times in a row, and if it grows by at least `share` of the records that the partitions
+    got meanwhile. So a single rise does not count, nor does lag that rises and falls with the commits.
+
+    Args:
+        moments: The moments in order of time.
+        window_ms: Length of a window in milliseconds, which should be twice the time between commits. Moments that are
+            further apart than that are windows of their own.
+        rises: Number of rises.
+        share: Part of the new records, from 0 to 1.
+
+    Raises:
+        IllegalArgumentError: `rises` is not positive, or `share` is not from 0 to 1.
+
+    Example:
+        >>> slow = [Moment(at=at, lag=3 * at, produced=10, generation=1) for at in range(7)]
+        >>> find_growth(slow)
+        Growth(since=0, until=None, first=0, last=18, produced=60, rises=6, generation=1)
+        >>> find_growth([Moment(at, 500 if at > 3 else 0, 10, 1) for at in range(7)])
+    """
+    if rises < 1:
+        raise IllegalArgumentError(f"rises must be at least 1, not {rises}")
+    if not 0 <= share <= 1:
+        raise IllegalArgumentError(f"share must be from 0 to 1, not {share}")
+    found = None
+    for points, lasts in _rising_runs(moments, window_ms):
+        first, last = moments[points[0]], moments[points[-1]]
+        produced = sum(moment.produced for moment in moments[points[0] + 1 : points[-1] + 1])
+        before, after = first.lag or 0, last.lag or 0
+        if len(points) > rises and after - before >= share * produced and first.generation is not None:
+            until = None if lasts else last.at
+            found = Growth(first.at, until, before, after, produced, len(points) - 1, first.generation)
+    return found
+
+
+def _rising_runs(moments: Sequence[Moment], window_ms: int) -> Iterator[tuple[list[int], bool]]:
+    """Yield the low points of each time in which they rise, and whether it lasts until the last moment."""
+    for segment in _segments(moments):
+        low_points = list(_low_points(moments, segment, window_ms))
+        is_current = segment[-1] == len(moments) - 1
+        run = low_points[:1]
+        for one, other in pairwise(low_points):
+            if (moments[other].lag or 0) > (moments[one].lag or 0):
+                run.append(other)
+                continue
+            yield run, False
+            run = [other]
+        if run:
+            yield run, is_current
+
+
+def _segments(moments: Sequence[Moment]) -> Iterator[list[int]]:
+    """Yield the indices of successive moments with the same generation and a known lag."""
+
+    def key(index: int) -> int | None:
+        return None if moments[index].lag is None else moments[index].generation
+
+    for generation, indices in groupby(range(len(moments)), key):
+        if generation is not None:
+            yield list(indices)
+
+
+def _low_points(moments: Sequence[Moment], segment: list[int], window_ms: int) -> Iterator[int]:
+    """Yield the index of the lowest lag in each complete window of a segment."""
+    start = moments[segment[0]].at
+    step = moments[segment[-1]].at - moments[segment[-2]].at if len(segment) > 1 else 0
+    end = moments[segment[-1]].at + step
+    if window_ms <= 0:
+        yield from segment
+        return
+    for number, indices in groupby(segment, lambda index: (moments[index].at - start) // window_ms):
+        if start + (number + 1) * window_ms <= end or step >= window_ms:
+            yield min(indices, key=lambda index: moments[index].lag or 0)
