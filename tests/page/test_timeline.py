@@ -128,3 +128,13 @@ def test_a_storm_of_100_000_rebalances_needs_few_rows() -> None:
     assert len(table) <= timeline.MOST_BINS
     assert sum(row["rebalances"] for row in table) == 100_000
     assert step == 120_000
+
+
+def test_an_event_without_a_valid_time_has_the_latest_time_before_it() -> None:
+    found = Timeline()
+    found.add([rebalance("a", 5_000, 1), rebalance("a", -1, 2), rebalance("a", 10**17, 3)])
+
+    (row,) = found.rows({"a"}, 5_000, 5_000)[1]
+
+    assert (found.since, found.until, row["rebalances"], row["first"], row["last"]) == (5_000, 5_000, 3, 5_000, 5_000)
+    assert row["generations"] == "1–3"

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import html
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from assignor.recording.lines import escape as escape_control
+from assignor.recording.lines import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -44,28 +46,12 @@ class Filter(NamedTuple):
 
 def escape(text: Any) -> str:
     """Return text as HTML; control characters are shown as escapes."""
-    shown = "".join(
-        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode() for each in _valid(text)
-    )
-    return html.escape(shown, quote=True)
+    return html.escape(escape_control(str(text)), quote=True)
 
 
 def escape_lines(text: str) -> str:
     """Return text of several lines as HTML."""
     return "\n".join(escape(line) for line in text.splitlines())
-
-
-def _valid(text: Any) -> str:
-    return str(text).encode("utf-8", "replace").decode()
-
-
-def format_time(milliseconds: int) -> str:
-    """Return a time in UTC; the number itself if it is not a time of the years 1970 to 9999."""
-    try:
-        found = datetime.fromtimestamp(milliseconds // 1000, UTC)
-    except (ValueError, OverflowError, OSError):
-        return str(milliseconds)
-    return f"{found:%Y-%m-%d %H:%M:%S}.{milliseconds % 1000:03}"
 
 
 def format_step(milliseconds: int) -> str:

@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
 from assignor.page.data import MemberRow, PageData
+from assignor.page.timeline import LAST_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,9 +43,9 @@ def page_data(recording: Recording, report: Report, part: Path, events: Iterable
 
 
 def _times(part: Path) -> tuple[int | None, int | None]:
-    """Return the smallest and the largest timestamp of the records that is not negative."""
+    """Return the smallest and the largest timestamp of the records, of those between 1970 and 9999."""
     times = dataset(part / "records", format="parquet").to_table(["timestamp"])["timestamp"]
-    times = times.filter(pc.greater_equal(times, 0))
+    times = times.filter(pc.and_(pc.greater(times, 0), pc.less_equal(times, LAST_TIME)))
     found = pc.min_max(times).as_py()
     return found["min"], found["max"]
 

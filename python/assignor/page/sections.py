@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.page.cells import NOT_KNOWN, Column, Filter, escape, format_step, format_time, number, table
+from assignor.page.cells import NOT_KNOWN, Column, Filter, escape, format_step, number, table
 from assignor.page.palette import mark
-from assignor.recording.lines import format_count
+from assignor.recording.lines import format_count, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,6 +24,9 @@ MOST_CELLS = 200_000
 MOST_STORMS = 200
 """Largest number of storms that a page lists."""
 
+LAST_TIME = 253_402_300_799_999
+"""Last millisecond of the year 9999."""
+
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000
 
 STEPS_MS = (
@@ -49,9 +52,9 @@ class _Cell:
         self.unowned_last: int | None = None
         self.unowned_most: int | None = None
 
-    def add(self, event: Mapping[str, Any]) -> None:
+    def add(self, event: Mapping[str, Any], at: int) -> None:
         """Count a rebalance, which is the last one of the group so far."""
-        stamp = (event["at"], event["generation"])
+        stamp = (at, event["generation"])
         self.rebalances += 1
         self.joined += len(event["joined"] or ())
         self.left += len(event["left"] or ())
@@ -97,31 +100,36 @@ class Timeline:
         self._storms: dict[tuple[str, int], Row] = {}
 
     def add(self, events: Iterable[Mapping[str, Any]]) -> None:
-        """Count events, each group in the order of its log."""
+        """Count events, each group in the order of its log.
+
+        An event without a time between 1970 and 9999 has the latest time before it.
+        """
         for event in events:
             name, at = event["event"], event["at"]
-            if event["group"] is None or at < 0:  # a bad record, or no time
+            if event["group"] is None:  # a bad record
                 continue
+            if not 0 < at <= LAST_TIME:
+                at = self.until or 0
             self.since = at if self.since is None else min(self.since, at)
             self.until = at if self.until is None else max(self.until, at)
             if name == "rebalance":
-                self._rebalance(event)
+                self._rebalance(event, at)
             elif name == "storm":
                 self._storm(event)
 
-    def _rebalance(self, event: Mapping[str, Any]) -> None:
+    def _rebalance(self, event: Mapping[str, Any], at: int) -> None:
         group, cause = group_name(event), event["causes"][0] if event["causes"] else "unknown"
         self.rebalances[group] += 1
         step = STEPS_MS[self._step]
-        key = (group, event["at"] // step * step, cause)
+        key = (group, at // step * step, cause)
         cell = self._cells.get(key)
         if cell is None:
             if len(self._cells) >= MOST_CELLS and self._step + 1 < len(STEPS_MS):
                 self._step, self._cells = _coarsen(self._cells, self._step + 1)
                 step = STEPS_MS[self._step]
-                key = (group, event["at"] // step * step, cause)
+                key = (group, at // step * step, cause)
             cell = self._cells.setdefault(key, _Cell())
-        cell.add(event)
+        cell.add(event, at)
 
     def _storm(self, event: Mapping[str, Any]) -> None:
         group = group_name(event)
