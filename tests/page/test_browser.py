@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ def binned(table: pa.Table) -> dict[tuple[str, int, str], tuple[int, int, int | 
 
 def table_rows(page: Page, name: str) -> list[dict[str, str]]:
     """Return the visible rows of a table: values of its cells by heading."""
-    return page.evaluate(
+    found: list[dict[str, str]] = page.evaluate(
         """name => {
             const table = document.querySelector(`table[data-name=${name}]`);
             const headings = [...table.tHead.rows[0].cells].map(cell => cell.textContent);
@@ -100,12 +101,14 @@ def table_rows(page: Page, name: str) -> list[dict[str, str]]:
                     [headings[place], cell.querySelector("data")?.value ?? cell.textContent])));
         }""",
         name,
-    )  # type: ignore[no-any-return]
+    )
+    return found
 
 
 def chart_rows(page: Page, chart: str, data: str) -> list[dict[str, Any]]:
     """Return the rows of a data set that a chart has."""
-    return page.evaluate("([chart, data]) => assignorViews[chart].data(data)", [chart, data])  # type: ignore[no-any-return]
+    found: list[dict[str, Any]] = page.evaluate("([chart, data]) => assignorViews[chart].data(data)", [chart, data])
+    return found
 
 
 def marks(page: Page, chart: str) -> int:
@@ -125,7 +128,8 @@ def settled(page: Page) -> dict[str, Any]:
                 }));
         }"""
     )
-    return page.evaluate("() => JSON.parse(document.documentElement.dataset.applied)")  # type: ignore[no-any-return]
+    state: dict[str, Any] = page.evaluate("() => JSON.parse(document.documentElement.dataset.applied)")
+    return state
 
 
 def test_the_numbers_of_tables_and_charts_are_those_of_the_events(
@@ -165,14 +169,19 @@ def test_the_numbers_of_tables_and_charts_are_those_of_the_events(
         }
         records = pq.read_metadata(RECORDING / "records.parquet").num_rows
         groups = pq.read_table(folder / "groups").num_rows
+        found_by_report = json.loads((folder / "report.json").read_text(encoding="utf-8"))["findings"]
         assert facts == {
             "records": records,
             "groups": groups,
             "rebalances": len(rebalances),
             "storms": 1,
-            "errors": 2,
-            "warnings": 7,
+            "errors": sum(found["severity"] == "error" for found in found_by_report),
+            "warnings": sum(found["severity"] == "warning" for found in found_by_report),
         }
+        listed = table_rows(page, "findings")
+        assert sorted((found["group"], found["text"] + found["evidence"]) for found in found_by_report) == sorted(
+            (row["group"], row["finding"]) for row in listed
+        )
 
 
 def test_filters_work_with_the_keyboard(browser: Browser, folder: Path, rebalances: pa.Table) -> None:
