@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from kio.schema.consumer_group_describe.v1 import ConsumerGroupDescribeRequest, ConsumerGroupDescribeResponse
 from kio.schema.consumer_group_describe.v1.response import Assignment
@@ -29,7 +30,11 @@ from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i16, i32, i64
 
 from assignor import TopicPartition
+from assignor.member import HeartbeatRequest
+from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH
+from assignor.offsets import coordinator_partition
 from tests.broker.connection import Connection, milliseconds
+from tests.broker.heartbeat import ConsumerGroupHeartbeatResponse, from_wire, to_wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -40,6 +45,7 @@ _NOT_YET = {
     ErrorCode.not_coordinator,
 }
 _WAIT = milliseconds(10_000)
+_OFFSETS = "__consumer_offsets"
 
 
 class RefusedError(Exception):
@@ -133,10 +139,47 @@ class Admin:
         answer = self._connection.ask(names_request(names), MetadataResponse)
         return {name: topic_id for topic_id, name in names_by_id(answer).items()}
 
-    def await_coordinator(self, group_id: str, timeout: float = 20) -> None:
+    def await_coordinator(self, group_id: str, timeout: float = 60) -> None:
         """Wait until the group has a coordinator that has loaded its state."""
         self._until_coordinated(lambda: self.find_coordinator(group_id), timeout)
         self._until_coordinated(lambda: self.describe(group_id), timeout)
+
+    def await_topics(
+        self, group_id: str, counts: Mapping[str, int], ids: Mapping[str, UUID], timeout: float = 60
+    ) -> None:
+        """Wait until the coordinator of a group sees topics with these partition counts; 0 if a topic is deleted.
+
+        Clients see a change of a topic before the coordinator. So a member joins and leaves another group with the same
+        coordinator partition, until it is assigned all partitions.
+        """
+        expected = {ids[name]: list(range(count)) for name, count in counts.items() if count}
+        number = self.partition_counts([_OFFSETS])[_OFFSETS]
+        place = coordinator_partition(group_id, number)
+        candidates = (f"sees-topics-{index}" for index in itertools.count())
+        other = next(name for name in candidates if coordinator_partition(name, number) == place)
+        end = time.monotonic() + timeout
+        while (found := self._assigned_alone(other, counts)) != expected:
+            if time.monotonic() > end:
+                raise TimeoutError(f"the coordinator does not see {dict(counts)} after {timeout} s, but {found}")
+            time.sleep(0.005)
+
+    def _assigned_alone(self, group_id: str, topics: Iterable[str]) -> dict[UUID, list[int]]:
+        """Return the partitions that the only member of a group is assigned when it joins."""
+        member = str(uuid4())
+        join = HeartbeatRequest(
+            group_id,
+            member,
+            JOIN_EPOCH,
+            rebalance_timeout_ms=5_000,
+            subscribed_topic_names=tuple(sorted(topics)),
+            topic_partitions={},
+        )
+        answers = [
+            from_wire(self._connection.ask(to_wire(request), ConsumerGroupHeartbeatResponse))
+            for request in (join, HeartbeatRequest(group_id, member, LEAVE_EPOCH))
+        ]
+        assert [0, 0] == [answer.error_code for answer in answers], answers
+        return {topic_id: sorted(partitions) for topic_id, partitions in (answers[0].assignment or {}).items()}
 
     def find_coordinator(self, group_id: str) -> tuple[str, int]:
         """Return host and port of the group's coordinator."""
@@ -206,7 +249,7 @@ class Admin:
             else:
                 return
 
-    def _until_known(self, counts: Mapping[str, int], timeout: float = 20) -> None:
+    def _until_known(self, counts: Mapping[str, int], timeout: float = 60) -> None:
         end = time.monotonic() + timeout
         while self.partition_counts(counts) != dict(counts):
             if time.monotonic() > end:

@@ -23,11 +23,11 @@ __all__ = ["join", "join_share", "sync"]
 
 
 def join(connection: Connection, group: str, metadata: bytes, protocol_type: str = "consumer") -> str:
-    """Let a static member start a generation, and return its id. It must sync within a minute."""
+    """Let a static member start a generation, and return its id. It stays for ten minutes without a heartbeat."""
     request = JoinGroupRequest(
         group_id=GroupId(group),
-        session_timeout=milliseconds(60_000),
-        rebalance_timeout=milliseconds(60_000),
+        session_timeout=milliseconds(600_000),
+        rebalance_timeout=milliseconds(600_000),
         member_id="",
         group_instance_id="only",
         protocol_type=protocol_type,

@@ -11,7 +11,7 @@ import confluent_kafka
 from kafka import KafkaConsumer
 
 from assignor import Subscription, TopicPartition
-from assignor.wire import encode_assignment, encode_subscription
+from assignor.wire import decode_assignment, encode_assignment, encode_subscription
 from tests.broker.admin import Admin
 from tests.broker.blobs import join, join_share, sync
 
@@ -21,12 +21,17 @@ if TYPE_CHECKING:
 TOPICS = {"orders": 6, "payments": 3, "quiet": 2}
 OLD_BODY = encode_subscription(Subscription(("orders", "quiet")), 0)
 
+OF_KIP_848 = ("next-generation", "apart")
+"""Groups whose members use the protocol of KIP-848."""
+
 BLOBS = {
     "newer-header": b"\0\3" + OLD_BODY[2:],
     "garbage": b"\0\1" + OLD_BODY[2:] + b"\0\0\0\1\0\6ord",  # cut off after the topics, which brokers parse
     "idle": encode_subscription(Subscription(("orders",), rack="r9"), 3),
 }
 """Subscriptions of hand-made groups of one member. It owns the third partition of payments, except in group idle."""
+
+DAY_MS = 86_400_000
 
 Owned = dict[str, list[TopicPartition]]
 
@@ -67,12 +72,9 @@ class Groups:
         for number in range(2):
             self.join_kafka_python("of-kafka-python", "orders", "payments", client_id=f"kafka-python-{number}")
         shares = {"of-librdkafka": (11, 3), "next-generation": (3, 3), "apart": (11, 2), "of-kafka-python": (9, 2)}
-        end = time.monotonic() + 40
-        while self.look() != shares or len(admin.describe("next-generation").members) < 4:
+        end = time.monotonic() + 120
+        while self.look() != shares or self.owned != {group: self.described(admin, group) for group in shares}:
             assert time.monotonic() < end, self.owned
-        # The coordinator may not know yet what a client owns; wait for one more heartbeat.
-        self.poll(0.7)
-        assert shares == self.look()
 
     def end(self) -> None:
         """Close all consumers and connections."""
@@ -87,7 +89,13 @@ class Groups:
     def join(self, group: str, topics: list[str], **settings: str) -> None:
         """Add a consumer of confluent-kafka."""
         consumer = confluent_kafka.Consumer(
-            {"bootstrap.servers": self.address, "group.id": group, "enable.auto.commit": False, **settings}
+            {
+                "bootstrap.servers": self.address,
+                "group.id": group,
+                "enable.auto.commit": False,
+                "max.poll.interval.ms": DAY_MS,  # nothing polls while tests run
+                **settings,
+            }
         )
         consumer.subscribe(topics)
         self._consumers.setdefault(group, []).append(consumer)
@@ -135,6 +143,24 @@ class Groups:
         return {
             group: (sum(map(len, owned.values())), sum(map(bool, owned.values())))
             for group, owned in self.owned.items()
+        }
+
+    @staticmethod
+    def described(admin: Admin, group: str) -> Owned:
+        """Return the sorted partitions of each member in the coordinator's description; nothing until it is stable."""
+        if group in OF_KIP_848:
+            described = admin.describe(group)
+            is_stable = described.state == "Stable" and all(
+                member.assigned == member.target and member.epoch == described.epoch
+                for member in described.members.values()
+            )
+            return {name: sorted(member.assigned) for name, member in described.members.items()} if is_stable else {}
+        classic = admin.describe_classic(group)
+        if classic.group_state != "Stable":
+            return {}
+        return {
+            member.member_id: sorted(decode_assignment(member.member_assignment).partitions)
+            for member in classic.members
         }
 
     def poll(self, seconds: float) -> None:

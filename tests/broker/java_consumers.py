@@ -22,7 +22,7 @@ CLASSES = {
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
 QUIET_POLLS = 8
-"""The number of polls in a row without a change after which the group has settled."""
+"""The number of polls in a row without a change after which the coordinator is asked whether the group has settled."""
 
 Joined = tuple[str, str | None, bytes]
 """Member id, instance id and subscription, in the form that `Group.from_wire` accepts."""
@@ -69,20 +69,30 @@ class JavaConsumers(KafkaProgram):
         self.topics[name] = tuple(topics)
         self.ask({"do": "subscribe", "name": name, "topics": self.topics[name]})
 
-    def settle(self, counts: dict[str, int], after: int, timeout: float = 60) -> dict[str, Consumer]:
-        """Poll until a later generation gives every partition an owner and nothing changes.
+    def settle(
+        self, counts: dict[str, int], after: int, admin: Admin, timeout: float = 60
+    ) -> tuple[dict[str, Consumer], list[Joined]]:
+        """Poll until a later generation gives every partition an owner, and the coordinator describes the same owners.
 
         Args:
             counts: Number of partitions of each topic.
             after: The generation before the change.
+            admin: Admin client, for the coordinator's description.
             timeout: Seconds.
+
+        Returns:
+            The consumers, and the subscription of each with which it joined that generation.
 
         Raises:
             TimeoutError: The group has not settled.
         """
         partitions = Counter(TopicPartition(topic, id) for topic, count in counts.items() for id in range(count))
         end, quiet, before = time.monotonic() + timeout, 0, None
-        while quiet < QUIET_POLLS:
+        while True:
+            if before is not None and quiet >= QUIET_POLLS:
+                joined, assigned = described(admin, self._settings["group"])
+                if assigned == {consumer.member_id: consumer.partitions for consumer in before.values()}:
+                    return before, joined
             if time.monotonic() > end:
                 raise TimeoutError(f"after {timeout} s: {before}")
             found = {name: _consumer(state) for name, state in self.ask({"do": "poll"}).items()}
@@ -93,8 +103,6 @@ class JavaConsumers(KafkaProgram):
             )
             quiet = quiet + 1 if is_complete and found == before else 0
             before = found
-        assert before is not None
-        return before
 
 
 def _consumer(state: dict[str, Any]) -> Consumer:

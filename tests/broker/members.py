@@ -86,7 +86,7 @@ class Members:
         for members in self.beside:
             members._step()
 
-    def until(self, condition: Callable[[], object], timeout: float = 20) -> None:
+    def until(self, condition: Callable[[], object], timeout: float = 60) -> None:
         """Run until a condition holds.
 
         Raises:
@@ -111,7 +111,7 @@ class Members:
             self._receive(PAUSE)
         change()
 
-    def settle(self, timeout: float = 30) -> View:
+    def settle(self, timeout: float = 60) -> View:
         """Run until each partition has an owner, all members are stable and the coordinator has the same view.
 
         Returns:

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
     from tests.broker.cluster import Cluster
     from tests.broker.connection import Connection
 
-SETTLE = 0.3
-"""Seconds until the coordinator has seen a topic change that clients see already."""
-
 
 class Scenario:
     """Group with its topics. `with` closes the connections, and passes the recording to `keep` if the block succeeds.
@@ -110,6 +107,6 @@ class Scenario:
         time.sleep(milliseconds / 1000)
 
     def _changed(self, counts: Mapping[str, int]) -> None:
-        time.sleep(SETTLE)
+        self.admin.await_topics(self.group, counts, self.ids)
         self.counts.update(counts)
         self.recording.topics(self.now(), {name: (self.ids[name], count) for name, count in counts.items()})

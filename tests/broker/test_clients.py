@@ -40,6 +40,12 @@ KINDS = {
 }
 """Kind of each group."""
 
+LONG_SHARE_SESSIONS = {
+    "group.share.max.session.timeout.ms": "600000",
+    "group.share.session.timeout.ms": "600000",
+}
+"""Broker settings with which the member of the share group stays without heartbeats."""
+
 READS = {
     "confluent": [
         "describe_cluster",
@@ -60,7 +66,7 @@ def groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Groups]:
     from tests.broker.cluster import BrokerMissingError, Cluster
 
     try:
-        cluster = Cluster(tmp_path_factory.mktemp("racked"), {"broker.rack": "r1"})
+        cluster = Cluster(tmp_path_factory.mktemp("racked"), {"broker.rack": "r1", **LONG_SHARE_SESSIONS})
     except BrokerMissingError as error:
         pytest.skip(str(error))
     with cluster:

@@ -37,7 +37,7 @@ def test_a_broker_ends_when_its_starter_is_killed(broker: Cluster, tmp_path: Pat
         port = int(starter.stdout.readline())
         assert answers(port)
         starter.send_signal(signal.SIGKILL)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while answers(port) and time.monotonic() < end:
         time.sleep(0.05)
     assert not answers(port)

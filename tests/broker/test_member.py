@@ -136,7 +136,8 @@ def test_options_of_a_member_follow_the_code_of_kafka(start_scenario: Callable[.
         b.leave()
         c.holds_callbacks = c.doubted = True
         members.meanwhile(lambda: ScriptedMember(scenario, c.member_id).leave())
-        members.run(1.2)
+        members.until(lambda: c.calls[-1][0] == "lost")
+        members.run(0.6)  # for one more heartbeat of each
         assert (0, MemberState.PREPARE_LEAVING) == (b.left, b.member.state)
         assert ("lost", MemberState.FENCED) == (c.calls[-1][0], c.member.state)
         b.release_callbacks()
@@ -331,7 +332,8 @@ def test_partitions_of_a_member_stay_its_own_if_a_response_is_lost(
         quick = members.join("quick", "orders")
         members.until(lambda: quick.member.state == MemberState.STABLE)
         slow.loses_answers = 1
-        members.run(1.5)
+        members.until(lambda: not slow.loses_answers)
+        members.run(0.6)  # for one more heartbeat
         assert (0, 4, 0) == (slow.loses_answers, len(slow.member.assignment), len(quick.member.assignment))
         slow.release_callbacks()
         assert members.settle() == members.view()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -62,6 +63,13 @@ def commit_in_transaction(broker: Cluster, offset: int, *, abort: bool) -> None:
         consumer.close()
 
 
+def await_ends_of_transactions(committed: Settings, every: Settings) -> None:
+    """Wait until the log has the ends of the transactions, which a broker writes after it has answered the producer."""
+    end = time.monotonic() + 60
+    while log_bounds(committed) != log_bounds(every):
+        assert time.monotonic() < end, "a transaction is still open"
+
+
 def test_committed_or_all_records_are_read_without_a_trace(broker: Cluster) -> None:
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
@@ -73,6 +81,7 @@ def test_committed_or_all_records_are_read_without_a_trace(broker: Cluster) -> N
 
     options = {"kafka.bootstrap.servers": broker.address, "cluster": "test"}
     every = Settings.read({**options, "isolation": "read_uncommitted"})
+    await_ends_of_transactions(Settings.read(options), every)
     before = log_bounds(every)
     assert [5, 6] == committed(Settings.read(options))
     assert [5, 6, 7] == committed(every)

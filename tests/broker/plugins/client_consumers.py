@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 HEARTBEAT_MS = 200
-SESSION_MS = 6_000
+SESSION_MS = 12_000
+"""Session timeout in milliseconds, long enough for a busy machine. Closing static members takes as long."""
+
 PAUSE = 0.05
 """Seconds between two polls."""
 
@@ -40,6 +42,7 @@ class Wish(NamedTuple):
             their names.
         instance_id: Group instance id of a static member.
         rack: Rack of the consumer.
+        session_ms: Session timeout.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Wish(NamedTuple):
     strategies: Sequence[Any]
     instance_id: str | None = None
     rack: str | None = None
+    session_ms: int = SESSION_MS
 
 
 class Consumers(Protocol):
@@ -113,7 +117,7 @@ class _PolledConsumer:
             "client_rack": wish.rack or "",
             "partition_assignment_strategy": list(wish.strategies),
             "heartbeat_interval_ms": HEARTBEAT_MS,
-            "session_timeout_ms": SESSION_MS,
+            "session_timeout_ms": wish.session_ms,
             "enable_auto_commit": False,
         }
         self._topics = wish.topics
@@ -169,7 +173,7 @@ class AiokafkaConsumers:
             client_rack=wish.rack,
             partition_assignment_strategy=list(wish.strategies),
             heartbeat_interval_ms=HEARTBEAT_MS,
-            session_timeout_ms=SESSION_MS,
+            session_timeout_ms=wish.session_ms,
             enable_auto_commit=False,
         )
         await consumer.start()
@@ -239,7 +243,7 @@ class ConfluentConsumers:
             "group.id": wish.group,
             "partition.assignment.strategy": ",".join(wish.strategies),
             "heartbeat.interval.ms": HEARTBEAT_MS,
-            "session.timeout.ms": SESSION_MS,
+            "session.timeout.ms": wish.session_ms,
             "enable.auto.commit": False,
             "log.connection.close": False,
             "logger": logging.getLogger("librdkafka"),

@@ -8,6 +8,7 @@ import pytest
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AiokafkaRange
 
 from assignor.clients import aiokafka, kafka_python
+from tests.broker.plugins.client_consumers import SESSION_MS
 from tests.support.go_program import GoMissingError
 from tests.support.kafka_program import OracleMissingError
 
@@ -29,6 +30,7 @@ class Joining(NamedTuple):
     topics: Sequence[str] = TOPICS
     instance_id: str | None = None
     rack: str | None = None
+    session_ms: int = SESSION_MS
 
 
 def ours(client: str, assignor: str, rack: str | None = None) -> list[Any]:

@@ -15,6 +15,7 @@ from confluent_kafka.cimpl import NewTopic
 from assignor import Group, PartitionInfo, TopicPartition
 from tests.broker.admin import Admin
 from tests.broker.plugins.client_consumers import (
+    SESSION_MS,
     AiokafkaConsumers,
     ConfluentConsumers,
     KafkaPythonConsumers,
@@ -92,12 +93,13 @@ class MixedGroups:
         *,
         instance_id: str | None = None,
         rack: str | None = None,
+        session_ms: int = SESSION_MS,
     ) -> None:
         """Start a consumer."""
         self._members.setdefault(group, {})[name] = client
         if instance_id is not None:
             self._static[group].add(name)
-        wish = Wish(f"{group}.{name}", group, topics, strategies, instance_id, rack)
+        wish = Wish(f"{group}.{name}", group, topics, strategies, instance_id, rack, session_ms)
         self._of(client).join(wish)
 
     def leave(self, group: str, name: str) -> None:
@@ -158,6 +160,15 @@ class MixedGroups:
         """Wait until the only consumer of a group has led its first generation."""
         self.until(lambda: self.log.generations[group], about=group)
         return self.log.generations[group][0]
+
+    def first_of_two(self, group: str) -> Generation:
+        """Wait for the first generation of a group with two members, and return it."""
+
+        def found() -> list[Generation]:
+            return [generation for generation in self.log.generations[group] if len(generation.members) == 2]
+
+        self.until(found, about=group)
+        return found()[0]
 
     def java_shares(self, generation: Generation, *, without: Iterable[str] = ()) -> Shares:
         """Return the assignment of a Java leader for the members of a generation, by client id.

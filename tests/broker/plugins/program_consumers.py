@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor import TopicPartition
 from tests.broker.java_consumers import CLASSES
-from tests.broker.plugins.client_consumers import PAUSE, SESSION_MS, Owned, Wish
+from tests.broker.plugins.client_consumers import PAUSE, Owned, Wish
 from tests.support import go_program
 from tests.support.kafka_program import KafkaProgram
 
@@ -77,7 +77,7 @@ class JavaConsumers(_ProgramConsumers):
     def join(self, wish: Wish) -> None:
         """Start a consumer."""
         settings = {
-            "session.timeout.ms": str(SESSION_MS),
+            "session.timeout.ms": str(wish.session_ms),
             "group.instance.id": wish.instance_id,
             "client.rack": wish.rack,
         }

@@ -28,7 +28,7 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
  */
 public final class Consumers {
     private static final ObjectMapper JSON = new ObjectMapper();
-    private static final Duration SHORT = Duration.ofMillis(20);
+    private static final Duration SHORT = Duration.ofMillis(5);
     private static final Duration AT_THE_END = Duration.ofSeconds(1);
 
     private final Map<String, KafkaConsumer<byte[], byte[]>> consumers = new LinkedHashMap<>();
