@@ -16,6 +16,7 @@ __all__ = [
     "PatternError",
     "SnapshotError",
     "SparkStartError",
+    "UnreachableError",
     "UnsupportedPatternError",
     "WireError",
     "WrongTypeError",
@@ -137,6 +138,10 @@ class MissingDependencyError(AssignorError, ImportError):
 
 class ClusterError(AssignorError, RuntimeError):
     """A live cluster that does not answer, or answers with an error; the message names its address."""
+
+
+class UnreachableError(ClusterError):
+    """A live cluster that did not answer in time; it may answer later."""
 
 
 class AuthorizationError(ClusterError):

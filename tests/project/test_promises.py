@@ -138,7 +138,7 @@ EXTRAS = {
 }
 """Promised extras that exist, with their requirements."""
 
-COMMANDS = ["assign", "plan", "check", "what-if", "match", "explain", "decode", "replay", "watch", "report"]
+COMMANDS = ["assign", "plan", "check", "what-if", "match", "explain", "decode", "record", "replay", "watch", "report"]
 """Promised commands that exist."""
 
 SPARK_COLUMNS = {

@@ -17,7 +17,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import AssignorError
+from assignor.errors import AssignorError, ClusterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +31,7 @@ COMMANDS = {
     "match": "print the topics that a topic pattern matches",
     "explain": "explain a topic pattern and find mistakes in it",
     "decode": "decode records of the topic __consumer_offsets",
+    "record": "record the consumer groups of a live cluster into a folder",
     "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
     "watch": "show the rebalances of a live cluster as they happen, and serve metrics",
     "report": "report the consumer groups of a recorded cluster and check their assignments",
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Returns:
         The exit code: 0 on success; 1 if `report` has a finding that `--fail-on` names; 2 if the input is invalid or a
-        dependency is missing, after one line on standard error that says which; 130 after Ctrl-C.
+        dependency is missing, 3 if a live cluster does not answer or refuses, after one line on standard error that
+        says which; 130 after Ctrl-C.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # print the report even if the terminal cannot encode a character
@@ -65,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _is_expected(error):
             raise
         print(f"assignor: {_message(error)}", file=sys.stderr)
-        return 2
+        return 3 if isinstance(error, ClusterError) else 2
     return code
 
 

@@ -15,7 +15,7 @@ DEFAULT_TIMEOUT_MS = 10_000
 """Default of `--timeout`."""
 
 SHORTEST_TIMEOUT_MS = 100
-"""Lowest value of `--timeout`; a lower one is probably meant in seconds."""
+"""Lowest value of `--timeout`, so that a number of seconds is rejected."""
 
 
 def add_connection(command: argparse.ArgumentParser) -> None:

@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from assignor.errors import AuthorizationError, ClusterError, IllegalArgumentError, MissingDependencyError
+from assignor.errors import (
+    AuthorizationError,
+    ClusterError,
+    IllegalArgumentError,
+    MissingDependencyError,
+    UnreachableError,
+)
 from assignor.live.properties import parse_properties, to_librdkafka
 
 if TYPE_CHECKING:
@@ -223,7 +229,7 @@ class ClientSettings:
         if self.errors.refusal:
             return ClusterError(f"{self.address} rejects the connection: {self.errors.refusal}")
         reason = f": {self.errors.reason}" if self.errors.reason else ""
-        return ClusterError(f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s{reason}")
+        return UnreachableError(f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s{reason}")
 
 
 def _silent_logger() -> logging.Logger:

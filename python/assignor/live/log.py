@@ -116,7 +116,7 @@ class OffsetsLog:
             reader.assign(
                 {id: start for id, (start, _) in ranges.items()}, {id: end for id, (_, end) in ranges.items()}
             )
-            yield from reader.batches()
+            yield from (batch for batch in reader.batches() if batch.num_rows)
 
     def _unauthorized(self) -> AuthorizationError:
         return AuthorizationError(
@@ -159,6 +159,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         self._ends = None if ends is None else {id: ends[id] for id in starts}
         places = [TopicPartition(self._log.topic, id, start) for id, start in starts.items() if self._is_open(id)]
         self._consumer.assign(places)
+        self._consumer.resume(places)  # librdkafka does not do it for a partition that was assigned before
 
     @property
     def is_done(self) -> bool:
@@ -169,7 +170,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         return self._ends is None or self.positions[id] < self._ends[id]
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Yield batches until the ends that were given to `assign`.
+        """Yield batches until the ends that were given to `assign`; a batch is empty if no record arrives in 0.1 s.
 
         Raises:
             AuthorizationError: The permission READ is missing.
@@ -178,9 +179,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         heard = time.monotonic()
         while not self.is_done:
             before = dict(self.positions)
-            batch = self.poll(_POLL_SECONDS)
-            if batch.num_rows:
-                yield batch
+            yield self.poll(_POLL_SECONDS)
             if before != self.positions:
                 heard = time.monotonic()
             elif time.monotonic() - heard > self._log.settings.timeout:

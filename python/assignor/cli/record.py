@@ -1,0 +1,131 @@
+"""Command `assignor record`: the recording folder of a live cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from assignor.cli.connection import add_connection, connection_settings
+from assignor.errors import IllegalArgumentError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from assignor.live.recorder import Progress
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Describe the command and add its options."""
+    command.description = (
+        "Record the topic __consumer_offsets of a live cluster, its topics and their end offsets into a folder that "
+        "`assignor report` and `assignor replay` read. Joins no group, commits nothing and changes nothing on the "
+        "cluster. Run it again with the same folder to continue."
+    )
+    add_connection(command)
+    command.add_argument(
+        "--out", metavar="FOLDER", required=True, help="folder of the recording, new or to be continued"
+    )
+    end = command.add_mutually_exclusive_group()
+    end.add_argument("--until-end", action="store_true", help="stop at the end that the log has now")
+    end.add_argument(
+        "--duration",
+        type=float,
+        metavar="S",
+        help="stop after this number of seconds (default without --until-end: record until Ctrl-C)",
+    )
+    command.add_argument(
+        "--snapshot-interval",
+        type=float,
+        default=30.0,
+        metavar="S",
+        help="seconds between snapshots of the topics and their end offsets (default: %(default)g)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command and return its exit code."""
+    for name in ("duration", "snapshot_interval"):
+        seconds = getattr(options, name)
+        if seconds is not None and not seconds > 0:
+            raise IllegalArgumentError(
+                f"--{name.replace('_', '-')} {seconds:g}: the number of seconds must be positive"
+            )
+    settings = connection_settings(options)
+    from assignor.live.recorder import record
+
+    line = ProgressLine()
+    with stopped_by_signals() as received, line:
+        found = record(
+            settings,
+            options.out,
+            until_end=options.until_end,
+            duration=options.duration,
+            is_stopped=lambda: bool(received),
+            show=line.show,
+            snapshot_seconds=options.snapshot_interval,
+        )
+    print(summary(found, options.out), file=sys.stderr)
+    return 128 + received[0] if received else 0
+
+
+def summary(found: Progress, folder: str) -> str:
+    """Return the last line of the command."""
+    text = f"assignor: recorded {found.records:,} records in {folder}, {found.aborted:,} of aborted transactions"
+    if found.is_open:
+        text += f"; {found.missing:,} offsets follow an open transaction and are left to the next run"
+    if found.problem:
+        text += f"; {found.problem}"
+    return text
+
+
+class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
+    """Progress on standard error: one line that is redrawn on a terminal, else a line every 10 s."""
+
+    def __init__(self) -> None:
+        self._is_terminal = sys.stderr.isatty()
+        self._interval = 0.2 if self._is_terminal else 10.0
+        self._last = time.monotonic()
+        self._problem = ""
+
+    def show(self, found: Progress) -> None:
+        """Show the progress, unless it was shown just now."""
+        now = time.monotonic()
+        if now - self._last < self._interval and found.problem == self._problem:
+            return
+        self._last, self._problem = now, found.problem
+        text = f"assignor: {found.records:,} records, {found.missing:,} offsets behind the end of the log"
+        if found.problem:
+            text = f"assignor: waiting for the cluster: {found.problem}"
+        print(f"\r\x1b[K{text}" if self._is_terminal else text, end="" if self._is_terminal else "\n", file=sys.stderr)
+        sys.stderr.flush()
+
+    def __exit__(self, *error: object) -> None:
+        if self._is_terminal:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def stopped_by_signals() -> Iterator[list[int]]:
+    """Yield a list that gets the number of SIGINT (Ctrl-C) or SIGTERM. A second Ctrl-C interrupts at once."""
+    received: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        if received and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield received
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

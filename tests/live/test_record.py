@@ -1,0 +1,210 @@
+"""Recorder on a real broker: complete, resumable after any interruption, and without a trace on the cluster."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow.dataset as ds
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from assignor.cli import main
+from assignor.live import recorder
+from assignor.live.connection import CONSUMER, ClientSettings
+from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader
+from assignor.live.recorder import record
+from assignor.offsets import decode_record
+from assignor.recording import Recording
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.broker.cluster import Cluster
+
+pytestmark = pytest.mark.broker
+
+Place = tuple[int, int]
+
+ROOT = Path(__file__).parents[2]
+_numbers = itertools.count()
+
+
+class Commits:
+    """Group whose offsets are committed, in and outside of transactions."""
+
+    def __init__(self, broker: Cluster) -> None:
+        number = next(_numbers)
+        self.group, self.topic = f"recorded-{number}", f"recorded-topic-{number}"
+        self._address = broker.address
+        self.admin = AdminClient({"bootstrap.servers": broker.address})
+        self.admin.create_topics([NewTopic(self.topic, 1)])[self.topic].result(30)
+
+    def plain(self, offsets: range) -> None:
+        """Commit offsets one by one."""
+        with self._consumer() as consumer:
+            for offset in offsets:
+                consumer.commit(offsets=[TopicPartition(self.topic, 0, offset)], asynchronous=False)
+
+    @contextlib.contextmanager
+    def transaction(self, offset: int) -> Iterator[Producer]:
+        """Commit an offset in a transaction that the block ends."""
+        producer = Producer({"bootstrap.servers": self._address, "transactional.id": f"{self.group}-{offset}"})
+        producer.init_transactions(30)
+        producer.begin_transaction()
+        with self._consumer() as consumer:
+            position = [TopicPartition(self.topic, 0, offset)]
+            producer.send_offsets_to_transaction(position, consumer.consumer_group_metadata(), 30)
+        yield producer
+
+    @contextlib.contextmanager
+    def _consumer(self) -> Iterator[Consumer]:
+        consumer = Consumer({"bootstrap.servers": self._address, "group.id": self.group})
+        try:
+            yield consumer
+        finally:
+            consumer.close()
+
+
+def rows(folder: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = ds.dataset(folder / "records.parquet").to_table().to_pylist()
+    return found
+
+
+def places(folder: Path) -> list[Place]:
+    return [(row["partition"], row["offset"]) for row in rows(folder)]
+
+
+def in_log(address: str, isolation: str) -> list[Place]:
+    """Return the place of each record of the log, read by a consumer of the test's own."""
+    given = {"bootstrap.servers": address, "group.id": "unused", "isolation.level": isolation}
+    consumer = Consumer({**given, "enable.auto.commit": False, "enable.partition.eof": True})
+    found: list[Place] = []
+    left = {0, 1}
+    consumer.assign([TopicPartition("__consumer_offsets", id, 0) for id in left])
+    while left:
+        for message in consumer.consume(1_000, 1):
+            if message.error():
+                left.discard(message.partition() or 0)
+            else:
+                found.append((message.partition() or 0, message.offset() or 0))
+    consumer.close()
+    return found
+
+
+def command(address: str, folder: Path, *options: str) -> list[str]:
+    return [*("record", "--bootstrap-server", address, "--out", str(folder)), *options]
+
+
+def start(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
+    """Start the command in a process, which can write files of at most `limit` bytes."""
+
+    def set_limit() -> None:
+        if limit is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "assignor.cli", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+        preexec_fn=set_limit,
+    )
+
+
+def until(condition: Callable[[], object], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def test_a_recording_has_all_records_and_the_aborted_ones(broker: Cluster, tmp_path: Path) -> None:
+    commits = Commits(broker)
+    commits.plain(range(5))
+    for offset, is_aborted in ((5, False), (6, True), (7, False)):
+        with commits.transaction(offset) as producer:
+            (producer.abort_transaction if is_aborted else producer.commit_transaction)(30)
+    every, committed = (in_log(broker.address, level) for level in (READ_UNCOMMITTED, READ_COMMITTED))
+    groups = {group.group_id for group in commits.admin.list_consumer_groups().result().valid}
+
+    assert 0 == main(command(broker.address, tmp_path, "--until-end"))
+
+    assert sorted(every) == sorted(places(tmp_path))
+    aborted = Recording.open(tmp_path).aborted
+    assert set(every) - set(committed) == set(aborted)
+    decoded = [(row, decode_record(row["key"], row["value"])) for row in rows(tmp_path)]
+    own = {
+        record.value["offset"]: (row["partition"], row["offset"]) in aborted
+        for row, record in decoded
+        if record.type == 1 and record.key["group"] == commits.group and record.value
+    }
+    assert {**dict.fromkeys(range(6), False), 6: True, 7: False} == own
+    assert in_log(broker.address, READ_UNCOMMITTED) == every, "recording writes nothing to the log"
+    assert groups == {group.group_id for group in commits.admin.list_consumer_groups().result().valid}
+    assert CONSUMER["group.id"] not in groups
+
+
+def test_topics_and_end_offsets_are_those_of_the_cluster(broker: Cluster, tmp_path: Path) -> None:
+    commits = Commits(broker)
+    producer = Producer({"bootstrap.servers": broker.address})
+    for _ in range(7):
+        producer.produce(commits.topic, b"v")
+    producer.flush(30)
+    commits.plain(range(1))
+
+    record(ClientSettings.read(broker.address), tmp_path, until_end=True)
+
+    topics = [row for row in Recording.open(tmp_path).topics().to_pylist() if row["topic"] == commits.topic]
+    ends = ds.dataset(tmp_path / "end_offsets.parquet").to_table().to_pylist()
+    assert {(0, (None,))} == {(row["partition"], tuple(row["racks"])) for row in topics}
+    assert 22 == len(topics[0]["topic_id"])
+    assert {(0, 7, 0)} == {
+        (row["partition"], row["end_offset"], row["start_offset"]) for row in ends if row["topic"] == commits.topic
+    }
+    assert 2 == len({row["at"] for row in ends}), "one snapshot at the start, one at the end"
+
+
+def test_records_after_an_open_transaction_are_left_to_the_next_run(
+    broker: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commits = Commits(broker)
+    with commits.transaction(3) as producer:
+        found = record(ClientSettings.read(broker.address, timeout=1), tmp_path, until_end=True)
+        assert found.is_open
+        assert 0 < found.missing
+        producer.abort_transaction(30)
+
+    assert 0 == main(command(broker.address, tmp_path, "--until-end"))
+    assert sorted(in_log(broker.address, READ_UNCOMMITTED)) == sorted(places(tmp_path))
+    committed = in_log(broker.address, READ_COMMITTED)
+    assert set(places(tmp_path)) - set(committed) == set(Recording.open(tmp_path).aborted)
+    assert "recorded 1 records" in capsys.readouterr().err
+
+
+def test_small_rounds_and_batches_give_the_same_records(
+    broker: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Commits(broker).plain(range(20))
+    Commits(broker).plain(range(5))
+    monkeypatch.setattr(recorder, "ROUND_RECORDS", 1)
+    monkeypatch.setattr(LogReader.poll, "__defaults__", (3,))
+    monkeypatch.setattr(recorder, "COMMIT_SECONDS", 0.0)
+
+    record(ClientSettings.read(broker.address), tmp_path, until_end=True)
+
+    found = places(tmp_path)
+    assert sorted(in_log(broker.address, READ_UNCOMMITTED)) == sorted(found)
+    for id in (0, 1):
+        offsets = [offset for partition, offset in found if partition == id]
+        assert sorted(offsets) == offsets, "the files are in the order of the log"
