@@ -1,4 +1,4 @@
-"""Events of a recording as lines of JSON, replayed and rendered on Spark."""
+"""Events of a recording as lines of JSON: `assignor.spark.events`, rendered by its workers."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from assignor.recording.events import end_of, replay_batches, to_json
-from assignor.recording.metadata import topics_table
+from assignor.recording.events import end_of, to_json
 from assignor.spark.pipeline import with_groups
 from assignor.spark.recording_files import read_records
+from assignor.spark.replay_events import events
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
@@ -28,6 +28,9 @@ _LINES = StructType(
         StructField("line", StringType()),
     ]
 )
+_SCHEMA = pa.schema([("group", pa.string()), ("at", pa.int64()), ("offset", pa.int64()), ("line", pa.string())])
+"""Arrow types of `_LINES`."""
+
 _LINES_PER_BATCH = 1_000
 
 
@@ -42,29 +45,24 @@ def event_lines(
 ) -> Iterator[tuple[str | None, int, int, str]]:
     """Replay a recording, and yield group, time, offset and JSON of each event; see `recording.events.replay`.
 
-    All records of a group go to one task. The events of a group come in the order in which the machine emits them.
+    All records of a partition of the log go to one task. The events of a group come in the order in which the machine
+    emits them.
     """
-    metadata, end = topics_table(recording.topics()), end_of(recording)
-    records = with_groups(read_records(spark, recording))
+    records = read_records(spark, recording)
     if is_committed:
         records = records.where(~F.col("aborted"))
     if groups:
-        records = records.where(F.col("group_id").isin(*groups))
+        records = with_groups(records).where(F.col("group_id").isin(*groups))
 
     def render(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows = []
-        for event in replay_batches(batches, metadata, end, is_compared):
-            line = to_json(event, ascii_only=ascii_only)
-            rows.append({"group": event["group"], "at": event["at"], "offset": event["offset"], "line": line})
-            if len(rows) == _LINES_PER_BATCH:
-                yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
-                rows = []
-        yield pa.RecordBatch.from_pylist(rows, _SCHEMA)
+        for batch in batches:
+            for start in range(0, batch.num_rows, _LINES_PER_BATCH):
+                part = batch.slice(start, _LINES_PER_BATCH)
+                lines = [to_json(event, ascii_only=ascii_only) for event in part.to_pylist()]
+                columns = [*part.select(_SCHEMA.names[:-1]).columns, pa.array(lines, pa.string())]
+                yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
-    by_group = records.repartition("group_id").sortWithinPartitions("group_id", "partition", "offset", "timestamp")
-    for row in by_group.mapInArrow(render, _LINES).toLocalIterator():
+    # As in `recording.events.replay`, deadlines of silent groups fire only at the end.
+    found = events(records, recording.topics(), until=end_of(recording), delay_ms=None, is_compared=is_compared)
+    for row in found.mapInArrow(render, _LINES).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]
-
-
-_SCHEMA = pa.schema([("group", pa.string()), ("at", pa.int64()), ("offset", pa.int64()), ("line", pa.string())])
-"""Arrow types of `_LINES`."""

@@ -80,9 +80,11 @@ def events(
     """
     check_engine(engine)
     _check_number("buckets", buckets, 1)
-    for name, value in (("until", until), ("delay_ms", delay_ms), ("idle_ms", idle_ms)):
+    for name, value in (("delay_ms", delay_ms), ("idle_ms", idle_ms)):
         if value is not None:
             _check_number(name, value, 0)
+    if until is not None:
+        _check_number("until", until, -(2**63))
     new_replay = functools.partial(new_engine_replay, topics_table(topics), engine, settings)
     new_replay()  # report invalid metadata and settings here, not from a worker
     return replay_events(
