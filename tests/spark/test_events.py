@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from assignor import _core
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.recording import Recording
 from assignor.replay import Replay
@@ -20,7 +19,7 @@ from tests.support.recorded_fleet import RECORDING
 from tests.support.synthetic_log import RECORDS, SyntheticLog
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from pyspark.sql import Row, SparkSession
@@ -33,15 +32,12 @@ DELAY = 10_000
 
 @functools.cache
 def logs_of_two_clusters() -> pa.Table:
-    """Return the synthetic log, and the committed records of the fleet without most of a storm of 12,000 rebalances."""
+    """Return the synthetic log, and the committed records of the recorded fleet."""
     recording = Recording.open(RECORDING)
     fleet = pq.read_table(recording.records).select(RECORDS.names).cast(RECORDS)
     aborted = set(recording.aborted)
-    kept, storming = [], 0
-    groups = pa.array(_core.record_groups(fleet["key"].combine_chunks())).to_pylist()
-    for *place, group in zip(fleet["partition"].to_pylist(), fleet["offset"].to_pylist(), groups, strict=True):
-        storming += group == "inventory-sync"
-        kept.append(tuple(place) not in aborted and (group != "inventory-sync" or storming <= 100))
+    places = zip(fleet["partition"].to_pylist(), fleet["offset"].to_pylist(), strict=True)
+    kept = [place not in aborted for place in places]
     tables = {"synthetic": LOG.records(), "webshop": fleet.filter(pa.array(kept))}
     return pa.concat_tables(
         table.add_column(0, "cluster", pa.array([cluster] * table.num_rows)) for cluster, table in tables.items()
@@ -52,27 +48,29 @@ def topics() -> pa.Table:
     return Recording.open(RECORDING).topics()
 
 
-def expected(*, finish: bool) -> list[dict[str, Any]]:
+def expected() -> pa.Table:
     """Return the events that the replay itself finds, without Spark, one partition of the log after the other."""
-    found: list[dict[str, Any]] = []
+    from assignor.recording.metadata import topics_table
+    from assignor.spark.event_machine import event_batch
+    from assignor.spark.replay_events import new_engine_replay
+
+    found: list[Any] = []
     for log in logs(logs_of_two_clusters()):
-        replay = Replay(topics().to_pylist(), engine="reference")
-        for row in log.to_pylist():
-            found += replay.push(_record(row), row["cluster"])
+        replay = new_engine_replay(topics_table(topics()), ENGINE, {})
+        for batch in log.drop_columns(["partition"]).combine_chunks().to_batches():
+            found += replay.push(batch)
         found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
-        found += replay.finish() if finish else []
-    return found
+        found += replay.finish()
+    return pa.Table.from_batches(map(event_batch, found))
 
 
 def test_a_batch_has_the_events_of_the_replay(spark: SparkSession) -> None:
     from assignor.spark import events
-    from assignor.spark.event_machine import rows
 
-    found = events(spark.createDataFrame(logs_of_two_clusters()), topics(), engine=ENGINE, delay_ms=DELAY)
-    wanted = spark.createDataFrame(pa.Table.from_batches([rows(expected(finish=True))]))
+    found = checksum(events(spark.createDataFrame(logs_of_two_clusters()), topics(), engine=ENGINE, delay_ms=DELAY))
 
-    counts, _ = checksum(found)
-    assert checksum(wanted) == checksum(found)
+    assert checksum(expected()) == found
+    counts, _ = found
     assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} == counts.keys()
 
 
@@ -144,40 +142,66 @@ def keyed(records: pa.Table) -> pa.RecordBatch:
     return records.sort_by([(name, "ascending") for name in (*KEY, "offset")]).combine_chunks().to_batches()[0]
 
 
+class StreamOfOneKey:
+    """Stream of one key without Spark."""
+
+    def __init__(self, new_replay: Callable[[], Any] | None = None) -> None:
+        tws_tester = pytest.importorskip("pyspark.sql.streaming.tws_tester")
+        from assignor.spark.event_machine import MachineSettings, PlainReplay
+        from assignor.spark.event_stream import EventProcessor
+
+        def read_at(row: Any) -> int:
+            return int(row["read_at"].timestamp() * 1000)
+
+        settings = MachineSettings(new_replay or (lambda: PlainReplay(Replay(engine="reference"))))
+        processor = EventProcessor(settings, 60_000)
+        self.tester = tws_tester.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=read_at)
+
+    def push(self, records: pa.Table, now: int) -> list[dict[str, Any]]:
+        """Return the events of a micro-batch that is read at a time."""
+        from datetime import datetime
+
+        from pyspark.sql import Row as NewRow
+
+        from assignor.spark.event_stream import pack
+
+        moment = datetime.fromtimestamp(now / 1000, UTC)
+        packed = (row["packed"] for batch in pack([keyed(records)]) for row in batch.to_pylist())
+        rows = [NewRow(packed=data, read_at=moment) for data in packed]
+        return list(opened(self.tester.test("key", rows)))
+
+    def state(self) -> dict[str, tuple[Any, ...] | None]:
+        """Return the values of the state."""
+        return {name: self.tester.peekValueState(name, "key") for name in ("machine", "version")}
+
+    def set_state(self, state: dict[str, tuple[Any, ...] | None]) -> None:
+        """Replace the values of the state."""
+        for name, value in state.items():
+            self.tester.updateValueState(name, "key", value)
+
+
+def opened(rows: list[Row]) -> Iterator[dict[str, Any]]:
+    """Yield the events in the rows of a processor."""
+    from assignor.spark.event_stream import unpack
+
+    for row in rows:
+        for batch in unpack([pa.record_batch({"packed": pa.array([row["packed"]], pa.binary())})]):
+            yield from batch.to_pylist()
+
+
+def log_of_one_partition() -> pa.Table:
+    log = SyntheticLog(groups=4, steps=50, log_partitions=1, rebalance_steps=60).records()
+    return log.add_column(0, "cluster", pa.array([""] * log.num_rows))
+
+
 def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() -> None:
     """The timer is set for the earliest deadline, and the watermark fires it."""
-    tws_tester = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-    from datetime import datetime
-
-    from pyspark.sql import Row as NewRow
-
-    from assignor.spark.event_machine import MachineSettings, PlainReplay
-    from assignor.spark.event_stream import EventProcessor, pack, unpack
-
-    log = SyntheticLog(groups=4, steps=50, log_partitions=1, rebalance_steps=60).records()
-    log = log.add_column(0, "cluster", pa.array([""] * log.num_rows))
-    settings = MachineSettings(lambda: PlainReplay(Replay(engine="reference")))
-    now = 1_800_000_000_000
-
-    def read_at(row: Any) -> int:
-        return int(row["read_at"].timestamp() * 1000)
-
-    def given(records: pa.Table, time: int) -> list[Row]:
-        moment = datetime.fromtimestamp(time / 1000, UTC)
-        packed = (row["packed"] for batch in pack([keyed(records)]) for row in batch.to_pylist())
-        return [NewRow(packed=data, read_at=moment) for data in packed]
-
-    def opened(rows: list[Row]) -> Iterator[dict[str, Any]]:
-        for row in rows:
-            for batch in unpack([pa.record_batch({"packed": pa.array([row["packed"]], pa.binary())})]):
-                yield from batch.to_pylist()
-
-    tester = tws_tester.TwsTester(EventProcessor(settings, 60_000), timeMode="EventTime", eventTimeExtractor=read_at)
+    log, tester, now = log_of_one_partition(), StreamOfOneKey(), 1_800_000_000_000
     half = log.num_rows // 2
-    found = list(opened(tester.test("key", given(log.slice(0, half), now))))
-    found += opened(tester.test("key", given(log.slice(half), now + 1)))
-    assert [] == list(opened(tester.setWatermark(now)))
-    late = list(opened(tester.setWatermark(now + 1)))
+
+    found = tester.push(log.slice(0, half), now) + tester.push(log.slice(half), now + 1)
+    assert [] == list(opened(tester.tester.setWatermark(now)))
+    late = list(opened(tester.tester.setWatermark(now + 1)))
 
     replay = Replay(engine="reference")
     wanted = [event for row in log.to_pylist() for event in replay.push(_record(row))]
@@ -185,6 +209,55 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
     assert _in_time(wanted) == _in_time(found)
     assert _in_time(replay.advance(now + 1)) == _in_time(late)
     assert "stuck" in {event["event"] for event in late}
+
+
+def test_a_repeated_micro_batch_does_not_see_the_machine_that_applied_it() -> None:
+    """A worker keeps its machine after an attempt that Spark discards; the state then has the version before it."""
+    made: list[Replay] = []
+
+    def new_replay() -> Any:
+        from assignor.spark.event_machine import PlainReplay
+
+        made.append(Replay(engine="reference"))
+        return PlainReplay(made[-1])
+
+    log, tester, now = log_of_one_partition(), StreamOfOneKey(new_replay), 1_800_000_000_000
+    third = log.num_rows // 3
+    tester.push(log.slice(0, third), now)
+    before = tester.state()
+
+    first = tester.push(log.slice(third, third), now + 1)
+    assert 1 == len(made), "the second micro-batch uses the machine that the worker kept"
+    tester.set_state(before)
+    second = tester.push(log.slice(third, third), now + 1)
+
+    assert 2 == len(made)
+    assert first
+    assert first == second
+    tester.push(log.slice(2 * third), now + 2)
+    assert 2 == len(made)
+
+
+def test_a_worker_keeps_machines_up_to_a_limit_and_drops_those_of_other_queries() -> None:
+    from assignor.spark.event_machine import EventMachine, MachineSettings, PlainReplay
+    from assignor.spark.live_machines import LiveMachines
+
+    settings = MachineSettings(lambda: PlainReplay(Replay(engine="reference")))
+    old, *machines = (EventMachine(settings) for _ in range(4))
+    live = LiveMachines(limit=100)
+    live.keep((b"old", 0), b"1", old, 40)
+    for key, machine in enumerate(machines):
+        live.keep((b"new", key), b"1", machine, 40)
+
+    assert live.take((b"old", 0), b"1") is None
+    assert machines[0] is live.take((b"new", 0), b"1")
+    assert live.take((b"new", 0), b"1") is None
+    assert live.take((b"new", 1), b"2") is None
+    assert live.take((b"new", 1), b"1") is None
+    assert live.take((b"new", 2), b"1") is None
+    live.keep((b"new", 0), b"1", machines[0], 100)
+    live.keep((b"new", 0), b"2", machines[1], 100)
+    assert machines[1] is live.take((b"new", 0), b"2")
 
 
 def _in_time(events: list[dict[str, Any]]) -> list[tuple[Any, ...]]:

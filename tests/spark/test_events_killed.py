@@ -111,8 +111,8 @@ print(json.dumps(answers))
 """
 
 
-def events_of_killed(folder: Path, groups: int, steps: int) -> dict[str, dict[str, int | bool]]:
-    """Run the program with a log of a size, and return its answers."""
+def events_of_killed(folder: Path, groups: int, steps: int, seconds: int) -> dict[str, dict[str, int | bool]]:
+    """Run the program with a log of a size for at most some seconds, and return its answers."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(folder), str(groups), str(steps)],
@@ -120,7 +120,7 @@ def events_of_killed(folder: Path, groups: int, steps: int) -> dict[str, dict[st
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=550,
+        timeout=seconds,
         check=False,
     )
     assert 0 == done.returncode, done.stderr
@@ -132,7 +132,7 @@ def events_of_killed(folder: Path, groups: int, steps: int) -> dict[str, dict[st
 def test_a_killed_worker_and_a_killed_executor_change_no_event(tmp_path: Path) -> None:
     is_long = os.environ.get("ASSIGNOR_PROFILE") == "long"
 
-    answers = events_of_killed(tmp_path, *((2_500, 100) if is_long else (20, 40)))
+    answers = events_of_killed(tmp_path, *((2_500, 100, 3_000) if is_long else (20, 40, 550)))
 
     records = answers.pop("records")
     assert isinstance(records, int)

@@ -6,6 +6,7 @@ it one by one.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, 
 
 from assignor.spark.event_machine import EventMachine, event_batch
 from assignor.spark.events_schema import EVENTS
+from assignor.spark.live_machines import LIVE
 from assignor.spark.schemas import CLUSTER_RECORDS
 from assignor.spark.slices import record_slices
 
@@ -42,10 +44,18 @@ _PACKED = StructType(
     ]
 )
 _STATE = StructType([StructField("machine", BinaryType())])
+_VERSION = StructType([StructField("version", BinaryType())])
 _EVENTS_OUT = StructType([StructField("packed", BinaryType())])
+
+_TABLE_BYTES = 8 << 20
+"""Size from which records are sorted and packed: small packs would cost more than their records."""
+
+_COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
+"""Spark copies packed rows several times on their way."""
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 
 
 def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | None) -> DataFrame:
@@ -53,6 +63,8 @@ def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | 
     spark = records.sparkSession
     if (spark.conf.get(PROVIDER, "") or "").rpartition(".")[2] != ROCKSDB.rpartition(".")[2]:
         spark.conf.set(PROVIDER, ROCKSDB)
+    if spark.conf.get(CHANGELOG, None) is None:
+        spark.conf.set(CHANGELOG, "true")  # shortens the commit of a micro-batch
     packed = records.mapInArrow(pack, _PACKED)
     mode = "None"
     if idle_ms is not None:
@@ -80,14 +92,28 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatc
 
 
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Pack the records of a key into rows of at most about 1 MiB."""
+    """Pack the records of a key into rows of at most about 1 MiB, before compression."""
     order = [(name, "ascending") for name in (*KEY, "offset")]
-    for batch in batches:
-        ordered = pa.Table.from_batches([batch]).sort_by(order).combine_chunks().to_batches()
+    for table in _tables(batches):
+        ordered = table.sort_by(order).combine_chunks().to_batches()
         for key, records in (run for part in ordered for run in runs(part)):
             for part in record_slices(records):
                 row = dict(zip(KEY, key, strict=True)) | {"packed": _write(part)}
                 yield pa.RecordBatch.from_pylist([row], schema=to_arrow_schema(_PACKED))
+
+
+def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Yield tables of consecutive batches with at least `_TABLE_BYTES` bytes; the last one can have less."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        waiting.append(batch)
+        size += batch.nbytes
+        if size >= _TABLE_BYTES:
+            yield pa.Table.from_batches(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield pa.Table.from_batches(waiting)
 
 
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -99,7 +125,7 @@ def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _write(batch: pa.RecordBatch) -> bytes:
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as writer:
+    with pa.ipc.new_stream(sink, batch.schema, options=_COMPRESSED) as writer:
         writer.write_batch(batch)
     found: bytes = sink.getvalue().to_pybytes()
     return found
@@ -111,7 +137,7 @@ def _read(data: bytes) -> list[pa.RecordBatch]:
 
 
 class EventProcessor(StatefulProcessor):
-    """Machine of one key, restored from the state for each micro-batch and saved after it.
+    """Machine of one key, saved after each micro-batch, and restored before it unless the worker has kept it.
 
     A partition of the log without new records has no clock. If it gets no records for `idle_ms` of processing time, a
     timer fires its deadlines up to `idle_ms` ago; it is set for the earliest deadline. The watermark is the time at
@@ -121,15 +147,17 @@ class EventProcessor(StatefulProcessor):
     def __init__(self, settings: MachineSettings, idle_ms: int | None) -> None:
         self._settings = settings
         self._idle_ms = idle_ms
+        self._query = os.urandom(16)  # a query with other topic metadata must not use the machines of this one
 
     def init(self, handle: Any) -> None:
         """Get the state."""
         self._handle = handle
         self._state = handle.getValueState("machine", _STATE)
+        self._version = handle.getValueState("version", _VERSION)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         """Apply the records of a micro-batch, sorted by offset because rows arrive in any order."""
-        machine = self._machine()
+        machine = self._machine(key)
         parts, read_at = [], 0
         for row in rows:
             parts += _read(bytes(row["packed"]))
@@ -139,27 +167,34 @@ class EventProcessor(StatefulProcessor):
         for batch in table.to_batches():
             yield from self._rows(machine.push(batch))
         yield from self._rows(machine.catch_up())
-        self._save(machine, read_at)
+        self._save(key, machine, read_at)
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:
         """Fire the deadlines of a partition that gets no records."""
-        machine = self._machine()
+        machine = self._machine(key)
         watermark = timerValues.getCurrentWatermarkInMs()
         yield from self._rows(machine.replay.advance(watermark))
-        self._save(machine, watermark + 1)
+        self._save(key, machine, watermark + 1)
 
     def close(self) -> None:
         """Do nothing: there are no resources."""
 
-    def _machine(self) -> EventMachine:
+    def _machine(self, key: Any) -> EventMachine:
+        """Return the machine with the state of a key: a kept one if possible."""
+        version = self._version.get()
+        if version is not None and (kept := LIVE.take((self._query, key), bytes(version[0]))) is not None:
+            return kept
         machine = EventMachine(self._settings)
         if (saved := self._state.get()) is not None:
             machine.restore(saved[0])
         return machine
 
-    def _save(self, machine: EventMachine, earliest: int) -> None:
+    def _save(self, key: Any, machine: EventMachine, earliest: int) -> None:
         """Save the state, and set the timer for the earliest deadline, but not before `earliest`."""
-        self._state.update((machine.snapshot(),))
+        snapshot, version = machine.snapshot(), os.urandom(16)
+        self._state.update((snapshot,))
+        self._version.update((version,))
+        LIVE.keep((self._query, key), version, machine, len(snapshot))
         if self._idle_ms is None:
             return
         for timer in list(self._handle.listTimers()):

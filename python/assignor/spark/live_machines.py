@@ -1,0 +1,62 @@
+"""Machines that a Python worker keeps between the micro-batches of a stream.
+
+Spark gives the state of a key to any worker, and can process a micro-batch again. So a kept machine is used only if the
+state that Spark returns has the version that the machine was saved with. Every save has a new random version, so the
+version of a discarded attempt never matches.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable
+
+    from assignor.spark.event_machine import EventMachine
+
+KEPT_BYTES = 32 << 20
+"""Limit of the snapshots of the machines that a worker keeps, in bytes. The machines need about four times as much."""
+
+Place = tuple[bytes, "Hashable"]
+"""Query and key."""
+
+
+@dataclass
+class LiveMachines:
+    """Machines by their place.
+
+    Attributes:
+        limit: Highest sum of the sizes of the kept machines' snapshots in bytes. A machine that does not fit is not
+            kept, unless there are machines of other queries to drop. Dropping the machine that was used least recently
+            would drop all of them in turn, because each micro-batch uses them in the same order.
+    """
+
+    limit: int = KEPT_BYTES
+    _kept: dict[Place, tuple[bytes, EventMachine, int]] = field(default_factory=dict, init=False)
+    _size: int = field(default=0, init=False)
+
+    def take(self, place: Place, version: bytes) -> EventMachine | None:
+        """Remove the machine of a place, and return it if its state has a version.
+
+        The machine is removed, so that a micro-batch that fails leaves no machine with half of its records.
+        """
+        if (found := self._kept.pop(place, None)) is None:
+            return None
+        kept_version, machine, size = found
+        self._size -= size
+        return machine if kept_version == version else None
+
+    def keep(self, place: Place, version: bytes, machine: EventMachine, size: int) -> None:
+        """Keep the machine of a place, whose state was saved with a version and has a size in bytes."""
+        self.take(place, version)
+        self._kept[place] = (version, machine, size)
+        self._size += size
+        while self._size > self.limit:
+            query, _ = place
+            dropped = next((other for other in self._kept if other[0] != query), place)
+            self.take(dropped, version)
+
+
+LIVE = LiveMachines()
+"""The machines of this process."""
