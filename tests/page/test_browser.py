@@ -305,8 +305,17 @@ def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
             MemberRow(name, name, topics=("orders",), spans=(("orders", 0, 2),), client_host=name) for name in groups
         ],
         topics={"orders": 2},
-        lag=[
-            {"group": name, "topic": name, "partition": 0, "member": name, "committed": 1, "end": 5, "lag": 4}
+        lag=lambda _: [
+            {
+                "group": name,
+                "topic": name,
+                "partition": 0,
+                "member_id": name,
+                "committed": 1,
+                "end_offset": 5,
+                "lag": 4,
+                "problem": None,
+            }
             for name in NAMES
         ],
     )
@@ -315,7 +324,7 @@ def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, tmp_path / "page.html") as page:
         assert 0 == page.locator("b, img").count()
         shown = {name.replace("\n", r"\n").replace("\u2028", r"\u2028") for name in NAMES}
-        for table in ("findings", "rebalances", "storms", "members", "what_if", "lag", "groups"):
+        for table in ("findings", "rebalances", "storms", "members", "what_if", "lag_of_topics", "lag", "groups"):
             assert shown == {row["group"] for row in table_rows(page, table)}, table
         assert {"overview", "timeline", "moves", "unowned", "load", "what-if", "lag"} == set(
             page.evaluate("() => Object.keys(assignorViews)")

@@ -73,12 +73,21 @@ def test_of_many_members_the_most_and_the_least_loaded_are_listed() -> None:
 def test_long_lists_of_findings_and_lag_are_cut_and_counted() -> None:
     findings = [finding("a", "info") for _ in range(MOST_FINDINGS)] + [finding("b", "error")]
     lag = [
-        {"group": "a", "topic": "t", "partition": number, "member": None, "committed": 0, "end": number, "lag": number}
+        {
+            "group": "a",
+            "topic": "t",
+            "partition": number,
+            "member_id": None,
+            "committed": 0,
+            "end_offset": number,
+            "lag": number,
+            "problem": None,
+        }
         for number in range(MOST_LAG_ROWS + 5)
     ]
     lag[3]["lag"] = None
 
-    found = tables(PageData("x", [], findings=findings, lag=lag))
+    found = tables(PageData("x", [], findings=findings, lag=lambda _: lag))
 
     assert (found.findings[0]["severity"], len(found.findings), found.left_out["findings"]) == (
         "error",
@@ -93,3 +102,25 @@ def test_an_empty_recording_has_empty_tables() -> None:
     found = tables(PageData("x", []))
 
     assert (found.since, found.until, found.shown, found.rebalances, found.lag) == (0, 0, [], [], None)
+
+
+def test_lag_is_summed_by_topic_and_a_partition_with_two_owners_counts_once() -> None:
+    fields = {"group": "a", "topic": "t", "committed": 1, "end_offset": 8, "problem": None}
+    rows = [
+        {**fields, "partition": 0, "member_id": "m1", "lag": 7},
+        {**fields, "partition": 0, "member_id": "m2", "lag": 7},
+        {**fields, "partition": 1, "member_id": "m1", "lag": 2},
+        {**fields, "partition": 2, "member_id": None, "committed": None, "lag": None, "problem": "never_committed"},
+    ]
+    members = [MemberRow("a", "m1", instance_id="node-1")]
+
+    found = tables(PageData("x", [rebalance("a", 0)], members=lambda _: members, lag=lambda _: rows))
+
+    assert found.lag_of_topics == [{"group": "a", "topic": "t", "lag": 9, "partitions": 3, "not_known": 1}]
+    assert found.lag is not None
+    assert [(row["partition"], row["lag"], row["member"]) for row in found.lag] == [
+        (0, 7, "node-1"),
+        (0, 7, "m2"),
+        (1, 2, "node-1"),
+        (2, None, None),
+    ]

@@ -59,7 +59,7 @@ def charts(tables: Tables) -> dict[str, dict[str, Any]]:
         found["load"] = _load(tables)
     if tables.what_if_members:
         found["what-if"] = _what_if(tables)
-    if any(row["lag"] for row in tables.lag or ()):
+    if any(row["lag"] for row in tables.lag_of_topics):
         found["lag"] = _lag(tables)
     return {name: _plain(chart) for name, chart in found.items()}
 
@@ -391,16 +391,19 @@ def _lag(tables: Tables) -> Any:
     scale = alt.Scale(type="symlog", constant=1)
     axis = alt.Axis(values=[0, *(10**power for power in range(10))], format="~s", labelOverlap=True)
     return (
-        alt.Chart(alt.NamedData("lag"))
+        alt.Chart(alt.NamedData("lag_of_topics"))
         .transform_filter(_OF_GROUP)
-        .transform_filter("isValid(datum.lag)")
         .transform_calculate(row=f"{_ALL} ? datum.group : datum.topic")
-        .transform_aggregate(lag="sum(lag)", rank="min(rank)", partitions="count()", groupby=["row"])
+        .transform_aggregate(lag="sum(lag)", rank="min(rank)", partitions="sum(partitions)", groupby=["row"])
         .mark_bar(height=12)
         .encode(
             x=alt.X("lag:Q", title="records behind the end of the log", scale=scale, axis=axis),
             y=_rows(),
-            tooltip=[_tip("row", "of"), _tip("lag", "records", is_number=True), _tip("partitions", "partitions")],
+            tooltip=[
+                _tip("row", "of"),
+                _tip("lag", "records", is_number=True),
+                _tip("partitions", "partitions", is_number=True),
+            ],
         )
         .add_params(*_params(tables, is_timed=False))
         .properties(width="container", height=_ROW, usermeta={"rowHeight": _ROW})
@@ -428,7 +431,7 @@ def data_sets(tables: Tables) -> dict[str, list[Row]]:
         "storms": [{**row, "last": tables.until} for row in ranked(tables.storms)],
         "members": _labelled(ranked(tables.members)),
         "what_if_members": _labelled(ranked(tables.what_if_members)),
-        "lag": ranked(tables.lag or []),
+        "lag_of_topics": ranked(tables.lag_of_topics),
     }
 
 

@@ -68,8 +68,9 @@ class PageData:
         findings: Findings as in `report.json`.
         members: Function that returns the members of the given groups at the end.
         topics: Partitions of the topics at the end, as `assignor.plan` accepts them.
-        lag: Rows with group, topic, partition, member (name or None), committed, end and lag (None if not known); None
-            if the end offsets are not known.
+        lag: Function that returns the lag of the given groups, a row per partition with group, topic, partition,
+            member_id, committed, end_offset, lag and problem, as `assignor.lag.partition_lag`; None if the end offsets
+            are not known.
     """
 
     title: str
@@ -81,4 +82,4 @@ class PageData:
     findings: Sequence[Mapping[str, Any]] = ()
     members: Callable[[Sequence[str]], Iterable[MemberRow]] = _no_members
     topics: Mapping[str, Any] | None = None
-    lag: Iterable[Mapping[str, Any]] | None = None
+    lag: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]] | None = None

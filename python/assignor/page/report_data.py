@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    import pyarrow as pa
+
+    from assignor.page.data import Row
     from assignor.recording.folder import Recording
     from assignor.recording.report import Report
 
@@ -38,7 +41,8 @@ def page_data(recording: Recording, report: Report, part: Path, events: Iterable
         groups=found["groups"],  # type: ignore[arg-type]
         findings=found["findings"],  # type: ignore[arg-type]
         members=lambda groups: _members(part, groups),
-        topics=_topics(recording),
+        topics=last_topics(recording.topics()),
+        lag=(lambda groups: _lag(part, groups)) if (part / "lag").exists() else None,
     )
 
 
@@ -69,11 +73,20 @@ def _members(part: Path, groups: Sequence[str]) -> Iterable[MemberRow]:
         )
 
 
-def _topics(recording: Recording) -> dict[str, Any]:
-    """Return the partitions of the last snapshot of topics, with racks."""
+def _lag(part: Path, groups: Sequence[str]) -> Iterable[Row]:
+    found = dataset(part / "lag", format="parquet").to_table(filter=pc.field("group_id").isin(list(groups)))
+    return lag_rows(found)
+
+
+def lag_rows(table: pa.Table) -> list[Row]:
+    """Return the rows of `assignor.lag.partition_lag` with the names of a page."""
+    return [{"group": row.pop("group_id"), **row} for row in table.to_pylist()]
+
+
+def last_topics(table: pa.Table) -> dict[str, Any]:
+    """Return the partitions of the last snapshot of topics, with racks, as `assignor.plan` accepts them."""
     from assignor import PartitionInfo
 
-    table = recording.topics()
     if not len(table):
         return {}
     table = table.filter(pc.equal(table["t"], pc.max(table["t"])))

@@ -361,30 +361,41 @@ def _of_what_if(found: Tables, groups: dict[str, int]) -> Iterator[str]:
 
 def _lag(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
     if found.lag is None:
-        text = "Lag is not known: the log has the committed offsets, but not the ends of the partitions."
+        text = "Lag is not known: the ends of the partitions were not read."
         yield from _section("lag", text, iter(()))
         return
-    unknown = sum(row["lag"] is None for row in found.lag)
-    text = (
-        "Records between the committed offset and the end of each partition, at the last time at which both are known."
-    )
+    total = sum(row["lag"] for row in found.lag_of_topics)
+    unknown = sum(row["not_known"] for row in found.lag_of_topics)
+    text = "Records between the committed offset and the end of each partition, when the ends were last read."
     if unknown:
-        text += f" The lag of {format_count(unknown, 'partition')} is not known, because no offset was committed."
+        text += f" The lag of {format_count(unknown, 'partition')} is not known; the table says why."
     if found.left_out["lag"]:
         text += f" {format_count(found.left_out['lag'], 'partition')} with less lag are not listed."
+    chart = _Chart("lag", f"Bars: lag by group, {total:,} records in total. The tables below have the numbers.")
+    content = _lag_tables(found, groups) if found.lag else iter(())
+    yield from _section("lag", text, _joined([_figure(chart)] if "lag" in charts else [], content))
+
+
+def _lag_tables(found: Tables, groups: dict[str, int]) -> Iterator[str]:
     columns = (
+        Column("group", "group", "name"),
+        Column("topic", "topic", "name"),
+        Column("lag", "lag", "number"),
+        Column("partitions", "partitions", "number"),
+        Column("not_known", "partitions whose lag is not known", "number"),
+    )
+    yield from _numbers("lag_of_topics", columns, found.lag_of_topics, groups, caption="Lag of topics")
+    of_partitions = (
         Column("group", "group", "name"),
         Column("topic", "topic", "name"),
         Column("partition", "partition", "number"),
         Column("lag", "lag", "number", NOT_KNOWN),
-        Column("committed", "committed offset", "number", "never committed"),
-        Column("end", "end of the partition", "number", NOT_KNOWN),
+        Column("committed", "committed offset", "number", "none"),
+        Column("end_offset", "end of the partition", "number", NOT_KNOWN),
+        Column("problem", "problem"),
         Column("member", "member", "name", "no owner"),
     )
-    total = sum(row["lag"] or 0 for row in found.lag)
-    chart = _Chart("lag", f"Bars: lag by group, {total:,} records in total. The table below has the numbers.")
-    content = _numbers("lag", columns, found.lag, groups) if found.lag else iter(())
-    yield from _section("lag", text, _joined([_figure(chart)] if "lag" in charts else [], content))
+    yield from _numbers("lag", of_partitions, found.lag or [], groups, caption="Lag of partitions")
 
 
 def _joined(first: Sequence[str], then: Iterator[str]) -> Iterator[str]:

@@ -49,6 +49,7 @@ class Tables:
         what_if: A row per group and what-if.
         what_if_members: A row per member with its load now and after.
         lag: A row per partition; None if lag is not known.
+        lag_of_topics: A row per group and topic with the sum of the lag.
         severities: Number of findings by severity.
         left_out: Counts of rows that the page does not list, by name of the table.
     """
@@ -67,6 +68,7 @@ class Tables:
     what_if: list[Row]
     what_if_members: list[Row]
     lag: list[Row] | None
+    lag_of_topics: list[Row]
     severities: dict[str, int]
     left_out: dict[str, int]
 
@@ -99,7 +101,8 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
             summaries += found
             loads += _cut(rows, lambda row: max(row["now"] or 0, row["less"] or 0, row["more"] or 0))
     members = [row for group in shown for row in _members(by_group.get(group, ()))]
-    lag = None if data.lag is None else _lag(data.lag)
+    lag = None if data.lag is None else _lag(data.lag(shown), by_group)
+    of_topics = _of_topics(lag or ())
     left_out = {
         "groups": len({*timeline.rebalances, *reported}) - len(shown),
         "rebalances": sum(count for group, count in timeline.rebalances.items() if group not in names),
@@ -107,6 +110,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         "storms": timeline.count_storms() - len(storms),
         "members": sum(len(found) for found in by_group.values()) - len(members),
         "lag": max(0, len(lag or ()) - MOST_LAG_ROWS),
+        "lag_of_topics": max(0, len(of_topics) - MOST_LAG_ROWS),
     }
     return Tables(
         since=since,
@@ -129,6 +133,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         what_if=summaries,
         what_if_members=loads,
         lag=lag if lag is None else lag[:MOST_LAG_ROWS],
+        lag_of_topics=of_topics[:MOST_LAG_ROWS],
         severities={name: sum(row["severity"] == name for row in findings) for name in _SEVERITIES},
         left_out=left_out,
     )
@@ -185,9 +190,31 @@ def _cut(rows: list[Row], load: Any) -> list[Row]:
     return [*rows[:half], *rows[-half:]]
 
 
-def _lag(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+def _lag(rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[MemberRow]]) -> list[Row]:
     """Return the rows with the highest lag first; those whose lag is not known are last."""
+    names = {(group, member.member_id): member.name for group, found in members.items() for member in found}
+    fields = ("group", "topic", "partition", "lag", "committed", "end_offset", "member_id", "problem")
     return sorted(
-        (dict(row) for row in rows),
+        (
+            {
+                **{name: row[name] for name in fields},
+                "member": names.get((row["group"], row["member_id"]), row["member_id"]),
+            }
+            for row in rows
+        ),
         key=lambda row: (row["lag"] is None, -(row["lag"] or 0), row["group"], row["topic"], row["partition"]),
     )
+
+
+def _of_topics(rows: Iterable[Row]) -> list[Row]:
+    """Return the sum of the lag by group and topic, the highest first; a partition with two owners counts once."""
+    partitions = {(row["group"], row["topic"], row["partition"]): row["lag"] for row in rows}
+    found: dict[tuple[str, str], Row] = {}
+    for (group, topic, _), lag in partitions.items():
+        row = found.setdefault(
+            (group, topic), {"group": group, "topic": topic, "lag": 0, "partitions": 0, "not_known": 0}
+        )
+        row["lag"] += lag or 0
+        row["partitions"] += 1
+        row["not_known"] += lag is None
+    return sorted(found.values(), key=lambda row: (-row["lag"], row["group"], row["topic"]))
