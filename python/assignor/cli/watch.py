@@ -53,6 +53,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="end with exit code 0 so long after the log was read to its end (default: no end)",
     )
+    command.add_argument(
+        "--page",
+        metavar="FILE",
+        help="write a page with charts, one HTML file, while events happen and at the end; needs the extra report",
+    )
     command.add_argument("--metrics", type=int, metavar="PORT", help="serve metrics for Prometheus on this port")
     command.add_argument(
         "--metrics-host",
@@ -95,7 +100,17 @@ def run(options: argparse.Namespace) -> int:
         watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
         serve(watch.metrics, options.metrics, options.metrics_host)
         _notice(f"metrics: http://{options.metrics_host}:{options.metrics}/metrics")
-    watch.run()
+    if options.page is None:
+        watch.run()
+        return 0
+    from assignor.page.watch_page import WatchPage
+
+    page = WatchPage(options.page, settings.address, watch.watcher, _notice)
+    reports.append(page.add)
+    try:
+        watch.run()
+    finally:
+        page.write()
     return 0
 
 

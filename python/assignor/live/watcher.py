@@ -187,6 +187,10 @@ class Watcher:
         """Return the number of offsets between the positions and the ends that a reader can reach."""
         return sum(max(0, end.stable - self.positions.get(partition, 0)) for partition, end in ends.items())
 
+    def topics(self) -> pa.RecordBatch:
+        """Return the snapshots of topic metadata, with the columns of `topics.parquet`."""
+        return self._topics.rows()
+
     def groups(self) -> list[dict[str, Any]]:
         """Return a row for each group: kind, state, generation, members and their partitions, and counts."""
         groups, histories = self._machine.states()

@@ -36,6 +36,27 @@ class MemberRow:
     pattern: str | None = None
     spans: tuple[tuple[str, int, int], ...] = ()
 
+    @classmethod
+    def of(cls, group: str, row: Mapping[str, Any], spans: Iterable[tuple[str, int, int]]) -> MemberRow:
+        """Return a member from a row of the table `members` of a report or of `assignor.replay.Replay.states`.
+
+        Args:
+            group: Group id.
+            row: The row.
+            spans: The partitions of the member.
+        """
+        return cls(
+            group=group,
+            member_id=row["member_id"],
+            instance_id=row["group_instance_id"],
+            client_id=row["client_id"] or "",
+            client_host=row["client_host"] or "",
+            rack=row["rack"],
+            topics=tuple(row["topics"] or ()),
+            pattern=row["pattern"],
+            spans=tuple(sorted(spans)),
+        )
+
     @property
     def name(self) -> str:
         """Instance id of a static member, else the client id and the first 8 characters of the id's unique part."""

@@ -60,17 +60,8 @@ def _members(part: Path, groups: Sequence[str]) -> Iterable[MemberRow]:
     for row in dataset(part / "assignments", format="parquet").to_table(filter=is_chosen).to_pylist():
         spans.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
     for row in dataset(part / "members", format="parquet").to_table(filter=is_chosen).to_pylist():
-        yield MemberRow(
-            group=row["group_id"],
-            member_id=row["member_id"],
-            instance_id=row["group_instance_id"],
-            client_id=row["client_id"] or "",
-            client_host=row["client_host"] or "",
-            rack=row["rack"],
-            topics=tuple(row["topics"] or ()),
-            pattern=row["pattern"],
-            spans=tuple(sorted(spans.get((row["group_id"], row["member_id"]), ()))),
-        )
+        key = (row["group_id"], row["member_id"])
+        yield MemberRow.of(row["group_id"], row, spans.get(key, ()))
 
 
 def _lag(part: Path, groups: Sequence[str]) -> Iterable[Row]:

@@ -1,0 +1,129 @@
+"""Page of a live cluster, which is written again while events happen and when the watch ends."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from assignor.errors import IllegalArgumentError
+from assignor.page.data import MemberRow, PageData
+from assignor.page.html import check_page, write_page
+from assignor.page.report_data import last_topics
+from assignor.page.timeline import Timeline
+from assignor.recording.findings import KINDS
+from assignor.recording.lines import format_count, format_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from assignor.live.watcher import Watcher
+    from assignor.page.data import Row
+
+WRITE_SECONDS = 30.0
+"""Shortest time between two writes of the page while events happen."""
+
+
+class WatchPage:
+    """Page of a watch.
+
+    Args:
+        path: The HTML file.
+        title: Name of the cluster.
+        watcher: The watcher.
+        notice: Function that gets a sentence if the page cannot be written while the watch goes on.
+        clock: Function that returns seconds.
+
+    Raises:
+        IllegalArgumentError: The page cannot be written to the path.
+        MissingDependencyError: altair or vl-convert-python is not installed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        title: str,
+        watcher: Watcher,
+        notice: Callable[[str], None],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        check_page(path)
+        self._path = path
+        self._title = title
+        self._watcher = watcher
+        self._notice = notice
+        self._clock = clock
+        self._timeline = Timeline()
+        self._written: float | None = None
+
+    def add(self, events: Sequence[Mapping[str, Any]]) -> None:
+        """Add new events, and write the page unless it was written less than `WRITE_SECONDS` ago."""
+        self._timeline.add(events)
+        now = self._clock()
+        if self._written is None or now - self._written >= WRITE_SECONDS:
+            self._written = now
+            try:
+                self.write()
+            except IllegalArgumentError as error:
+                self._notice(str(error))
+
+    def write(self) -> None:
+        """Write the page.
+
+        Raises:
+            IllegalArgumentError: The file cannot be written.
+        """
+        states = {row["group"]: row for row in self._watcher.groups()}
+        data = PageData(
+            title=self._title,
+            events=(),
+            records=self._watcher.records,
+            groups=[_group(row) for row in states.values()],
+            findings=list(self._findings()),
+            members=lambda groups: [member for group in groups for member in _members(states.get(group))],
+            topics=last_topics(pa.Table.from_batches([self._watcher.topics()])),
+        )
+        write_page(self._path, data, self._timeline)
+
+    def _findings(self) -> Iterator[Row]:
+        """Yield the conditions of groups that last."""
+        for group, found in sorted(self._watcher.conditions.groups.items()):
+            if found.storm_since is not None:
+                yield _finding(
+                    "storm", group, f"rebalance storm since {format_time(found.storm_since)}", found.storm_since
+                )
+            if found.unowned:
+                yield _finding("unowned", group, f"no owner for {format_count(found.unowned, 'partition')}")
+            if found.stuck:
+                yield _finding(
+                    "stuck", group, f"{format_count(len(found.stuck), 'member')} stuck", None, sorted(found.stuck)
+                )
+
+
+def _finding(kind: str, group: str, text: str, since: int | None = None, members: Sequence[str] = ()) -> Row:
+    evidence = f"Members: {', '.join(members)}." if members else ""
+    return {
+        "kind": kind,
+        "severity": KINDS[kind].severity,
+        "since": since,
+        "until": None,
+        "group": group,
+        "text": text,
+        "evidence": evidence,
+    }
+
+
+def _group(row: Mapping[str, Any]) -> Row:
+    fields = ("group", "kind", "state", "protocol", "generation", "partitions", "unowned")
+    return {**{field: row[field] for field in fields}, "members": len(row["members"])}
+
+
+def _members(row: Mapping[str, Any] | None) -> Iterator[MemberRow]:
+    if row is None:
+        return
+    spans: dict[str, list[tuple[str, int, int]]] = {}
+    for span in row["assignment"]:
+        spans.setdefault(span["member_id"], []).append((span["topic"], span["start"], span["count"]))
+    for member in row["members"]:
+        yield MemberRow.of(row["group"], member, spans.get(member["member_id"], ()))

@@ -1,0 +1,104 @@
+"""Page of a watch: its numbers are those of the events, and a full disk does not end the watch."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assignor.errors import IllegalArgumentError
+from assignor.live.watcher import Watcher
+from assignor.page import html
+from assignor.page.watch_page import WRITE_SECONDS, WatchPage
+from assignor.recording import Recording
+from assignor.recording.metadata import topics_table
+from assignor.recording.records import in_log_order
+from tests.page.made_events import rebalance
+from tests.support.recorded_fleet import RECORDING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def quick_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the scripts of Vega, which take seconds to load; test_browser.py has them."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
+
+
+def content(page: Path) -> dict[str, Any]:
+    """Return the data of a page."""
+    found = re.search(r'id="page-data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    data: dict[str, Any] = json.loads(found[1])
+    return data
+
+
+def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Path) -> None:
+    watcher = Watcher()
+    recording = Recording.open(RECORDING)
+    topics = topics_table(recording.topics())
+    watcher.start(is_earliest=True)
+    watcher.observe_topics(topics)
+    page = WatchPage(str(tmp_path / "page.html"), "kafka:9092", watcher, pytest.fail)
+    events = []
+    for batch in in_log_order(recording):
+        events += watcher.push(batch, {})
+    page.add(events)
+
+    data = content(tmp_path / "page.html")
+    assert sum(row["rebalances"] for row in data["datasets"]["rebalances"]) == sum(
+        event["event"] == "rebalance" for event in events
+    )
+    members = {
+        (row["group"], each["member_id"]): sum(
+            span["count"] for span in row["assignment"] if span["member_id"] == each["member_id"]
+        )
+        for row in watcher.groups()
+        for each in row["members"]
+    }
+    assert len(members) == 39
+    assert members == {(row["group"], row["member_id"]): row["partitions"] for row in data["datasets"]["members"]}
+    assert data["datasets"]["what_if_members"]
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "rebalance storm since" in text
+    assert "no owner for 14 partitions" in text
+    assert "<h1>Consumer groups of kafka:9092</h1>" in text
+
+
+def test_the_page_is_written_at_intervals_and_a_full_disk_is_told_once_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds = 0.0
+    notices: list[str] = []
+    path = tmp_path / "page.html"
+    page = WatchPage(str(path), "x", Watcher(), notices.append, lambda: seconds)
+
+    page.add([rebalance("a", 1_000)])
+    first = path.read_text(encoding="utf-8")
+    seconds = WRITE_SECONDS - 1
+    page.add([rebalance("a", 2_000, 2)])
+    assert path.read_text(encoding="utf-8") == first
+
+    seconds = WRITE_SECONDS
+    monkeypatch.setattr("assignor.page.watch_page.write_page", _full_disk)
+    page.add([rebalance("a", 3_000, 3)])
+    assert notices == ["cannot write the page: No space left on device"]
+    with pytest.raises(IllegalArgumentError, match="No space left"):
+        page.write()
+
+    monkeypatch.undo()
+    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
+    page.write()
+    assert [3] == [row["rebalances"] for row in _merged(content(path))]
+
+
+def _merged(data: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = data["datasets"]["rebalances"]
+    return [{"rebalances": sum(row["rebalances"] for row in rows)}]
+
+
+def _full_disk(*_: Any) -> None:
+    raise IllegalArgumentError("cannot write the page: No space left on device")
