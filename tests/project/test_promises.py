@@ -138,7 +138,10 @@ EXTRAS = {
 }
 """Promised extras that exist, with their requirements."""
 
-COMMANDS = ["assign", "plan", "check", "what-if", "match", "explain", "decode", "record", "replay", "watch", "report"]
+COMMANDS = [
+    *("assign", "plan", "check", "what-if", "match", "explain", "decode"),
+    *("record", "replay", "watch", "report", "describe"),
+]
 """Promised commands that exist."""
 
 SPARK_COLUMNS = {

@@ -35,6 +35,7 @@ COMMANDS = {
     "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
     "watch": "show the rebalances of a live cluster as they happen, and serve metrics",
     "report": "report the consumer groups of a recorded cluster and check their assignments",
+    "describe": "show the groups, members, assignments and lag of a live cluster",
 }
 """Commands and their summaries, in the order of `assignor --help`. The module of `what-if` is `what_if`."""
 
@@ -46,7 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `assignor`; those of the process by default.
 
     Returns:
-        The exit code: 0 on success; 1 if `report` has a finding that `--fail-on` names; 2 if the input is invalid or a
+        The exit code: 0 on success; 1 if `report` has a finding that `--fail-on` names, or `describe` cannot describe a
+        named group; 2 if the input is invalid or a
         dependency is missing, 3 if a live cluster does not answer or refuses, after one line on standard error that
         says which; 130 after Ctrl-C.
     """

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from assignor.clients.snapshot import ClusterSnapshot
     from assignor.model import PartitionInfo
 
-__all__ = ["partitions_per_topic", "read_cluster"]
+__all__ = ["describe_group", "describe_unlisted", "list_members", "partitions_per_topic", "read_cluster"]
 
 MAX_SINGLE_REQUESTS = 16
 """Largest number of groups whose subscriptions are requested one by one; more groups are requested together."""
@@ -187,7 +187,7 @@ def read_cluster(
     brokers = admin.describe_cluster(request_timeout=timeout).result(timeout + TIMEOUT_MARGIN)
     name = metadata.cluster_id or "" if cluster is None else cluster
     problems: list[Problem] = []
-    listed_members, list_error = _list_members(admin, wanted, timeout)
+    listed_members, list_error = list_members(admin, wanted, timeout)
     if list_error:
         problems.append(Problem(name, "cluster", "list_groups", f"{list_error}; subscriptions are guessed"))
     listing = admin.list_consumer_groups(request_timeout=timeout).result(timeout + TIMEOUT_MARGIN)
@@ -200,12 +200,12 @@ def read_cluster(
             if group not in listed and group not in listed_members
         ]
         listed = {group: listed[group] for group in wanted if group in listed}
-    descriptions = [_describe_unlisted(group) for group in listed_members.values() if group.id not in listed]
+    descriptions = [describe_unlisted(group) for group in listed_members.values() if group.id not in listed]
     for group_ids in batches(list(listed), batch):
         futures = admin.describe_consumer_groups(group_ids, request_timeout=timeout)
         wait(futures.values(), timeout + TIMEOUT_MARGIN)
         for group_id, future in futures.items():
-            descriptions.append(_describe(listed[group_id], future, listed_members.get(group_id), list_error))
+            descriptions.append(describe_group(listed[group_id], future, listed_members.get(group_id), list_error))
     topics = _read(metadata, brokers)
     for names in batches(list(topics.partitions), batch):
         topics.topic_ids.update(_topic_ids(admin, names, timeout))
@@ -235,7 +235,7 @@ def _url_safe(topic_id: str) -> str:
     return topic_id.replace("+", "-").replace("/", "_")
 
 
-def _list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[str, Any], str]:
+def list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[dict[str, Any], str]:
     """Return groups of every protocol with the metadata bytes of their members, and an error message or ""."""
     names = [None] if wanted is None or len(wanted) > MAX_SINGLE_REQUESTS else wanted
     found: dict[str, Any] = {}
@@ -253,7 +253,7 @@ def _list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple
     return found, ""
 
 
-def _describe_unlisted(group: Any) -> GroupDescription:
+def describe_unlisted(group: Any) -> GroupDescription:
     """Return the description of a group that `list_consumer_groups` does not list."""
     kind = group.protocol_type or ""
     if group.error is not None:
@@ -268,7 +268,15 @@ def _describe_unlisted(group: Any) -> GroupDescription:
     return GroupDescription(group.id, kind, group.state or "" if kind else "", problem=problem)
 
 
-def _describe(listed: Any, future: Any, with_members: Any, list_error: str) -> GroupDescription:
+def describe_group(listed: Any, future: Any, with_members: Any = None, list_error: str = "") -> GroupDescription:
+    """Return the description of a group.
+
+    Args:
+        listed: The group in the result of `list_consumer_groups`.
+        future: What `describe_consumer_groups` returned for it, which must be done.
+        with_members: The group in the result of `list_groups`, whose members have the bytes of their subscriptions.
+        list_error: Why there is no such result, or "".
+    """
     kind = _kind(listed)
     state = _state(listed)
     try:
@@ -297,9 +305,16 @@ def _describe(listed: Any, future: Any, with_members: Any, list_error: str) -> G
                 subscription,
                 _pairs(member.assignment),
                 _pairs(getattr(member, "target_assignment", None)),
+                member.client_id or "",
+                member.host or "",
             )
         )
-    return GroupDescription(listed.group_id, kind, state, protocol, members)
+    return GroupDescription(listed.group_id, kind, state, protocol, members, coordinator=_coordinator(description))
+
+
+def _coordinator(description: Any) -> tuple[int, str, int] | None:
+    node = description.coordinator
+    return None if node is None or node.id < 0 else (node.id, node.host, node.port)
 
 
 def _kind(group: Any) -> str:

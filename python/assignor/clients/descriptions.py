@@ -49,6 +49,8 @@ class MemberDescription:
         subscription: Its subscription, or the reason why it is not known.
         assigned: The (topic, partition) pairs that it owns.
         target: The (topic, partition) pairs of its target assignment (KIP-848).
+        client_id: Its client id.
+        client_host: The host on which it runs, as the broker sees it.
     """
 
     member_id: str
@@ -56,11 +58,17 @@ class MemberDescription:
     subscription: MemberSubscription | str
     assigned: Iterable[tuple[str, int]]
     target: Iterable[tuple[str, int]] = ()
+    client_id: str = ""
+    client_host: str = ""
 
 
 @dataclass(slots=True)
 class GroupDescription:
-    """Description of a group by an admin client; `problem` is the reason why it could not be read."""
+    """Description of a group by an admin client.
+
+    `problem` is the reason why it could not be read. `coordinator` is the id, host and port of its coordinator, if the
+    client returns them.
+    """
 
     group_id: str
     kind: str
@@ -68,6 +76,7 @@ class GroupDescription:
     protocol: str = ""
     members: list[MemberDescription] = field(default_factory=list)
     problem: str | None = None
+    coordinator: tuple[int, str, int] | None = None
 
 
 def decode_member_subscription(metadata: bytes) -> MemberSubscription | str:

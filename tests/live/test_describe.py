@@ -1,0 +1,374 @@
+"""Groups, members and lag that `assignor describe` reads from a real broker, compared with Kafka's own tool."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+import threading
+import time
+import uuid
+from typing import TYPE_CHECKING, Any
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import AdminClient
+from kafka import KafkaConsumer
+
+from assignor.cli import main
+from assignor.lag import PROBLEMS
+from assignor.live.connection import ClientSettings
+from assignor.live.description import UNREAD, describe
+from assignor.live.description_text import render
+from tests.broker.admin import Admin
+from tests.broker.blobs import join_share
+from tests.broker.cluster import JARS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assignor.live.description import ClusterDescription
+    from tests.broker.cluster import Cluster
+
+pytestmark = pytest.mark.broker
+
+RECORDS = {"described.a": [10, 20, 8, 0], "described.b": [7, 3]}
+"""Number of records in each partition."""
+
+DELETED = 5
+"""Offset before which the records of the third partition of the first topic are deleted."""
+
+GROUPS = {
+    "described-classic": "classic",
+    "described-consumer": "consumer",
+    "described-offsets": "classic",
+    "described-python": "classic",
+    "described-share": "",
+}
+"""Kind of each group. confluent-kafka does not return the kind of share groups."""
+
+COMMITTED: dict[str, dict[tuple[str, int], int]] = {
+    "described-classic": {("described.a", 0): 4, ("described.a", 1): 33, ("described.a", 2): 2},
+    "described-consumer": {("described.b", 0): 7},
+    "described-offsets": {("described.a", 0): 9, ("described.b", 1): 1},
+    "described-python": {("described.b", 0): 5, ("described.b", 1): 0},
+}
+"""Offsets that the members commit: one is beyond the end, and one before the start."""
+
+
+class LiveGroups:
+    """Groups of several clients at the shared broker, which stay as they are.
+
+    Attributes:
+        address: Address of the broker.
+        members: Member ids and client ids by group.
+    """
+
+    def __init__(self, broker: Cluster) -> None:
+        self.address = broker.address
+        self.members: dict[str, dict[str, str]] = {}
+        self._connection = broker.connect()
+        self._consumers: list[Any] = []
+        self._stop = threading.Event()
+        self._threads: list[threading.Thread] = []
+
+    def start(self) -> None:
+        """Create topics and groups, commit offsets, and wait until every partition has an owner."""
+        admin = Admin(self._connection)
+        admin.create_topics({name: len(counts) for name, counts in RECORDS.items()})
+        for group in GROUPS:
+            admin.await_coordinator(group)
+        producer = confluent_kafka.Producer({"bootstrap.servers": self.address})
+        for name, counts in RECORDS.items():
+            for partition, count in enumerate(counts):
+                for _ in range(count):
+                    producer.produce(name, b"record", partition=partition)
+        producer.flush()
+        place = confluent_kafka.TopicPartition("described.a", 2, DELETED)
+        client = AdminClient({"bootstrap.servers": self.address})
+        (deleted,) = client.delete_records([place]).values()
+        deleted.result(10)
+        self._join("described-classic", "described.a", 4, {"client.id": "billing"}, {"group.instance.id": "static-1"})
+        new = {"group.protocol": "consumer", "client.id": "new"}
+        self._join("described-consumer", "described.b", 2, new, new)
+        self._join_kafka_python()
+        self._commit_alone()
+        join_share(self._connection, "described-share", str(uuid.uuid4()), "described.a")
+
+    def end(self) -> None:
+        """Close all consumers."""
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+        for consumer in self._consumers:
+            consumer.close()
+        self._connection.close()
+
+    def _join(self, group: str, topic: str, partitions: int, *settings: dict[str, str]) -> None:
+        """Add consumers of librdkafka that a thread polls, and commit offsets when all partitions are assigned."""
+        fixed = {"bootstrap.servers": self.address, "group.id": group, "enable.auto.commit": False}
+        consumers = [confluent_kafka.Consumer({**fixed, **each}) for each in settings]
+        self._consumers += consumers
+        for consumer in consumers:
+            consumer.subscribe([topic])
+
+        def owned_by_all() -> int:
+            for consumer in consumers:
+                consumer.poll(0.02)
+            return sum(len(consumer.assignment()) for consumer in consumers)
+
+        until(lambda: owned_by_all() == partitions)
+        self.members[group] = {
+            consumer.memberid(): each.get("client.id", "rdkafka")
+            for consumer, each in zip(consumers, settings, strict=True)
+        }
+        for consumer in consumers:
+            owned = {(place.topic, place.partition) for place in consumer.assignment()}
+            consumer.pause(consumer.assignment())
+            commit(consumer, {place: offset for place, offset in COMMITTED[group].items() if place in owned})
+        self._poll(lambda: [consumer.poll(0.02) for consumer in consumers])
+
+    def _join_kafka_python(self) -> None:
+        from kafka import TopicPartition
+        from kafka.structs import OffsetAndMetadata
+
+        consumer = KafkaConsumer(
+            "described.b",
+            bootstrap_servers=self.address,
+            group_id="described-python",
+            client_id="python",
+            enable_auto_commit=False,
+        )
+        until(lambda: consumer.poll(timeout_ms=20) is not None and len(consumer.assignment()) == 2)
+        consumer.pause(*consumer.assignment())
+        offsets = COMMITTED["described-python"]
+        consumer.commit({TopicPartition(*place): OffsetAndMetadata(at, "", -1) for place, at in offsets.items()})
+        self.members["described-python"] = {consumer._coordinator._generation.member_id: "python"}
+        self._consumers.append(consumer)
+        self._poll(lambda: consumer.poll(timeout_ms=20))
+
+    def _commit_alone(self) -> None:
+        consumer = confluent_kafka.Consumer({"bootstrap.servers": self.address, "group.id": "described-offsets"})
+        commit(consumer, COMMITTED["described-offsets"])
+        consumer.close()
+
+    def _poll(self, poll: Any) -> None:
+        def run() -> None:
+            while not self._stop.is_set():
+                poll()
+
+        self._threads.append(threading.Thread(target=run, daemon=True))
+        self._threads[-1].start()
+
+
+def commit(consumer: Any, offsets: dict[tuple[str, int], int]) -> None:
+    places = [confluent_kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
+    if places:
+        consumer.commit(offsets=places, asynchronous=False)
+
+
+def until(is_reached: Any, timeout: float = 30) -> None:
+    """Call a function until it returns True."""
+    end = time.monotonic() + timeout
+    while not is_reached():
+        if time.monotonic() > end:
+            raise TimeoutError(f"not reached after {timeout} s")
+
+
+@pytest.fixture(scope="module")
+def groups(broker: Cluster) -> Iterator[LiveGroups]:
+    running = LiveGroups(broker)
+    try:
+        running.start()
+        yield running
+    finally:
+        running.end()
+
+
+@pytest.fixture(scope="module")
+def found(groups: LiveGroups) -> ClusterDescription:
+    return describe(ClientSettings.read(groups.address), list(GROUPS))
+
+
+def tool(address: str, option: str) -> list[dict[str, str]]:
+    """Return the rows of these groups that Kafka's tool for consumer groups prints, by the names of the columns."""
+    java = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", str(JARS / "*")]
+    program = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    command = [*java, program, "--bootstrap-server", address, "--describe", "--all-groups", option]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    found, columns = [], {}
+    for line in done.stdout.splitlines():
+        if line.startswith("GROUP "):
+            names = list(re.finditer(r"\S+(?: \(ID\))?", line))
+            ends = [*(name.start() for name in names[1:]), None]
+            columns = {name.group(): slice(name.start(), end) for name, end in zip(names, ends, strict=True)}
+        elif line.split(" ")[0] in GROUPS:
+            found.append({name: line[place].strip() for name, place in columns.items()})
+    return found
+
+
+def test_committed_offsets_ends_and_lag_are_those_of_kafkas_tool(found: ClusterDescription, groups: LiveGroups) -> None:
+    columns = ("CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID")
+    expected = {
+        (row["GROUP"], row["TOPIC"], row["PARTITION"]): [row[column] for column in columns]
+        for row in tool(groups.address, "--offsets")
+    }
+    rows = {
+        (group, row["topic"], str(row["partition"])): row for group, rows in found.partitions.items() for row in rows
+    }
+
+    assert expected.keys() == rows.keys()
+    assert len(rows) == sum(map(len, COMMITTED.values())) + 2  # two partitions are owned and not committed
+    clients = {member: client for members in groups.members.values() for member, client in members.items()}
+    for key, (committed, end, lag, member, host, client) in expected.items():
+        row = rows[key]
+        assert committed == ("-" if row["committed"] is None else str(row["committed"]))
+        assert end == str(row["end_offset"])
+        assert member == (row["member_id"] or "-")
+        assert (host, client) == (("/127.0.0.1", clients[member]) if row["member_id"] else ("-", "-"))
+        if row["problem"] == "beyond_end":
+            assert lag == str(20 - 33), "the tool prints a negative lag"
+            assert row["lag"] is None
+        else:
+            assert lag == ("-" if row["lag"] is None else str(row["lag"]))
+
+
+def test_special_partitions_are_named(found: ClusterDescription) -> None:
+    rows = {(row["topic"], row["partition"]): row for row in found.partitions["described-classic"]}
+
+    assert {
+        ("described.a", 0): (6, 0, None),
+        ("described.a", 1): (None, None, "beyond_end"),
+        ("described.a", 2): (6, DELETED - 2, "before_start"),
+        ("described.a", 3): (None, None, "never_committed"),
+    } == {place: (row["lag"], row["deleted"], row["problem"]) for place, row in rows.items()}
+    sums = found.lag["described-classic"]
+    assert (4, 12, 2) == (sums["partitions"], sums["lag"], sums["unknown"])
+    assert [1, 0, 1, 1] == [sums[name] for name in PROBLEMS]
+    offsets_only = found.lag["described-offsets"]
+    assert (3, 2, 3) == (offsets_only["lag"], offsets_only["unowned"], offsets_only["unowned_lag"])
+
+
+def test_members_and_states_are_those_of_kafkas_tool(found: ClusterDescription, groups: LiveGroups) -> None:
+    expected = {
+        (row["GROUP"], row["CONSUMER-ID"]): (
+            row.get("GROUP-INSTANCE-ID", ""),
+            row["HOST"],
+            row["CLIENT-ID"],
+            int(row["#PARTITIONS"]),
+        )
+        for row in tool(groups.address, "--members")
+    }
+    ours = {
+        (group.group_id, member.member_id): (
+            member.group_instance_id or "",
+            member.client_host,
+            member.client_id,
+            len(list(member.assigned)),
+        )
+        for group in found.groups
+        for member in group.members
+    }
+
+    assert expected == ours
+    assert len(ours) == 5
+    described = {group.group_id: group for group in found.groups}
+    assert GROUPS == {name: group.kind for name, group in described.items()}
+    rows = tool(groups.address, "--state")
+    assert len(rows) == 4
+    for row in rows:
+        group = described[row["GROUP"]]
+        assert group.coordinator is not None
+        id, host, port = group.coordinator
+        assert f"{host}:{port}  ({id})" == row["COORDINATOR (ID)"]
+        assert (group.protocol or "-", group.state) == (row["ASSIGNMENT-STRATEGY"], row["STATE"])
+        assert str(len(group.members)) == row["#MEMBERS"]
+
+
+def test_lag_of_members_adds_up_to_that_of_the_group(found: ClusterDescription) -> None:
+    for group in ("described-classic", "described-consumer", "described-python"):
+        members = [row for (name, _), row in found.member_lag.items() if name == group]
+        known = [row["lag"] for row in members if row["lag"] is not None]
+        assert found.lag[group]["lag"] == sum(known)
+        assert found.lag[group]["partitions"] == sum(row["partitions"] for row in members)
+
+
+def test_share_groups_have_a_reason(found: ClusterDescription) -> None:
+    assert (("described-share", UNREAD),) == found.problems
+
+
+def test_json_has_what_the_text_says(
+    groups: LiveGroups, found: ClusterDescription, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--bootstrap-server", groups.address]
+    named = [option for group in GROUPS for option in ("--group", group)]
+
+    assert 1 == main(["describe", *options, *named, "--json"])  # the share group cannot be described
+    output = capfd.readouterr()
+    assert "" == output.err
+    printed = json.loads(output.out)
+    assert printed == json.loads(json.dumps(found.to_json()))
+    assert 0 == main(["describe", *options, "--group", "described-classic"])
+    output = capfd.readouterr()
+    assert "" == output.err
+    for cell in (
+        "static-1",
+        "billing",
+        "127.0.0.1",
+        "committed beyond the end",
+        "never committed",
+        "3 offsets deleted",
+    ):
+        assert cell in output.out
+    (group,) = (group for group in printed["groups"] if group["group"] == "described-classic")
+    for member in group["members"]:
+        assert member["member"] in output.out
+    assert f"{group['coordinator']['host']}:{group['coordinator']['port']}" in output.out
+
+
+def test_groups_that_are_not_named_are_listed_too(groups: LiveGroups) -> None:
+    found = describe(ClientSettings.read(groups.address))
+
+    assert GROUPS.keys() <= {group.group_id for group in found.groups}
+    assert found.cluster
+
+
+def test_small_batches_give_the_same_description(
+    groups: LiveGroups, found: ClusterDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assignor.live.description.GROUPS_PER_CALL", 1)
+    monkeypatch.setattr("assignor.live.description.OFFSET_CALLS", 2)
+    shown: list[str] = []
+
+    assert found == describe(ClientSettings.read(groups.address), list(GROUPS), on_progress=shown.append)
+    assert "describing group 2 of 4" in shown
+    assert "reading the committed offsets of group 5 of 5" in shown
+
+
+def test_an_unknown_group_is_named(groups: LiveGroups, capfd: pytest.CaptureFixture[str]) -> None:
+    assert 1 == main(["describe", "--bootstrap-server", groups.address, "--group", "no such group"])
+
+    output = capfd.readouterr().out
+    assert output.startswith("no groups\n")
+    assert "no such group: group 'no such group' does not exist, or may not be described" in output
+
+
+def test_an_unreachable_broker_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    assert 3 == main(["describe", "--bootstrap-server", address, "--timeout", "1500"])
+
+    output = capfd.readouterr()
+    assert "" == output.out
+    (line,) = output.err.splitlines()
+    assert line.startswith("assignor: ")
+    assert address in line
+
+
+def test_many_groups_are_listed_without_members(found: ClusterDescription) -> None:
+    text = render(found, is_detailed=False)
+
+    assert "static-1" not in text
+    assert "name groups with --group to list their members and partitions" in text
+    assert "static-1" in render(found)
