@@ -69,14 +69,17 @@ def test_examples_of_the_readme() -> None:
         ("matching.md", 8),
         ("member.md", 10),
         ("rebalance-causes.md", 8),
+        ("replay-events.md", 6),
         ("subscription-state.md", 12),
+        ("why-did-my-group-rebalance.md", 9),
         *(
             (path.relative_to(ROOT / "docs").as_posix(), 3)
             for path in sorted((ROOT / "docs" / "assignors").glob("*.md"))
         ),
     ],
 )
-def test_examples_of_a_page(page: str, examples: int) -> None:
+def test_examples_of_a_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)  # examples read the bundled recording
     path = ROOT / "docs" / page
     results = doctest.testfile(str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
 

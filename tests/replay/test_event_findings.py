@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -174,18 +175,21 @@ def of_group(entry: Event | LogRecord, number: int) -> Row:
 
 
 def expected(events: list[Row]) -> set[tuple[Any, ...]]:
-    """Return kind, group and times of the findings that the events of `assignor replay --json` stand for."""
+    """Return the findings that the events of `assignor replay --json` stand for.
+
+    A finding is its kind, group and times, and the number of rebalances of a storm.
+    """
     found: set[tuple[Any, ...]] = set()
-    open_storms: dict[str, int] = {}
+    open_storms: dict[str, tuple[int, int]] = {}
     silent: dict[tuple[str, str], int] = {}
     silences: dict[str, list[tuple[int, int]]] = {}
     problems: dict[tuple[str, str], list[int]] = {}
     for each in events:
         group = each["group"]
         if each["event"] == "storm" and each["until"] is None:
-            open_storms[group] = each["since"]
+            open_storms[group] = (each["since"], each["rebalances"])
         elif each["event"] == "storm":
-            found.add(("storm", group, open_storms.pop(group), each["until"]))
+            found.add(("storm", group, open_storms.pop(group)[0], each["until"], each["rebalances"]))
         elif each["event"] == "stuck" and each["until"] is None:
             silent[group, each["member"]] = each["since"]
         elif each["event"] == "stuck":
@@ -194,11 +198,16 @@ def expected(events: list[Row]) -> set[tuple[Any, ...]]:
                 silences.setdefault(group, []).append((since, each["until"]))
         elif each["event"] == "offsets" and each["problem"] != "never_committed":
             problems.setdefault((each["problem"], group), []).append(each["at"])
-    found |= {("storm", group, since, None) for group, since in open_storms.items()}
+    found |= {("storm", group, since, None, count) for group, (since, count) in open_storms.items()}
     found |= {("stuck", group, min(each)[0], max(until for _, until in each)) for group, each in silences.items()}
     for group in {group for group, _ in silent}:
         found.add(("stuck", group, min(since for (other, _), since in silent.items() if other == group), None))
     return found | {(problem, group, min(times), max(times)) for (problem, group), times in problems.items()}
+
+
+def rebalances(text: str) -> list[int]:
+    """Return the number of rebalances in the text of a storm; empty for other findings."""
+    return [int(number.replace(",", "")) for number in re.findall(r"^rebalance storm: ([\d,]+) rebalances", text)]
 
 
 def assert_agreement(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> set[tuple[Any, ...]]:
@@ -209,7 +218,11 @@ def assert_agreement(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]
     assert 0 == main(["replay", str(folder), "--json", "--engine", "local"])
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     kinds = ("storm", "stuck", "went_back", "not_owned")
-    found = [(each["kind"], each["group"], each["since"], each["until"]) for each in reported if each["kind"] in kinds]
+    found = [
+        (each["kind"], each["group"], each["since"], each["until"], *rebalances(each["text"]))
+        for each in reported
+        if each["kind"] in kinds
+    ]
     assert sorted(map(repr, found)) == sorted(map(repr, expected(events)))
     return set(found)
 
@@ -233,7 +246,7 @@ def test_the_findings_of_random_logs_are_the_events_of_replay(
                 rows.append({**place, **of_group(entry, number)})
         given = recording(tmp_path / f"in {seed}", rows, METADATA)
         kinds |= {
-            (kind, until is None) for kind, _, _, until in assert_agreement(given.folder, tmp_path / "out", capsys)
+            (kind, until is None) for kind, _, _, until, *_ in assert_agreement(given.folder, tmp_path / "out", capsys)
         }
 
     assert {"stuck", "went_back", "not_owned"} <= {kind for kind, _ in kinds}
@@ -253,4 +266,4 @@ def test_storms_at_random_times_are_those_of_replay(tmp_path: Path, capsys: pyte
     found = assert_agreement(recording(tmp_path / "in", rows).folder, tmp_path / "out", capsys)
 
     assert len(found) > 50
-    assert {True, False} == {until is None for *_, until in found}
+    assert {True, False} == {until is None for _, _, _, until, _ in found}
