@@ -21,7 +21,7 @@ COLUMNS = frozenset((*COMMON, *(name for kind in KINDS for name in FIELDS[kind])
 
 
 class ReportEvents:
-    """Replay of the records of a recording as events, of which it keeps those that findings come from.
+    """Replay of the records of a recording as events. It keeps the events that findings come from.
 
     The events are those of `assignor replay` for a read_committed reader: the same machine finds them.
 
