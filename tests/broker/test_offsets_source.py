@@ -1,11 +1,14 @@
-"""Data source `kafka_offsets` with a real broker: what it reads, and that it only reads."""
+"""Sources of `__consumer_offsets` with a real broker: what they read, and that they only read."""
 
 from __future__ import annotations
 
+import sys
 import time
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -13,9 +16,15 @@ from confluent_kafka.cimpl import NewTopic
 
 from assignor import _core
 from assignor.offsets import decode_record
+from assignor.spark import schemas
 from assignor.spark.kafka_offsets import OffsetRange, Settings, log_bounds, read_range
+from tests.broker import connector_program
+from tests.spark import programs
+from tests.support import maven_jars
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from tests.broker.cluster import Cluster
 
 pytestmark = pytest.mark.broker
@@ -28,15 +37,22 @@ READER = "assignor-reader"
 
 def committed(settings: Settings) -> list[int]:
     """Return the offsets that the group committed, in the order of the log."""
-    found = []
+    rows = []
     for partition, (start, end) in log_bounds(settings).items():
         for batch in read_range(settings, OffsetRange(partition, start, end)):
             assert [settings.cluster] * batch.num_rows == batch["cluster"].to_pylist()
-            for row in batch.to_pylist():
-                record = decode_record(row["key"], row["value"])
-                if record.type == 1 and record.key["group"] == GROUP and record.value:
-                    found.append(record.value["offset"])
-                    assert record.value["commitTimestamp"] <= row["timestamp"]
+            rows += batch.to_pylist()
+    return commits(rows)
+
+
+def commits(rows: Iterable[dict[str, Any]]) -> list[int]:
+    """Return the offsets of the group's commits among records."""
+    found = []
+    for row in rows:
+        record = decode_record(row["key"], row["value"])
+        if record.type == 1 and record.key["group"] == GROUP and record.value:
+            found.append(record.value["offset"])
+            assert record.value["commitTimestamp"] <= row["timestamp"]
     return found
 
 
@@ -70,7 +86,9 @@ def await_ends_of_transactions(committed: Settings, every: Settings) -> None:
         assert time.monotonic() < end, "a transaction is still open"
 
 
-def test_committed_or_all_records_are_read_without_a_trace(broker: Cluster) -> None:
+@pytest.fixture(scope="module")
+def cluster(broker: Cluster) -> Cluster:
+    """Return the broker, in whose log the group has commits with, without and of an aborted transaction."""
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": GROUP})
@@ -78,10 +96,15 @@ def test_committed_or_all_records_are_read_without_a_trace(broker: Cluster) -> N
     consumer.close()
     commit_in_transaction(broker, 6, abort=False)
     commit_in_transaction(broker, 7, abort=True)
+    options = {"kafka.bootstrap.servers": broker.address}
+    await_ends_of_transactions(Settings.read(options), Settings.read({**options, "isolation": "read_uncommitted"}))
+    return broker
 
-    options = {"kafka.bootstrap.servers": broker.address, "cluster": "test"}
+
+def test_committed_or_all_records_are_read_without_a_trace(cluster: Cluster) -> None:
+    admin = AdminClient({"bootstrap.servers": cluster.address})
+    options = {"kafka.bootstrap.servers": cluster.address, "cluster": "test"}
     every = Settings.read({**options, "isolation": "read_uncommitted"})
-    await_ends_of_transactions(Settings.read(options), every)
     before = log_bounds(every)
     assert [5, 6] == committed(Settings.read(options))
     assert [5, 6, 7] == committed(every)
@@ -90,3 +113,34 @@ def test_committed_or_all_records_are_read_without_a_trace(broker: Cluster) -> N
     groups = {group.group_id for group in admin.list_consumer_groups().result().valid}
     assert GROUP in groups
     assert READER not in groups
+
+
+@pytest.mark.spark
+def test_sparks_connector_reads_the_same_records(cluster: Cluster, tmp_path: Path) -> None:
+    jars = maven_jars.TARGET / "spark-kafka"
+    try:
+        maven_jars.install(Path(__file__).parents[1] / "spark" / "pom.xml", jars)
+    except maven_jars.JarsMissingError as error:
+        pytest.skip(f"the jars of Spark's Kafka connector are missing: {error}")
+
+    settings = Settings.read({"kafka.bootstrap.servers": cluster.address, "cluster": "test"})
+    bounds = log_bounds(settings)
+    arguments = [cluster.address, str(len(bounds)), str(jars), str(tmp_path)]
+    ended = programs.run([sys.executable, connector_program.__file__, *arguments], tmp_path)
+
+    def known(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the rows before the ends of the log in order; other tests may use the broker meanwhile."""
+        found = [row for row in rows if row["offset"] < bounds[row["partition"]][1]]
+        return sorted(found, key=lambda row: (row["partition"], row["offset"]))
+
+    assert 0 == ended.returncode, ended.stderr[-3000:]
+    batch, every, stream = (
+        known(pq.read_table(tmp_path / name).to_pylist()) for name in ("read_committed", "read_uncommitted", "stream")
+    )
+    assert [5, 6] == commits(batch)
+    assert [5, 6, 7] == commits(every)
+    assert batch == stream
+    ranges = [OffsetRange(id, start, end) for id, (start, end) in bounds.items()]
+    ours = [row for each in ranges for found in read_range(settings, each) for row in found.to_pylist()]
+    assert ours == batch
+    assert schemas.CLUSTER_RECORDS.fieldNames() == list(batch[0])
