@@ -68,7 +68,7 @@ def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Pat
     assert "<h1>Consumer groups of kafka:9092</h1>" in text
 
 
-def test_the_page_is_written_at_intervals_and_a_full_disk_is_told_once_each_time(
+def test_the_page_is_written_at_intervals_and_a_full_disk_is_a_notice_each_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = 0.0

@@ -68,6 +68,7 @@ def test_examples_of_the_readme() -> None:
         ("lag.md", 10),
         ("matching.md", 8),
         ("member.md", 10),
+        ("page.md", 4),
         ("rebalance-causes.md", 8),
         ("replay-events.md", 6),
         ("subscription-state.md", 12),

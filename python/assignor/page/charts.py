@@ -21,6 +21,7 @@ LABEL_WIDTH = 230
 
 _ROW = 22
 _CHARACTER = 7
+_TITLE = 21
 _OVERVIEW_HEIGHT = 84
 _BARS_HEIGHT = 150
 _TIME = "%Y-%m-%d %H:%M:%S"
@@ -183,7 +184,7 @@ def _counts(field: str, title: str) -> Any:
             values=[0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000],
             format="~s",
             labelOverlap=True,
-            minExtent=_width(),
+            minExtent=_width(_TITLE),
         ),
     )
 
