@@ -4,11 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import os
-import resource
-import subprocess
-import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +22,7 @@ from assignor.offsets import decode_record
 from assignor.recording import Recording
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from tests.broker.cluster import Cluster
 
@@ -103,30 +98,6 @@ def in_log(address: str, isolation: str) -> list[Place]:
 
 def command(address: str, folder: Path, *options: str) -> list[str]:
     return [*("record", "--bootstrap-server", address, "--out", str(folder)), *options]
-
-
-def start(*arguments: str, limit: int | None = None) -> subprocess.Popen[str]:
-    """Start the command in a process, which can write files of at most `limit` bytes."""
-
-    def set_limit() -> None:
-        if limit is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    return subprocess.Popen(
-        [sys.executable, "-m", "assignor.cli", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
-        preexec_fn=set_limit,
-    )
-
-
-def until(condition: Callable[[], object], seconds: float = 30) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def test_a_recording_has_all_records_and_the_aborted_ones(broker: Cluster, tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Recorder with users of a real broker with an authorizer: permissions, credentials and TLS."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from assignor.cli import main
+from assignor.recording import Recording
+from tests.broker.cluster import BrokerMissingError
+from tests.live.secured import SecuredCluster
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.broker
+
+TOPIC = "__consumer_offsets"
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
+    """Start a broker with the users reader, describer and stranger, and a group with a commit."""
+    try:
+        cluster = SecuredCluster(tmp_path_factory.mktemp("secured"), ("reader", "describer", "stranger"))
+    except BrokerMissingError as error:
+        pytest.skip(str(error))
+    with cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.address})
+        rights = [("reader", AclOperation.READ, TOPIC), ("describer", AclOperation.DESCRIBE, TOPIC)]
+        bindings = [
+            AclBinding(
+                *(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*"),
+                *(operation, AclPermissionType.ALLOW),
+            )
+            for user, operation, topic in rights
+        ]
+        for future in admin.create_acls(bindings).values():
+            future.result(30)
+        admin.create_topics([NewTopic("private", 1)])["private"].result(30)
+        consumer = Consumer({"bootstrap.servers": cluster.address, "group.id": "g"})
+        consumer.commit(offsets=[TopicPartition("private", 0, 1)], asynchronous=False)
+        consumer.close()
+        yield cluster
+
+
+def run(address: str, settings: Path, out: Path) -> int:
+    config = ["--command-config", str(settings), "--timeout", "5000"]
+    return main(["record", "--bootstrap-server", address, *config, "--out", str(out), "--until-end"])
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_user_who_may_read_the_log_records_it_without_other_permissions(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str], tls: bool
+) -> None:
+    address = secured.tls if tls else secured.sasl
+
+    assert 0 == run(address, secured.client_file(tmp_path, "reader", tls=tls), tmp_path / "out")
+
+    assert "assignor: recorded 1 records in " in capfd.readouterr().err
+    assert {TOPIC} == set(Recording.open(tmp_path / "out").topics()["topic"].to_pylist())
+
+
+@pytest.mark.parametrize("user", ["describer", "stranger"])
+def test_a_missing_permission_is_one_line_that_says_what_works_without_it(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str], user: str
+) -> None:
+    assert 3 == run(secured.sasl, secured.client_file(tmp_path, user), tmp_path / "out")
+
+    assert capfd.readouterr().err == (
+        f"assignor: user '{user}' has no permission READ on topic {TOPIC} of {secured.sasl}; only `assignor describe` "
+        "works without it\n"
+    )
+
+
+def test_a_wrong_password_is_one_line_with_the_address(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert 3 == run(secured.sasl, secured.client_file(tmp_path, "reader", password="wrong"), tmp_path / "out")
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"assignor: {secured.sasl} rejects the connection: ")
+    assert "wrong" not in line
+
+
+def test_an_unknown_certificate_is_one_line_with_the_address(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    settings = secured.client_file(tmp_path, "reader", tls=True)
+    settings.write_text(settings.read_text().partition("ssl.truststore.type")[0])
+
+    assert 3 == run(secured.tls, settings, tmp_path / "out")
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"assignor: {secured.tls} rejects the connection: ")
+    assert "certificate" in line
