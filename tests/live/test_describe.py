@@ -94,6 +94,8 @@ class LiveGroups:
         self._join("described-consumer", "described.b", 2, new, new)
         self._join_kafka_python()
         self._commit_alone()
+        # The coordinator learns from a later heartbeat what a member of a KIP-848 group owns.
+        until(lambda: 2 == sum(len(each.assigned) for each in admin.describe("described-consumer").members.values()))
         join_share(self._connection, "described-share", str(uuid.uuid4()), "described.a")
 
     def end(self) -> None:
