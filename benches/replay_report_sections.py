@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
@@ -21,7 +23,12 @@ from benches.timing import interleave, sampler
 COMMITS_PER_SECOND, METADATA_BYTES_PER_SECOND, EVENTS_PER_SECOND = 1e6, 150e6, 1e6
 """Smallest rates on one core."""
 
+GROWTH = 1.3
+"""Largest factor of a cost when the members double."""
+
 TOPICS, PARTITIONS, MEMBERS = 4, 20, 5
+PARTITIONS_EACH, TOPIC_ID = 10, "AAAAAAAAAAAAAAAAAAAAAQ"
+GENERATION, CURRENT = "generation, per member", "current assignment, per record"
 
 
 def replay(selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -35,13 +42,13 @@ def replay(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     only_commits = log.slice(groups)
     calls: dict[str, tuple[Callable[[], Any], float, str, float]] = {
         "decode offset commits": (
-            lambda: _core.decode_batch(only_commits["key"], only_commits["value"]),
+            lambda: decoded(only_commits),
             only_commits.num_rows,
             "records per second",
             COMMITS_PER_SECOND,
         ),
         "decode group metadata": (
-            lambda: _core.decode_batch(metadata["key"], metadata["value"]),
+            lambda: decoded(metadata),
             size,
             "bytes per second",
             METADATA_BYTES_PER_SECOND,
@@ -61,6 +68,96 @@ def replay(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         f"Group metadata: {metadata.num_rows} generations of one group, {size:,} bytes. Decoding returns JSON."
     )
     return ReportSection("Records of __consumer_offsets", note, Table(["", "rate"], rows), target_results)
+
+
+def replay_growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
+    """Return the section that doubles the members of a group, and with them its partitions."""
+    start, each = (5, 20) if selection is SELECTIONS["quick"] else (100, 1_000)
+    sizes = [start * 2**place for place in range(4)]
+    check_current(sizes[0])
+    seconds: dict[str, list[float]] = {GENERATION: [], CURRENT: []}
+    for members in sizes:
+        report(f"replay, {members} members")
+        metadata = metadata_log(5, members, changes=True)
+        owners = Owners(members, each)
+        calls = {GENERATION: sampler(partial(replayed, metadata)), CURRENT: sampler(owners.push)}
+        times = raw[f"replay, {members} members"] = interleave(calls, selection.own_pace)
+        seconds[GENERATION].append(min(times[GENERATION]) / metadata.num_rows / members)
+        seconds[CURRENT].append(min(times[CURRENT]) / each)
+    rows = [[name, *(shown(time * 1e6) for time in times)] for name, times in seconds.items()]
+    target_results = [
+        TargetResult(
+            f"{name}: worst doubling", max(after / before for before, after in pairwise(times)), GROWTH, sense="<="
+        )
+        for name, times in seconds.items()
+    ]
+    note = (
+        f"Microseconds of the fastest run on one core, as the members double; each has {PARTITIONS_EACH} partitions. A "
+        "generation is compared with the one before, so its cost per member should not grow. A current assignment has "
+        "the partitions of one member, so its cost should not depend on the size of the group."
+    )
+    head = ["", *(f"{members:,} members" for members in sizes)]
+    return ReportSection("Growth of replay", note, Table(head, rows), target_results)
+
+
+class Owners:
+    """Replay of a consumer group in which each member has partitions, and records of the members that move them.
+
+    Args:
+        members: The number of members.
+        count: The number of records of `push`.
+    """
+
+    def __init__(self, members: int, count: int) -> None:
+        names = [f"member-{member}" for member in range(members)]
+        ids = [[member * PARTITIONS_EACH + place for place in range(PARTITIONS_EACH)] for member in range(members)]
+        start = [*map(joined, names), *map(current, names, ids)]
+        # Each member gives up a partition, and the next record gives it back.
+        moves = [(place // 2 % members, (place + 1) % 2) for place in range(count)]
+        self.start = batch([(0, *record) for record in start])
+        self.moves = batch([(1_000, *current(names[member], ids[member][first:])) for member, first in moves])
+        self.replay = replayed(self.start)
+        self._offset = len(start)
+
+    def push(self) -> list[Any]:
+        """Push the records that move partitions, with new offsets; return the batches of events."""
+        offsets = pa.array(range(self._offset, self._offset + self.moves.num_rows), pa.int64())
+        self._offset += self.moves.num_rows
+        return self.replay.push(self.moves.set_column(0, "offset", offsets))
+
+
+def joined(member: str) -> tuple[bytes, bytes]:
+    """Return the record of a member of a consumer group."""
+    value = {
+        "instanceId": None,
+        "rackId": None,
+        "clientId": "client",
+        "clientHost": "/10.0.0.1",
+        "subscribedTopicNames": ["topic"],
+        "subscribedTopicRegex": None,
+        "rebalanceTimeoutMs": 300_000,
+        "serverAssignor": None,
+    }
+    return written(5, member, value)
+
+
+def current(member: str, ids: list[int]) -> tuple[bytes, bytes]:
+    """Return the record of the partitions that a member of a consumer group has."""
+    value = {
+        "memberEpoch": 1,
+        "previousMemberEpoch": 1,
+        "state": 0,
+        "assignedPartitions": [{"topicId": TOPIC_ID, "partitions": ids}],
+        "partitionsPendingRevocation": [],
+    }
+    return written(8, member, value)
+
+
+def written(number: int, member: str, value: dict[str, Any]) -> tuple[bytes, bytes]:
+    """Return the key and value of a record of a member."""
+    key, data = encode_record(Record(number, None, {"groupId": "group", "memberId": member}, 0, value))
+    assert data is not None
+    return key, data
 
 
 def batch(records: list[tuple[int, bytes, bytes]]) -> pa.RecordBatch:
@@ -119,9 +216,10 @@ def commit_log(groups: int, commits: int) -> pa.RecordBatch:
     return batch(records)
 
 
-def metadata_log(generations: int, members: int) -> pa.RecordBatch:
-    """Return the generations of one group."""
-    return batch([(1_000 * number, *generation("group", number, members)) for number in range(1, generations + 1)])
+def metadata_log(generations: int, members: int, *, changes: bool = False) -> pa.RecordBatch:
+    """Return the generations of one group; if it `changes`, every second one has a member less."""
+    sizes = [members - (number % 2 if changes else 0) for number in range(generations)]
+    return batch([(1_000 * number, *generation("group", number, size)) for number, size in enumerate(sizes, 1)])
 
 
 def check_decoding(*logs: pa.RecordBatch) -> None:
@@ -131,8 +229,8 @@ def check_decoding(*logs: pa.RecordBatch) -> None:
         expected = decode_record(key, value, engine="reference")
         if decode_record(key, value) != expected:
             raise WrongAnswerError(f"the engines decode a record of type {expected.type} differently")
-        decoded = pa.record_batch(_core.decode_batch(log["key"], log["value"]))
-        if decoded.num_rows != log.num_rows or set(decoded["status"].to_pylist()) != {"decoded"}:
+        found = pa.record_batch(decoded(log))
+        if found.num_rows != log.num_rows or set(found["status"].to_pylist()) != {"decoded"}:
             raise WrongAnswerError("a record is not decoded")
 
 
@@ -148,6 +246,26 @@ def check_replay(log: pa.RecordBatch) -> None:
     counts = dict(replayed(log).counts())
     if counts["records"] != log.num_rows or sum(counts.values()) != log.num_rows:
         raise WrongAnswerError(f"records are duplicates or invalid: {counts}")
+
+
+def check_current(members: int) -> None:
+    """Compare the state and the events of current assignments with the reference, and count the records."""
+    from assignor.reference.replay.machine import Replay
+    from assignor.replay_columns import event_dicts
+
+    owners, reference = Owners(members, 4), Replay(is_compared=False)
+    for row in owners.start.to_pylist():
+        reference.push(tuple(row.values()))
+    offsets = range(owners.start.num_rows, owners.start.num_rows + owners.moves.num_rows)
+    rows = [(offset, *list(row.values())[1:]) for offset, row in zip(offsets, owners.moves.to_pylist(), strict=True)]
+    expected = [event for row in rows for event in reference.push(row)]
+    if event_dicts(owners.push()) != expected or dict(owners.replay.counts()) != reference.counts():
+        raise WrongAnswerError("the engines replay current assignments differently")
+
+
+def decoded(log: pa.RecordBatch) -> Any:
+    """Return the decoded records of a log, as an Arrow array."""
+    return _core.decode_batch(log["key"], log["value"])
 
 
 def replayed(log: pa.RecordBatch) -> _core.Replay:

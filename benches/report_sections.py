@@ -21,7 +21,7 @@ from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, encoders,
 from benches.java_process import JavaMissingError, JavaRangeAssignor, checksum
 from benches.matching import matching
 from benches.memory import measure
-from benches.replay_report_sections import replay
+from benches.replay_report_sections import replay, replay_growth
 from benches.selections import Selection
 from benches.subscription_states import subscription_state
 from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
@@ -232,5 +232,6 @@ SECTIONS: dict[str, Callable[[Selection, Report, Raw], ReportSection]] = {
     "coordinator-java": coordinator_java,
     "coordinator-broker": coordinator_broker,
     "replay": replay,
+    "replay-growth": replay_growth,
 }
 """All sections by the name that `--only` takes."""

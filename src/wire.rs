@@ -9,16 +9,18 @@
 //! accepts a subscription whose body is of an older version than its header, as some clients have written for years. Encoded
 //! messages have the same bytes as those of `ConsumerProtocol`.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
-use crate::bytes::{Lengths, Reader, Writer, unwritable, wrong};
+use crate::bytes::{Int32s, Lengths, Reader, Writer, java_text, unwritable, wrong};
 use crate::error::WireError;
 use crate::group::java_order;
 
 /// Newest version whose fields are known.
 pub const NEWEST_VERSION: i16 = 3;
 
-/// Partitions of one topic, in wire order. A message may contain a topic more than once.
+/// Partitions of one topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TopicPartitions {
     /// The topic's name, which may be the empty string.
@@ -27,12 +29,12 @@ pub struct TopicPartitions {
     pub partitions: Vec<i32>,
 }
 
-/// Subscription of a member, as encoded.
+/// Subscription of a member to encode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// The version in the header, which may be above [`NEWEST_VERSION`].
     pub version: i16,
-    /// Topics in wire order.
+    /// Topics.
     pub topics: Vec<String>,
     /// User data of the member's assignor; empty and absent are different.
     pub user_data: Option<Vec<u8>>,
@@ -42,73 +44,147 @@ pub struct Subscription {
     pub generation_id: i32,
     /// The rack (since version 3).
     pub rack_id: Option<String>,
+}
+
+/// Assignment of a member to encode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assignment {
+    /// The version in the header, which may be above [`NEWEST_VERSION`].
+    pub version: i16,
+    /// Partitions.
+    pub assigned_partitions: Vec<TopicPartitions>,
+    /// User data of the leader's assignor; empty and absent are different.
+    pub user_data: Option<Vec<u8>>,
+}
+
+/// Valid list in a message, as its bytes: a count, then the elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Elements<'a>(&'a [u8]);
+
+impl<'a> Elements<'a> {
+    /// The list without elements.
+    const EMPTY: Self = Self(&[0; 4]);
+
+    /// Return the bytes.
+    pub(crate) fn as_bytes(self) -> &'a [u8] {
+        self.0
+    }
+
+    fn iter<T: 'a>(self, mut read: impl FnMut(&mut Reader<'a>) -> Result<T, WireError>) -> impl Iterator<Item = T> {
+        let mut reader = Reader::new(self.0);
+        let count = reader.int32().unwrap_or(0);
+        (0..count).map_while(move |_| read(&mut reader).ok())
+    }
+
+    /// Iterate over a list of topics, as the bytes that [`java_text`] decodes.
+    pub fn topics(self) -> impl Iterator<Item = &'a [u8]> {
+        self.iter(|reader| reader.string_bytes(Lengths::Fixed))
+    }
+
+    /// Return a list of topics and their partition ids.
+    fn to_vec(self) -> Vec<TopicPartitions> {
+        let entry = |(topic, ids): (&[u8], Int32s<'_>)| TopicPartitions {
+            topic: java_text(topic).into_owned(),
+            partitions: ids.iter().collect(),
+        };
+        self.topic_partitions().map(entry).collect()
+    }
+
+    /// Iterate over a list of topics, as the bytes that [`java_text`] decodes, and their partition ids. A message may contain a topic
+    /// more than once.
+    pub fn topic_partitions(self) -> impl Iterator<Item = (&'a [u8], Int32s<'a>)> {
+        self.iter(read_topic_partitions)
+    }
+}
+
+/// Decoded subscription of a member, whose fields borrow from the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodedSubscription<'a> {
+    /// The version in the header, which may be above [`NEWEST_VERSION`].
+    pub version: i16,
+    /// Topics.
+    pub topics: Elements<'a>,
+    /// User data of the member's assignor; empty and absent are different.
+    pub user_data: Option<&'a [u8]>,
+    /// Topics and partitions that the member owns (since version 1).
+    pub owned_partitions: Elements<'a>,
+    /// The generation of `owned_partitions` (since version 2); -1 if it is missing.
+    pub generation_id: i32,
+    /// The rack (since version 3), as UTF-8.
+    rack_id: Option<&'a [u8]>,
     /// The version of the body, if it is older than the header's so that only the tolerant reader can read it.
     pub tolerated: Option<i16>,
 }
 
-impl Subscription {
+impl<'a> DecodedSubscription<'a> {
     /// Return the version of the body.
     #[must_use]
     pub fn body_version(&self) -> i16 {
         self.tolerated.unwrap_or(self.version.min(NEWEST_VERSION))
     }
 
+    /// Return the rack (since version 3).
+    #[must_use]
+    pub fn rack_id(&self) -> Option<Cow<'a, str>> {
+        self.rack_id.map(java_text)
+    }
+
     /// Return the member's rack; the empty string counts as no rack.
     #[must_use]
-    pub fn rack(&self) -> Option<&str> {
-        self.rack_id.as_deref().filter(|rack| !rack.is_empty())
+    pub fn rack(&self) -> Option<Cow<'a, str>> {
+        self.rack_id().filter(|rack| !rack.is_empty())
+    }
+
+    /// Return the subscription to encode.
+    #[must_use]
+    pub fn to_subscription(&self) -> Subscription {
+        Subscription {
+            version: self.version,
+            topics: self.topics.topics().map(|topic| java_text(topic).into_owned()).collect(),
+            user_data: self.user_data.map(<[u8]>::to_vec),
+            owned_partitions: self.owned_partitions.to_vec(),
+            generation_id: self.generation_id,
+            rack_id: self.rack_id().map(Cow::into_owned),
+        }
     }
 }
 
-/// Assignment of a member, as encoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assignment {
+/// Decoded assignment of a member, whose fields borrow from the message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DecodedAssignment<'a> {
     /// The version in the header, which may be above [`NEWEST_VERSION`].
     pub version: i16,
-    /// Partitions in wire order.
-    pub assigned_partitions: Vec<TopicPartitions>,
+    /// Topics and partitions.
+    pub assigned_partitions: Elements<'a>,
     /// User data of the leader's assignor; empty and absent are different.
-    pub user_data: Option<Vec<u8>>,
+    pub user_data: Option<&'a [u8]>,
+}
+
+impl DecodedAssignment<'_> {
+    /// Return the assignment to encode.
+    #[must_use]
+    pub fn to_assignment(&self) -> Assignment {
+        Assignment {
+            version: self.version,
+            assigned_partitions: self.assigned_partitions.to_vec(),
+            user_data: self.user_data.map(<[u8]>::to_vec),
+        }
+    }
 }
 
 /// Decode a subscription; with `tolerant`, the body may be of an older version than the header.
 ///
 /// # Errors
 /// The bytes are not such a subscription.
-pub fn decode_subscription(data: &[u8], tolerant: bool) -> Result<Subscription, WireError> {
-    let (topics, subscription) = read_subscription(data, tolerant, read_topics)?;
-    Ok(Subscription { topics, ..subscription })
-}
-
-/// Decode a subscription without its topics. Return the bytes of the topics (their count and names), which are checked but not
-/// decoded.
-pub(crate) fn skim_subscription(data: &[u8], tolerant: bool) -> Result<(&[u8], Subscription), WireError> {
-    read_subscription(data, tolerant, |reader| {
-        let start = reader.position();
-        each_topic(reader, |reader| reader.string_bytes(Lengths::Fixed).map(|_| ()))?;
-        Ok(reader.since(start))
-    })
-}
-
-/// Decode the topics in bytes that `skim_subscription` returned.
-pub(crate) fn skimmed_topics(bytes: &[u8]) -> Result<Vec<String>, WireError> {
-    read_topics(&mut Reader::new(bytes))
-}
-
-/// Decode a subscription, and its topics with `read_topics`; return the topics and the other fields.
-fn read_subscription<'a, T>(
-    data: &'a [u8],
-    tolerant: bool,
-    read_topics: impl FnOnce(&mut Reader<'a>) -> Result<T, WireError>,
-) -> Result<(T, Subscription), WireError> {
+pub fn decode_subscription(data: &[u8], tolerant: bool) -> Result<DecodedSubscription<'_>, WireError> {
     let mut reader = Reader::new(data);
     let version = read_version(&mut reader)?;
-    let topics = read_topics(&mut reader)?;
-    let mut subscription = Subscription {
+    let mut subscription = DecodedSubscription {
         version,
-        topics: Vec::new(),
+        topics: read_elements(&mut reader, 2, |reader| reader.string_bytes(Lengths::Fixed).map(|_| ()))
+            .map_err(|e| e.within("topics"))?,
         user_data: read_user_data(&mut reader)?,
-        owned_partitions: Vec::new(),
+        owned_partitions: Elements::EMPTY,
         generation_id: -1,
         rack_id: None,
         tolerated: None,
@@ -121,19 +197,19 @@ fn read_subscription<'a, T>(
         match body {
             1 => subscription.owned_partitions = read_partitions(&mut reader, "owned_partitions")?,
             2 => subscription.generation_id = reader.int32().map_err(|e| e.within("generation"))?,
-            _ => subscription.rack_id = reader.nullable_string(Lengths::Fixed).map_err(|e| e.within("rack"))?,
+            _ => subscription.rack_id = reader.nullable_string_bytes(Lengths::Fixed).map_err(|e| e.within("rack"))?,
         }
     }
-    Ok((topics, subscription))
+    Ok(subscription)
 }
 
 /// Decode an assignment. All versions have the same body, so there is no tolerant mode.
 ///
 /// # Errors
 /// The bytes are not an assignment.
-pub fn decode_assignment(data: &[u8]) -> Result<Assignment, WireError> {
+pub fn decode_assignment(data: &[u8]) -> Result<DecodedAssignment<'_>, WireError> {
     let mut reader = Reader::new(data);
-    Ok(Assignment {
+    Ok(DecodedAssignment {
         version: read_version(&mut reader)?,
         assigned_partitions: read_partitions(&mut reader, "partitions")?,
         user_data: read_user_data(&mut reader)?,
@@ -148,36 +224,31 @@ fn read_version(reader: &mut Reader<'_>) -> Result<i16, WireError> {
     Ok(version)
 }
 
-fn read_topics(reader: &mut Reader<'_>) -> Result<Vec<String>, WireError> {
-    let mut topics = Vec::new();
-    each_topic(reader, |reader| reader.string(Lengths::Fixed).map(|topic| topics.push(topic)))?;
-    Ok(topics)
-}
-
-fn each_topic<'a>(
-    reader: &mut Reader<'a>,
-    mut read: impl FnMut(&mut Reader<'a>) -> Result<(), WireError>,
-) -> Result<(), WireError> {
-    let count = reader.count(Lengths::Fixed, 2).map_err(|e| e.within("topics"))?;
-    (0..count).try_for_each(|index| read(reader).map_err(|e| e.within_element(index).within("topics")))
-}
-
 /// Read user data; as in Kafka, any negative length means null.
-fn read_user_data(reader: &mut Reader<'_>) -> Result<Option<Vec<u8>>, WireError> {
-    let bytes = reader.nullable_bytes(Lengths::Fixed).map_err(|e| e.within("user_data"))?;
-    Ok(bytes.map(<[u8]>::to_vec))
+fn read_user_data<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>, WireError> {
+    reader.nullable_bytes(Lengths::Fixed).map_err(|e| e.within("user_data"))
 }
 
-fn read_partitions(reader: &mut Reader<'_>, field: &str) -> Result<Vec<TopicPartitions>, WireError> {
-    let count = reader.count(Lengths::Fixed, 6).map_err(|e| e.within(field))?;
-    (0..count).map(|index| read_topic_partitions(reader).map_err(|e| e.within_element(index).within(field))).collect()
+/// Read a list whose elements have at least `least` bytes.
+fn read_elements<'a>(
+    reader: &mut Reader<'a>,
+    least: usize,
+    mut read: impl FnMut(&mut Reader<'a>) -> Result<(), WireError>,
+) -> Result<Elements<'a>, WireError> {
+    let start = reader.position();
+    let count = reader.count(Lengths::Fixed, least)?;
+    (0..count).try_for_each(|index| read(reader).map_err(|e| e.within_element(index)))?;
+    Ok(Elements(reader.since(start)))
 }
 
-fn read_topic_partitions(reader: &mut Reader<'_>) -> Result<TopicPartitions, WireError> {
-    let topic = reader.string(Lengths::Fixed).map_err(|e| e.within("topic"))?;
-    let count = reader.count(Lengths::Fixed, 4).map_err(|e| e.within("partitions"))?;
-    let partitions = (0..count).map(|_| reader.int32()).collect::<Result<_, _>>()?;
-    Ok(TopicPartitions { topic, partitions })
+fn read_partitions<'a>(reader: &mut Reader<'a>, field: &str) -> Result<Elements<'a>, WireError> {
+    read_elements(reader, 6, |reader| read_topic_partitions(reader).map(|_| ())).map_err(|e| e.within(field))
+}
+
+fn read_topic_partitions<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], Int32s<'a>), WireError> {
+    let topic = reader.string_bytes(Lengths::Fixed).map_err(|e| e.within("topic"))?;
+    let ids = reader.int32s(Lengths::Fixed).map_err(|e| e.within("partitions"))?;
+    Ok((topic, ids))
 }
 
 /// Encode a subscription as Kafka's `serializeSubscription` does.
@@ -306,7 +377,7 @@ mod tests {
     fn every_truncation_of_an_assignment_is_an_error() {
         let whole = [0, 0, 0, 0, 0, 1, 0, 1, b't', 0, 0, 0, 1, 0, 0, 0, 7, 0xff, 0xff, 0xff, 0xff];
         let assignment = decode_assignment(&whole).unwrap();
-        assert_eq!(assignment.assigned_partitions, [TopicPartitions { topic: "t".into(), partitions: vec![7] }]);
+        assert_eq!(assignment.to_assignment().assigned_partitions, [entry("t", &[7])]);
         for cut in 0..whole.len() {
             assert!(decode_assignment(&whole[..cut]).is_err(), "{cut}");
         }
@@ -324,13 +395,13 @@ mod tests {
             owned_partitions: vec![entry("u", &[3, 1]), entry("t", &[2]), entry("none", &[]), entry("u", &[2, 1])],
             generation_id: 5,
             rack_id: Some("r".into()),
-            tolerated: None,
         }
     }
 
     #[test]
     fn an_encoded_subscription_is_sorted_and_grouped() {
-        let written = decode_subscription(&encode_subscription(&subscription(7)).unwrap(), false).unwrap();
+        let bytes = encode_subscription(&subscription(7)).unwrap();
+        let written = decode_subscription(&bytes, false).unwrap().to_subscription();
         let expected = Subscription {
             version: 3,
             topics: ["b", "b", "\u{1f600}", "\u{ff5e}"].map(str::to_owned).to_vec(),
@@ -349,19 +420,20 @@ mod tests {
 
     #[test]
     fn an_assignment_keeps_its_order_and_is_grouped() {
-        let entries = vec![entry("u", &[3, 1]), entry("t", &[2]), entry("u", &[3])];
-        let given = Assignment { version: 3, assigned_partitions: entries, user_data: None };
-        let written = decode_assignment(&encode_assignment(&given).unwrap()).unwrap();
+        let partitions = vec![entry("u", &[3, 1]), entry("t", &[2]), entry("u", &[3])];
+        let given = Assignment { version: 3, assigned_partitions: partitions, user_data: None };
+        let bytes = encode_assignment(&given).unwrap();
+        let written = decode_assignment(&bytes).unwrap();
         let grouped = vec![entry("u", &[3, 1, 3]), entry("t", &[2])];
-        assert_eq!(written, Assignment { assigned_partitions: grouped, ..given });
+        assert_eq!(written.to_assignment(), Assignment { assigned_partitions: grouped, ..given });
     }
 
     #[test]
     fn encoding_errors_name_the_field() {
         let error = encode_subscription(&subscription(-1)).unwrap_err();
         assert_eq!(error.to_string(), "version -1 is negative while writing version");
-        let entries = vec![entry("t", &[0]), entry(&"é".repeat(16_384), &[0])];
-        let error = encode_assignment(&Assignment { version: 0, assigned_partitions: entries, user_data: None });
+        let partitions = vec![entry("t", &[0]), entry(&"é".repeat(16_384), &[0])];
+        let error = encode_assignment(&Assignment { version: 0, assigned_partitions: partitions, user_data: None });
         assert_eq!(error.unwrap_err().field, "partitions[1].topic");
     }
 }

@@ -29,6 +29,27 @@ def test_each_call_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(seconds for times in raw.values() for seconds in times.values())
 
 
+def test_each_size_of_a_group_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw: Raw = {}
+    once = replace(SELECTIONS["quick"], own_pace=Pace(seconds=0, fewest=1, most=1))
+    monkeypatch.setitem(SELECTIONS, "quick", once)
+
+    section = sections.replay_growth(once, lambda _: None, raw)
+
+    assert section.figures is not None
+    assert ["", "5 members", "10 members", "20 members", "40 members"] == section.figures.head
+    assert 4 == len(raw)
+    assert [sections.GENERATION, sections.CURRENT] == [row[0] for row in section.figures.rows]
+
+
+def test_a_wrong_owner_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = sections.Owners.push
+    monkeypatch.setattr(sections.Owners, "push", lambda owners: [*moves(owners), *moves(owners)])
+
+    with pytest.raises(WrongAnswerError, match="current assignments"):
+        sections.check_current(3)
+
+
 def test_a_wrong_answer_is_not_timed() -> None:
     log = sections.commit_log(2, 50)
 

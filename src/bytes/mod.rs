@@ -9,6 +9,8 @@ mod writer;
 pub use writer::Writer;
 pub(crate) use writer::unwritable;
 
+use std::borrow::Cow;
+
 use crate::error::WireError;
 
 /// Largest size in bytes of a string that Kafka writes, or reads in the compact encoding (`Short.MAX_VALUE`).
@@ -129,24 +131,20 @@ impl<'a> Reader<'a> {
         Err(wrong(start, "an unsigned varint is longer than five bytes".to_owned()))
     }
 
-    /// Read a string, or None if its length means null.
+    /// Read the bytes of a string that cannot be null. [`java_text`] decodes them.
     ///
     /// # Errors
-    /// The length exceeds the remaining bytes or, in the compact encoding, 32,767.
-    pub fn nullable_string(&mut self, lengths: Lengths) -> Result<Option<String>, WireError> {
-        Ok(self.nullable_string_bytes(lengths)?.map(java_string))
-    }
-
-    /// Read the bytes of a string that cannot be null.
-    ///
-    /// # Errors
-    /// As [`string`](Self::string).
+    /// As [`nullable_string_bytes`](Self::nullable_string_bytes), and for null.
     pub fn string_bytes(&mut self, lengths: Lengths) -> Result<&'a [u8], WireError> {
         let start = self.position;
         self.nullable_string_bytes(lengths)?.ok_or_else(|| null_is_not_allowed(start))
     }
 
-    fn nullable_string_bytes(&mut self, lengths: Lengths) -> Result<Option<&'a [u8]>, WireError> {
+    /// Read the bytes of a string, or None if its length means null. [`java_text`] decodes them.
+    ///
+    /// # Errors
+    /// The length exceeds the remaining bytes or, in the compact encoding, 32,767.
+    pub fn nullable_string_bytes(&mut self, lengths: Lengths) -> Result<Option<&'a [u8]>, WireError> {
         let start = self.position;
         let length = match lengths {
             Lengths::Fixed => i32::from(self.int16()?),
@@ -159,14 +157,6 @@ impl<'a> Reader<'a> {
             return Err(wrong(start, format!("a string of {length} bytes is longer than {LONGEST_STRING}")));
         }
         self.take_after(start, length as usize).map(Some)
-    }
-
-    /// Read a string that cannot be null.
-    ///
-    /// # Errors
-    /// As [`nullable_string`](Self::nullable_string), and for null.
-    pub fn string(&mut self, lengths: Lengths) -> Result<String, WireError> {
-        self.string_bytes(lengths).map(java_string)
     }
 
     /// Read a byte array, or None if its length means null.
@@ -216,6 +206,15 @@ impl<'a> Reader<'a> {
         self.nullable_count(lengths, least)?.ok_or_else(|| null_is_not_allowed(start))
     }
 
+    /// Read an array of int32 that cannot be null.
+    ///
+    /// # Errors
+    /// As [`count`](Self::count).
+    pub fn int32s(&mut self, lengths: Lengths) -> Result<Int32s<'a>, WireError> {
+        let count = self.count(lengths, size_of::<i32>())?;
+        self.take(count * size_of::<i32>()).map(Int32s)
+    }
+
     fn length(&mut self, lengths: Lengths) -> Result<i32, WireError> {
         match lengths {
             Lengths::Fixed => self.int32(),
@@ -223,21 +222,46 @@ impl<'a> Reader<'a> {
         }
     }
 
+    #[inline]
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N], WireError> {
-        let mut bytes = [0; N];
-        bytes.copy_from_slice(self.take(N)?);
-        Ok(bytes)
+        let Some(bytes) = self.data[self.position..].first_chunk() else {
+            return Err(self.too_short(self.position, N));
+        };
+        self.position += N;
+        Ok(*bytes)
     }
 
     /// Read the next `count` bytes of an item that began at `start`.
+    #[inline]
     fn take_after(&mut self, start: usize, count: usize) -> Result<&'a [u8], WireError> {
-        let left = self.remaining();
-        if count > left {
-            return Err(wrong(start, format!("{count} bytes are needed and {left} remain")));
-        }
-        let bytes = &self.data[self.position..self.position + count];
+        let Some((bytes, _)) = self.data[self.position..].split_at_checked(count) else {
+            return Err(self.too_short(start, count));
+        };
         self.position += count;
         Ok(bytes)
+    }
+
+    #[cold]
+    fn too_short(&self, start: usize, count: usize) -> WireError {
+        wrong(start, format!("{count} bytes are needed and {} remain", self.remaining()))
+    }
+}
+
+/// Array of int32, as its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Int32s<'a>(&'a [u8]);
+
+impl<'a> Int32s<'a> {
+    /// Return true if the array has no elements.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Iterate over the elements.
+    #[must_use]
+    pub fn iter(self) -> impl ExactSizeIterator<Item = i32> + use<'a> {
+        self.0.as_chunks().0.iter().map(|bytes| i32::from_be_bytes(*bytes))
     }
 }
 
@@ -248,6 +272,12 @@ pub(crate) fn wrong(offset: usize, reason: String) -> WireError {
 
 fn null_is_not_allowed(offset: usize) -> WireError {
     wrong(offset, "null is not allowed".to_owned())
+}
+
+/// Decode text as [`java_string`] does, without a copy if it is well-formed.
+#[must_use]
+pub fn java_text(bytes: &[u8]) -> Cow<'_, str> {
+    str::from_utf8(bytes).map_or_else(|_| java_string(bytes).into(), Cow::Borrowed)
 }
 
 /// Decode text as Java's `new String(bytes, UTF_8)` does: each ill-formed sequence becomes one U+FFFD.

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::{Group, Topics};
+use crate::bytes::java_text;
 use crate::error::WireError;
-use crate::wire::{skim_subscription, skimmed_topics};
+use crate::wire::decode_subscription;
 
 /// A group under construction.
 #[derive(Debug)]
@@ -31,23 +32,23 @@ impl GroupBuilder {
     /// # Errors
     /// Invalid subscription; the member is not added.
     pub fn push(&mut self, id: &str, instance_id: Option<&str>, subscription: &[u8]) -> Result<(), WireError> {
-        let (topics, fields) = skim_subscription(subscription, self.tolerant)?;
-        let subscription = if let Some(subscription) = self.subscriptions.get(topics) {
+        let fields = decode_subscription(subscription, self.tolerant)?;
+        let subscription = if let Some(subscription) = self.subscriptions.get(fields.topics.as_bytes()) {
             *subscription
         } else {
-            let names = skimmed_topics(topics)?;
-            let numbers: Vec<u32> = names.iter().map(|name| self.group.topic_number(name)).collect();
+            let numbers: Vec<u32> =
+                fields.topics.topics().map(|name| self.group.topic_number(&java_text(name))).collect();
             let subscription = self.group.intern_subscription(&numbers);
-            self.subscriptions.insert(topics.to_vec(), subscription);
+            self.subscriptions.insert(fields.topics.as_bytes().to_vec(), subscription);
             subscription
         };
-        self.group.push(id, subscription, instance_id, fields.rack());
+        self.group.push(id, subscription, instance_id, fields.rack().as_deref());
         let generation = Some(fields.generation_id).filter(|generation| *generation >= 0);
-        for owned in &fields.owned_partitions {
-            let topic = self.group.owned_topic_number(&owned.topic);
-            self.group.push_owned(topic, owned.partitions.iter().copied());
+        for (topic, ids) in fields.owned_partitions.topic_partitions() {
+            let topic = self.group.owned_topic_number(&java_text(topic));
+            self.group.push_owned(topic, ids.iter());
         }
-        self.group.set_member_data(fields.user_data.as_deref(), generation);
+        self.group.set_member_data(fields.user_data, generation);
         Ok(())
     }
 
@@ -72,7 +73,6 @@ mod tests {
             owned_partitions: Vec::new(),
             generation_id: -1,
             rack_id: rack.map(str::to_owned),
-            tolerated: None,
         };
         encode_subscription(&subscription).unwrap()
     }

@@ -3,6 +3,8 @@
 //! The metadata that the leader or the broker used is not recorded: a recording has snapshots of topic metadata at some times only.
 //! A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time.
 
+use std::sync::Arc;
+
 use super::assignment::{AssignedMember, RecordedAssignment};
 use super::explanation::{Explanation, explain};
 use super::leader::other_client;
@@ -50,7 +52,7 @@ pub struct Comparison {
 #[must_use]
 pub fn compare(
     assignor: Assignor,
-    parsed: &[ParsedMember],
+    parsed: &[Arc<ParsedMember>],
     leader: Option<&str>,
     time: i64,
     metadata: &Metadata,
@@ -131,8 +133,8 @@ mod tests {
     use crate::group::Partitions;
     use crate::replay::ParsedSubscription;
 
-    fn parsed(id: &str, topics: &[&str], assigned: &[(&str, &[i32])]) -> ParsedMember {
-        ParsedMember {
+    fn parsed(id: &str, topics: &[&str], assigned: &[(&str, &[i32])]) -> Arc<ParsedMember> {
+        Arc::new(ParsedMember {
             id: id.into(),
             instance_id: None,
             client_id: String::new(),
@@ -150,7 +152,8 @@ mod tests {
                 refused: None,
             }),
             assignment: Ok(assigned.iter().map(|(topic, ids)| ((*topic).to_string(), ids.to_vec())).collect()),
-        }
+            assigned: None,
+        })
     }
 
     fn metadata(snapshots: &[(i64, &[(&str, u32)])]) -> Metadata {
@@ -203,7 +206,7 @@ mod tests {
     #[test]
     fn a_member_that_cannot_be_parsed_makes_the_outcome_unknown() {
         let mut member = parsed("a", &["t"], &[]);
-        member.subscription = Err("2 bytes are needed".into());
+        Arc::make_mut(&mut member).subscription = Err("2 bytes are needed".into());
 
         let comparison = compare(Assignor::Range, &[member], None, 15, &metadata(&[])).unwrap();
 

@@ -3,6 +3,8 @@
 //! The sticky assignors of other clients and of older Java clients differ from the engine's. A subscription shows which client wrote
 //! it: newer Java clients write version 3, and each of Kafka's assignors has its own format of user data.
 
+use std::sync::Arc;
+
 use crate::assign::Assignor;
 use crate::bytes::{Lengths, Reader};
 use crate::error::WireError;
@@ -12,7 +14,7 @@ use crate::replay::ParsedMember;
 const VERSION: i16 = 3;
 
 /// Return the reason why the leader cannot be a Java client of Kafka 3.5 or newer, if there is one.
-pub(super) fn other_client(assignor: Assignor, members: &[ParsedMember], leader: &str) -> Option<String> {
+pub(super) fn other_client(assignor: Assignor, members: &[Arc<ParsedMember>], leader: &str) -> Option<String> {
     let member = members.iter().find(|member| member.id == leader)?;
     let subscription = member.subscription.as_ref().ok()?;
     let data = subscription.user_data.as_deref();

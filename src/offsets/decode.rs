@@ -1,10 +1,14 @@
-//! Decoder of structures: it reads bytes into a tree of values by the tables of `schema`.
+//! Decoder of structures: it reads bytes into a list of nodes by the tables of `schema`.
 
+use std::ops::Range;
+
+use super::fields::{Content, Node};
 use super::schema::{Field, FieldType};
-use super::value::Value;
 use crate::bytes::{Lengths, Reader, wrong};
 use crate::error::WireError;
 
+/// Number of tags of a structure, which are 0 and up.
+pub(super) const MOST_TAGS: usize = 2;
 /// Size of the presence byte before a nullable structure.
 const PRESENCE: usize = 1;
 
@@ -45,129 +49,155 @@ impl Format {
     }
 }
 
-/// Read the fields of a structure, then its tagged fields if the format is flexible.
-pub(super) fn read_struct(reader: &mut Reader<'_>, fields: &[Field], format: Format) -> Result<Value, WireError> {
-    let mut values = Vec::with_capacity(fields.len());
-    for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
-        let value = read_field(reader, field, format).map_err(|e| e.within(field.name))?;
-        values.push((field.name, value));
-    }
-    if format.flexible {
-        read_tagged(reader, fields, format, &mut values)?;
-    }
-    Ok(Value::Struct(values))
+/// Decoder of a key or value, which adds nodes to a list.
+pub(super) struct Decoder<'a, 'n> {
+    pub(super) reader: Reader<'a>,
+    pub(super) format: Format,
+    pub(super) nodes: &'n mut Vec<Node<'a>>,
 }
 
-fn read_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Value, WireError> {
-    match field.kind {
-        FieldType::String if field.nullable => {
-            Ok(reader.nullable_string(format.lengths())?.map_or(Value::Null, Value::String))
+impl<'a> Decoder<'a, '_> {
+    /// Read the fields of a structure, then its tagged fields if the format is flexible.
+    pub(super) fn structure(
+        &mut self,
+        owner: Option<&'static Field>,
+        fields: &'static [Field],
+    ) -> Result<(), WireError> {
+        let start = self.add(owner, Content::Struct);
+        let version = self.format.version;
+        for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(version)) {
+            self.field(field).map_err(|e| e.within(field.name))?;
         }
-        FieldType::Struct(_) if field.nullable && reader.int8()? < 0 => Ok(Value::Null),
-        kind => read(reader, kind, format),
-    }
-}
-
-fn read(reader: &mut Reader<'_>, kind: FieldType, format: Format) -> Result<Value, WireError> {
-    Ok(match kind {
-        FieldType::Int8 => Value::Int(reader.int8()?.into()),
-        FieldType::Int16 => Value::Int(reader.int16()?.into()),
-        FieldType::Uint16 => Value::Int(reader.uint16()?.into()),
-        FieldType::Int32 => Value::Int(reader.int32()?.into()),
-        FieldType::Int64 => Value::Int(reader.int64()?),
-        FieldType::Uuid => Value::Uuid(reader.uuid()?),
-        FieldType::String => Value::String(reader.string(format.lengths())?),
-        FieldType::Bytes => Value::Bytes(reader.bytes(format.lengths())?.to_vec()),
-        FieldType::Struct(fields) => read_struct(reader, fields, format)?,
-        FieldType::Array(element) => {
-            let count = reader.count(format.lengths(), format.min_size(*element, false))?;
-            read_elements(reader, *element, count, format)?
+        if self.format.flexible {
+            self.tagged(fields)?;
         }
-    })
-}
+        self.end(start);
+        Ok(())
+    }
 
-fn read_elements(
-    reader: &mut Reader<'_>,
-    element: FieldType,
-    count: usize,
-    format: Format,
-) -> Result<Value, WireError> {
-    let items = (0..count).map(|index| read(reader, element, format).map_err(|e| e.within_element(index)));
-    items.collect::<Result<_, _>>().map(Value::Array)
-}
+    /// Add a node; return its index.
+    fn add(&mut self, field: Option<&'static Field>, content: Content<'a>) -> usize {
+        self.nodes.push(Node { field, content, size: 1 });
+        self.nodes.len() - 1
+    }
 
-/// Read the section of tagged fields.
-///
-/// As in Kafka's generated readers, unknown fields are skipped, the last of repeated fields counts, and the encoded size of a known
-/// field is ignored.
-fn read_tagged(
-    reader: &mut Reader<'_>,
-    fields: &[Field],
-    format: Format,
-    values: &mut Vec<(&'static str, Value)>,
-) -> Result<(), WireError> {
-    let unnamed = |e: WireError| e.within("taggedFields");
-    let mut found: Vec<(&Field, Option<Value>)> = Vec::new();
-    let sections = reader.varint().map_err(unnamed)?;
-    for _ in 0..sections {
-        let tag = reader.varint().map_err(unnamed)?;
-        let start = reader.position();
-        let size = reader.varint().map_err(unnamed)?;
-        let known = fields.iter().find(|field| field.tag == Some(tag) && field.is_in(format.version));
-        let Some(field) = known else {
-            let Ok(size) = usize::try_from(size) else {
-                return Err(unnamed(wrong(start, format!("a size of {size} is negative"))));
-            };
-            reader.take(size).map_err(unnamed)?;
-            continue;
+    /// End the content of a node.
+    fn end(&mut self, start: usize) {
+        self.nodes[start].size = self.nodes.len() - start;
+    }
+
+    fn field(&mut self, field: &'static Field) -> Result<(), WireError> {
+        match field.kind {
+            FieldType::String if field.nullable => {
+                let text = self.reader.nullable_string_bytes(self.format.lengths())?;
+                self.add(Some(field), text.map_or(Content::Null, Content::Text));
+            }
+            FieldType::Struct(_) if field.nullable && self.reader.int8()? < 0 => {
+                self.add(Some(field), Content::Null);
+            }
+            kind => self.value(Some(field), kind)?,
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, field: Option<&'static Field>, kind: FieldType) -> Result<(), WireError> {
+        let lengths = self.format.lengths();
+        let content = match kind {
+            FieldType::Int8 => Content::Int(self.reader.int8()?.into()),
+            FieldType::Int16 => Content::Int(self.reader.int16()?.into()),
+            FieldType::Uint16 => Content::Int(self.reader.uint16()?.into()),
+            FieldType::Int32 => Content::Int(self.reader.int32()?.into()),
+            FieldType::Int64 => Content::Int(self.reader.int64()?),
+            FieldType::Uuid => Content::Uuid(self.reader.uuid()?),
+            FieldType::String => Content::Text(self.reader.string_bytes(lengths)?),
+            FieldType::Bytes => Content::Bytes(self.reader.bytes(lengths)?),
+            FieldType::Array(FieldType::Int32) => Content::Int32s(self.reader.int32s(lengths)?),
+            FieldType::Struct(fields) => return self.structure(field, fields),
+            FieldType::Array(element) => {
+                let count = self.reader.count(lengths, self.format.min_size(*element, false))?;
+                return self.elements(field, *element, count);
+            }
         };
-        let value = read_tagged_field(reader, field, format).map_err(|e| e.within(field.name))?;
-        found.retain(|(other, _)| other.tag != field.tag);
-        found.push((field, value));
+        self.add(field, content);
+        Ok(())
     }
-    found.sort_by_key(|(field, _)| field.tag);
-    values.extend(found.into_iter().filter_map(|(field, value)| Some((field.name, value?))));
-    Ok(())
-}
 
-/// Read a tagged field; return None if its value is the default.
-///
-/// The presence of a nullable structure is a varint here, but an int8 in an untagged field (KIP-893).
-fn read_tagged_field(reader: &mut Reader<'_>, field: &Field, format: Format) -> Result<Option<Value>, WireError> {
-    let value = match field.kind {
-        FieldType::Struct(_) if field.nullable => {
-            if reader.varint()? <= 0 {
-                return Ok(Some(Value::Null));
-            }
-            let start = reader.position();
-            let value = read(reader, field.kind, format)?;
-            // A structure with unknown tagged fields is longer, and differs from the default.
-            if reader.position() - start > format.min_size(field.kind, false) {
-                return Ok(Some(value));
-            }
-            value
+    fn elements(&mut self, field: Option<&'static Field>, element: FieldType, count: usize) -> Result<(), WireError> {
+        let start = self.add(field, Content::Array);
+        for index in 0..count {
+            self.value(None, element).map_err(|e| e.within_element(index))?;
         }
-        FieldType::Array(element) if field.nullable => {
-            let count = reader.nullable_count(format.lengths(), format.min_size(*element, false))?;
-            count.map_or(Ok(Value::Null), |count| read_elements(reader, *element, count, format))?
-        }
-        kind => read(reader, kind, format)?,
-    };
-    Ok((!is_default(&value, field.default)).then_some(value))
-}
+        self.end(start);
+        Ok(())
+    }
 
-/// Return true if the value of a tagged field is the default, which is not written.
-///
-/// The default of a nullable field is the empty array or structure, not null. Kafka's generator reads `"default": null` in this way,
-/// and its JSON prints a null that was written.
-pub(super) fn is_default(value: &Value, default: i64) -> bool {
-    match value {
-        Value::Null => false,
-        Value::Int(number) => *number == default,
-        Value::Uuid(uuid) => *uuid == [0; 16],
-        Value::String(text) => text.is_empty(),
-        Value::Bytes(bytes) => bytes.is_empty(),
-        Value::Array(items) => items.is_empty(),
-        Value::Struct(fields) => fields.iter().all(|(_, value)| is_default(value, 0)),
+    /// Read the section of tagged fields.
+    ///
+    /// As in Kafka's generated readers, unknown fields are skipped, the last of repeated fields counts, and the encoded size of a
+    /// known field is ignored.
+    fn tagged(&mut self, fields: &'static [Field]) -> Result<(), WireError> {
+        let unnamed = |e: WireError| e.within("taggedFields");
+        let first = self.nodes.len();
+        // The nodes of each tag, and true if they are in order and no tag is repeated.
+        let (mut found, mut is_sorted) = ([(); MOST_TAGS].map(|()| 0..0), true);
+        let sections = self.reader.varint().map_err(unnamed)?;
+        for _ in 0..sections {
+            let tag = self.reader.varint().map_err(unnamed)?;
+            let position = self.reader.position();
+            let size = self.reader.varint().map_err(unnamed)?;
+            let known = fields.iter().find(|field| field.tag == Some(tag) && field.is_in(self.format.version));
+            let Some(field) = known else {
+                let Ok(size) = usize::try_from(size) else {
+                    return Err(unnamed(wrong(position, format!("a size of {size} is negative"))));
+                };
+                self.reader.take(size).map_err(unnamed)?;
+                continue;
+            };
+            let start = self.nodes.len();
+            if self.tagged_field(field).map_err(|e| e.within(field.name))? {
+                self.nodes.truncate(start);
+            }
+            is_sorted &= found[tag as usize..].iter().all(Range::is_empty);
+            found[tag as usize] = start..self.nodes.len();
+        }
+        if !is_sorted {
+            let sorted: Vec<_> = found.into_iter().flat_map(|nodes| &self.nodes[nodes]).copied().collect();
+            self.nodes.truncate(first);
+            self.nodes.extend(sorted);
+        }
+        Ok(())
+    }
+
+    /// Read a tagged field; return true if its value is the default.
+    ///
+    /// The presence of a nullable structure is a varint here, but an int8 in an untagged field (KIP-893).
+    fn tagged_field(&mut self, field: &'static Field) -> Result<bool, WireError> {
+        let start = self.nodes.len();
+        match field.kind {
+            FieldType::Struct(_) if field.nullable => {
+                if self.reader.varint()? <= 0 {
+                    self.add(Some(field), Content::Null);
+                    return Ok(false);
+                }
+                let position = self.reader.position();
+                self.value(Some(field), field.kind)?;
+                // A structure with unknown tagged fields is longer, and differs from the default.
+                if self.reader.position() - position > self.format.min_size(field.kind, false) {
+                    return Ok(false);
+                }
+            }
+            FieldType::Array(element) if field.nullable => {
+                let before = self.reader.clone();
+                let least = self.format.min_size(*element, false);
+                if self.reader.nullable_count(self.format.lengths(), least)?.is_none() {
+                    self.add(Some(field), Content::Null);
+                    return Ok(false);
+                }
+                self.reader = before;
+                self.value(Some(field), field.kind)?;
+            }
+            kind => self.value(Some(field), kind)?,
+        }
+        Ok(Node::are_default(&self.nodes[start..], field.default))
     }
 }

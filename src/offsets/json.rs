@@ -1,28 +1,41 @@
 //! Records as JSON text, equal to the output of Kafka's own JSON converters: Jackson's compact form with its escapes.
 //!
-//! Byte arrays are base64. Uuids are URL-safe base64 without padding, as in `org.apache.kafka.common.Uuid`.
+//! The text is UTF-8, appended to bytes. Byte arrays are base64. Uuids are URL-safe base64 without padding, as in `org.apache.kafka.common.Uuid`.
 
-use std::fmt::Write;
-
-use super::Value;
 use super::protocol::MemberProtocol;
-use crate::wire::{Assignment, Subscription, TopicPartitions};
+use super::{FieldValue, Kind};
+use crate::bytes::{Int32s, java_text};
+use crate::wire::{DecodedAssignment, DecodedSubscription, Elements};
 
-const STANDARD: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const URL_SAFE: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+/// Two characters of base64 for every 12 bits.
+type Pairs = [[u8; 2]; 1 << 12];
+
+const URL_SAFE_DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+static STANDARD: Pairs = pairs(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+static URL_SAFE: Pairs = pairs(URL_SAFE_DIGITS);
+
+const fn pairs(digits: &[u8; 64]) -> Pairs {
+    let mut found = [[0; 2]; 1 << 12];
+    let mut bits = 0;
+    while bits < found.len() {
+        found[bits] = [digits[bits >> 6], digits[bits & 0x3f]];
+        bits += 1;
+    }
+    found
+}
 
 /// Return a uuid in Kafka's text form, of 22 characters.
 #[must_use]
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
-    let mut text = String::with_capacity(22);
-    push_base64(&mut text, uuid, URL_SAFE);
-    text
+    let mut text = Vec::with_capacity(22);
+    push_base64(&mut text, uuid, &URL_SAFE);
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Parse a uuid in Kafka's text form; return None for any other text.
 #[must_use]
 pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
-    let digit = |byte: &u8| URL_SAFE.iter().position(|digit| digit == byte).map(|digit| digit as u128);
+    let digit = |byte: &u8| URL_SAFE_DIGITS.iter().position(|digit| digit == byte).map(|digit| digit as u128);
     // 22 digits of 6 bits are 4 bits more than a uuid has; they are zero.
     let (last, digits) = text.as_bytes().split_last().filter(|(_, digits)| digits.len() == 21)?;
     let last = digit(last).filter(|digit| digit % 16 == 0)?;
@@ -30,31 +43,48 @@ pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
     Some((number << 2 | last >> 4).to_be_bytes())
 }
 
-/// Return a key or value as JSON.
-#[must_use]
-pub fn value_json(value: &Value) -> String {
-    let mut out = String::with_capacity(128);
-    push_value(&mut out, value);
-    out
+/// Append a key or value as JSON.
+pub fn push_value_json(out: &mut Vec<u8>, value: FieldValue<'_>) {
+    match value.kind() {
+        Kind::Null => push(out, "null"),
+        Kind::Int(number) => push_number(out, "", number),
+        Kind::Text(bytes) => push_text(out, bytes),
+        Kind::Bytes(bytes) => push_bytes(out, bytes),
+        Kind::Uuid(uuid) => {
+            out.push(b'"');
+            push_base64(out, &uuid, &URL_SAFE);
+            out.push(b'"');
+        }
+        Kind::Int32s(numbers) => push_numbers(out, numbers),
+        Kind::Array => push_list(out, value.items(), push_value_json),
+        Kind::Struct => {
+            let mut before = "{\"";
+            for (name, value) in value.fields() {
+                push(out, before);
+                push(out, name);
+                push(out, "\":");
+                push_value_json(out, value);
+                before = ",\"";
+            }
+            push(out, if before.starts_with('{') { "{}" } else { "}" });
+        }
+    }
 }
 
-/// Return the decoded blobs of a group's members as JSON: `memberId`, then `subscriptionVersion` and `subscription`, then
+/// Append the decoded blobs of a group's members as JSON: `memberId`, then `subscriptionVersion` and `subscription`, then
 /// `assignmentVersion` and `assignment`.
 ///
 /// If a blob cannot be decoded, `subscriptionError` or `assignmentError` has the error. If the tolerant reader can decode the
 /// subscription, its result follows with `subscriptionTolerated`, the version of the body. An empty blob is null and has no version.
-#[must_use]
-pub fn consumer_protocol_json(members: &[MemberProtocol<'_>]) -> String {
-    let mut out = String::new();
-    push_list(&mut out, members, push_member);
-    out
+pub fn push_consumer_protocol_json<'a>(out: &mut Vec<u8>, members: impl Iterator<Item = MemberProtocol<'a>>) {
+    push_list(out, members, |out, member| push_member(out, &member));
 }
 
-fn push_member(out: &mut String, member: &MemberProtocol<'_>) {
-    out.push_str("{\"memberId\":");
-    push_string(out, member.member_id);
+fn push_member(out: &mut Vec<u8>, member: &MemberProtocol<'_>) {
+    push(out, "{\"memberId\":");
+    push_text(out, member.member_id);
     if let Some(error) = &member.subscription_error {
-        out.push_str(",\"subscriptionError\":");
+        push(out, ",\"subscriptionError\":");
         push_string(out, &error.to_string());
     }
     if let Some(subscription) = &member.subscription {
@@ -62,110 +92,91 @@ fn push_member(out: &mut String, member: &MemberProtocol<'_>) {
         if let Some(tolerated) = subscription.tolerated {
             push_number(out, ",\"subscriptionTolerated\":", tolerated);
         }
-        out.push_str(",\"subscription\":");
+        push(out, ",\"subscription\":");
         push_subscription(out, subscription);
     } else if member.subscription_error.is_none() {
-        out.push_str(",\"subscription\":null");
+        push(out, ",\"subscription\":null");
     }
     if let Some(error) = &member.assignment_error {
-        out.push_str(",\"assignmentError\":");
+        push(out, ",\"assignmentError\":");
         push_string(out, &error.to_string());
     } else if let Some(assignment) = &member.assignment {
         push_number(out, ",\"assignmentVersion\":", assignment.version);
-        out.push_str(",\"assignment\":");
+        push(out, ",\"assignment\":");
         push_assignment(out, assignment);
     } else {
-        out.push_str(",\"assignment\":null");
+        push(out, ",\"assignment\":null");
     }
-    out.push('}');
+    out.push(b'}');
 }
 
-fn push_subscription(out: &mut String, subscription: &Subscription) {
+fn push_subscription(out: &mut Vec<u8>, subscription: &DecodedSubscription<'_>) {
     let body = subscription.body_version();
-    out.push_str("{\"topics\":");
-    push_list(out, &subscription.topics, |out, topic| push_string(out, topic));
-    push_user_data(out, subscription.user_data.as_deref());
+    push(out, "{\"topics\":");
+    push_list(out, subscription.topics.topics(), push_text);
+    push_user_data(out, subscription.user_data);
     if body >= 1 {
-        out.push_str(",\"ownedPartitions\":");
-        push_list(out, &subscription.owned_partitions, push_topic_partitions);
+        push(out, ",\"ownedPartitions\":");
+        push_topic_partitions(out, subscription.owned_partitions);
     }
     if body >= 2 {
         push_number(out, ",\"generationId\":", subscription.generation_id);
     }
     if body >= 3 {
-        out.push_str(",\"rackId\":");
-        match &subscription.rack_id {
-            Some(rack) => push_string(out, rack),
-            None => out.push_str("null"),
+        push(out, ",\"rackId\":");
+        match subscription.rack_id() {
+            Some(rack) => push_string(out, &rack),
+            None => push(out, "null"),
         }
     }
-    out.push('}');
+    out.push(b'}');
 }
 
-fn push_assignment(out: &mut String, assignment: &Assignment) {
-    out.push_str("{\"assignedPartitions\":");
-    push_list(out, &assignment.assigned_partitions, push_topic_partitions);
-    push_user_data(out, assignment.user_data.as_deref());
-    out.push('}');
+fn push_assignment(out: &mut Vec<u8>, assignment: &DecodedAssignment<'_>) {
+    push(out, "{\"assignedPartitions\":");
+    push_topic_partitions(out, assignment.assigned_partitions);
+    push_user_data(out, assignment.user_data);
+    out.push(b'}');
 }
 
-fn push_user_data(out: &mut String, user_data: Option<&[u8]>) {
-    out.push_str(",\"userData\":");
+fn push_user_data(out: &mut Vec<u8>, user_data: Option<&[u8]>) {
+    push(out, ",\"userData\":");
     match user_data {
         Some(bytes) => push_bytes(out, bytes),
-        None => out.push_str("null"),
+        None => push(out, "null"),
     }
 }
 
-fn push_topic_partitions(out: &mut String, entry: &TopicPartitions) {
-    out.push_str("{\"topic\":");
-    push_string(out, &entry.topic);
-    out.push_str(",\"partitions\":");
-    push_list(out, &entry.partitions, |out, partition| push_number(out, "", *partition));
-    out.push('}');
+fn push_topic_partitions(out: &mut Vec<u8>, entries: Elements<'_>) {
+    push_list(out, entries.topic_partitions(), |out, (topic, partitions)| {
+        push(out, "{\"topic\":");
+        push_text(out, topic);
+        push(out, ",\"partitions\":");
+        push_numbers(out, partitions);
+        out.push(b'}');
+    });
 }
 
-fn push_value(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Int(number) => push_number(out, "", *number),
-        Value::String(text) => push_string(out, text),
-        Value::Bytes(bytes) => push_bytes(out, bytes),
-        Value::Uuid(uuid) => {
-            out.push('"');
-            push_base64(out, uuid, URL_SAFE);
-            out.push('"');
-        }
-        Value::Array(items) => push_list(out, items, push_value),
-        Value::Struct(fields) => {
-            out.push('{');
-            for (index, (name, value)) in fields.iter().enumerate() {
-                out.push_str(if index == 0 { "\"" } else { ",\"" });
-                out.push_str(name);
-                out.push_str("\":");
-                push_value(out, value);
-            }
-            out.push('}');
-        }
-    }
+fn push_numbers(out: &mut Vec<u8>, numbers: Int32s<'_>) {
+    push_list(out, numbers.iter(), |out, number| push_number(out, "", number));
 }
 
-fn push_list<T>(out: &mut String, items: &[T], push: impl Fn(&mut String, &T)) {
-    out.push('[');
-    for (index, item) in items.iter().enumerate() {
+fn push_list<T>(out: &mut Vec<u8>, items: impl Iterator<Item = T>, push: impl Fn(&mut Vec<u8>, T)) {
+    out.push(b'[');
+    for (index, item) in items.enumerate() {
         if index > 0 {
-            out.push(',');
+            out.push(b',');
         }
         push(out, item);
     }
-    out.push(']');
+    out.push(b']');
 }
 
-fn push_number(out: &mut String, before: &str, number: impl Into<i64>) {
-    out.push_str(before);
+fn push_number(out: &mut Vec<u8>, before: &str, number: impl Into<i64>) {
+    push(out, before);
     let number = number.into();
     if number < 0 {
-        out.push('-');
+        out.push(b'-');
     }
     // Digits of an i64, the last one first.
     let mut digits = [b'0'; 19];
@@ -179,64 +190,75 @@ fn push_number(out: &mut String, before: &str, number: impl Into<i64>) {
             break;
         }
     }
-    push_ascii(out, &digits[first..]);
+    out.extend_from_slice(&digits[first..]);
 }
 
-fn push_ascii(out: &mut String, text: &[u8]) {
-    debug_assert!(text.is_ascii());
-    out.push_str(str::from_utf8(text).unwrap_or_default());
+fn push(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
 }
 
-fn push_bytes(out: &mut String, bytes: &[u8]) {
-    out.push('"');
-    push_base64(out, bytes, STANDARD);
-    out.push_str(["", "==", "="][bytes.len() % 3]);
-    out.push('"');
+fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    out.push(b'"');
+    push_base64(out, bytes, &STANDARD);
+    push(out, ["", "==", "="][bytes.len() % 3]);
+    out.push(b'"');
 }
 
-fn push_string(out: &mut String, text: &str) {
-    out.push('"');
-    let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
-        out.push_str(text);
-        out.push('"');
-        return;
+/// Append text that [`java_text`] decodes.
+fn push_text(out: &mut Vec<u8>, bytes: &[u8]) {
+    // Checks all bytes, because a loop without an early end uses vector instructions.
+    let is_plain = |byte: u8| (b' '..0x80).contains(&byte) && byte != b'"' && byte != b'\\';
+    if bytes.iter().fold(true, |plain, byte| plain & is_plain(*byte)) {
+        out.reserve(bytes.len() + 2);
+        out.push(b'"');
+        out.extend_from_slice(bytes);
+        out.push(b'"');
+    } else {
+        push_string(out, &java_text(bytes));
     }
+}
+
+fn push_string(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
     for character in text.chars() {
         match character {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            control if control < ' ' => {
-                let _ = write!(out, "\\u{:04X}", u32::from(control));
-            }
-            other => out.push(other),
+            '"' => push(out, "\\\""),
+            '\\' => push(out, "\\\\"),
+            '\u{8}' => push(out, "\\b"),
+            '\u{c}' => push(out, "\\f"),
+            '\n' => push(out, "\\n"),
+            '\r' => push(out, "\\r"),
+            '\t' => push(out, "\\t"),
+            control if control < ' ' => push(out, &format!("\\u{:04X}", u32::from(control))),
+            other => push(out, other.encode_utf8(&mut [0; 4])),
         }
     }
-    out.push('"');
+    out.push(b'"');
 }
 
 /// Append the base64 of `bytes`, without padding.
-fn push_base64(out: &mut String, bytes: &[u8], alphabet: &[u8; 64]) {
+fn push_base64(out: &mut Vec<u8>, bytes: &[u8], pairs: &Pairs) {
     const GROUPS: usize = 64;
     out.reserve(bytes.len().div_ceil(3) * 4);
     for part in bytes.chunks(3 * GROUPS) {
         let mut text = [0; 4 * GROUPS];
-        let mut length = 0;
-        for group in part.chunks(3) {
-            let mut three = [0; 3];
-            three[..group.len()].copy_from_slice(group);
-            let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]);
-            for sextet in 0..=group.len() {
-                text[length] = alphabet[((bits >> (18 - 6 * sextet)) & 0x3f) as usize];
-                length += 1;
-            }
+        let (groups, rest) = part.as_chunks::<3>();
+        let (four, _) = text.as_chunks_mut::<4>();
+        for (group, four) in groups.iter().zip(four) {
+            let bits = u32::from_be_bytes([0, group[0], group[1], group[2]]) as usize;
+            let ([first, second], [third, fourth]) = (pairs[bits >> 12], pairs[bits & 0xfff]);
+            *four = [first, second, third, fourth];
         }
-        push_ascii(out, &text[..length]);
+        let mut length = groups.len() * 4;
+        if !rest.is_empty() {
+            let mut three = [0; 3];
+            three[..rest.len()].copy_from_slice(rest);
+            let bits = u32::from_be_bytes([0, three[0], three[1], three[2]]) as usize;
+            text[length..length + 2].copy_from_slice(&pairs[bits >> 12]);
+            text[length + 2] = pairs[bits & 0xfff][0];
+            length += rest.len() + 1;
+        }
+        out.extend_from_slice(&text[..length]);
     }
 }
 
@@ -244,12 +266,16 @@ fn push_base64(out: &mut String, bytes: &[u8], alphabet: &[u8; 64]) {
 mod tests {
     use super::*;
 
+    fn pushed(push: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        push(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
     #[test]
     fn numbers_are_decimal() {
         for number in [0, 7, -7, 10, 1_234_567_890, i64::MAX, i64::MIN] {
-            let mut text = String::new();
-            push_number(&mut text, "n", number);
-            assert_eq!(format!("n{number}"), text);
+            assert_eq!(format!("n{number}"), pushed(|out| push_number(out, "n", number)));
         }
     }
 
@@ -257,12 +283,9 @@ mod tests {
     fn long_byte_arrays_are_encoded_in_parts() {
         let bytes: Vec<u8> = (0..1_000).map(|number| (number * 7) as u8).collect();
         for length in [0, 1, 2, 3, 191, 192, 193, 385, 1_000] {
-            let mut whole = String::new();
-            push_base64(&mut whole, &bytes[..length], STANDARD);
-            let mut parts = String::new();
-            for part in bytes[..length].chunks(3) {
-                push_base64(&mut parts, part, STANDARD);
-            }
+            let whole = pushed(|out| push_base64(out, &bytes[..length], &STANDARD));
+            let parts = bytes[..length].chunks(3).map(|part| pushed(|out| push_base64(out, part, &STANDARD)));
+            let parts: String = parts.collect();
             assert_eq!(parts, whole);
             assert_eq!((length * 8).div_ceil(6), whole.len());
         }
@@ -283,15 +306,15 @@ mod tests {
     #[test]
     fn bytes_are_padded_and_uuids_are_not() {
         let texts: Vec<_> =
-            [&b""[..], b"f", b"fo", b"foo", &[0xfb, 0xff]].map(|b| value_json(&Value::Bytes(b.to_vec()))).into();
+            [&b""[..], b"f", b"fo", b"foo", &[0xfb, 0xff]].map(|bytes| pushed(|out| push_bytes(out, bytes))).into();
         assert_eq!(texts, ["\"\"", "\"Zg==\"", "\"Zm8=\"", "\"Zm9v\"", "\"+/8=\""]);
         assert_eq!(uuid_text(&[0xff; 16]), "_____________________w");
     }
 
     #[test]
     fn text_is_escaped() {
-        let text = Value::String("a\"\\/\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}\u{2028}\u{fffd}é".into());
+        let text = "a\"\\/\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\u{7f}\u{2028}\u{fffd}é";
         let json = "\"a\\\"\\\\/\\u0001\\b\\t\\n\\u000B\\f\\r\\u001F\u{7f}\u{2028}\u{fffd}é\"";
-        assert_eq!(value_json(&text), json);
+        assert_eq!(pushed(|out| push_text(out, text.as_bytes())), json);
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! An unknown type is not an error, because newer releases add types.
 
+use std::borrow::Cow;
 use std::num::NonZeroU32;
 
 use crate::bytes::{Reader, wrong};
@@ -15,14 +16,20 @@ use crate::group::string_hash;
 pub mod commit;
 mod decode;
 mod encode;
+mod fields;
 pub mod json;
 pub mod protocol;
 pub mod schema;
 mod value;
 
-use decode::{Format, read_struct};
+use decode::{Decoder, Format};
 pub use encode::{encode_record, layout_of};
+use fields::Node;
+pub use fields::{FieldValue, Kind};
 pub use value::Value;
+
+/// Number of nodes of the largest key.
+const MOST_KEY_NODES: usize = 4;
 
 /// Status of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,15 +51,11 @@ impl Status {
     }
 }
 
-/// Record of `__consumer_offsets`, decoded or to encode.
+/// Record of `__consumer_offsets` to encode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
     /// The int16 at the start of the key.
     pub record_type: i16,
-    /// Kafka's name of the type (`CoordinatorRecordType`), such as `GROUP_METADATA`.
-    pub name: Option<&'static str>,
-    /// The status; key and value are empty if the type is unknown.
-    pub status: Status,
     /// The fields of the key, which are a structure.
     pub key: Value,
     /// The version of the value; None for a tombstone.
@@ -61,11 +64,40 @@ pub struct Record {
     pub value: Option<Value>,
 }
 
-impl Record {
+/// Decoded record of `__consumer_offsets`, whose fields borrow from its bytes.
+#[derive(Debug, Clone)]
+pub struct DecodedRecord<'a> {
+    /// The int16 at the start of the key.
+    pub record_type: i16,
+    /// Kafka's name of the type (`CoordinatorRecordType`), such as `GROUP_METADATA`.
+    pub name: Option<&'static str>,
+    /// The status; key and value are empty if the type is unknown.
+    pub status: Status,
+    /// The version of the value; None for a tombstone.
+    pub version: Option<i16>,
+    /// The nodes of the key, then those of the value.
+    nodes: Vec<Node<'a>>,
+    /// Number of nodes of the key.
+    key_size: usize,
+}
+
+impl DecodedRecord<'_> {
+    /// Return the fields of the key, which are a structure.
+    #[must_use]
+    pub fn key(&self) -> FieldValue<'_> {
+        FieldValue::new(&self.nodes[..self.key_size])
+    }
+
+    /// Return the fields of the value; None for a tombstone.
+    #[must_use]
+    pub fn value(&self) -> Option<FieldValue<'_>> {
+        self.version.map(|_| FieldValue::new(&self.nodes[self.key_size..]))
+    }
+
     /// Return the group id, which is the first field of all known keys.
     #[must_use]
-    pub fn group(&self) -> Option<&str> {
-        self.key.fields().first().and_then(|(_, value)| value.as_str())
+    pub fn group(&self) -> Option<Cow<'_, str>> {
+        self.key().fields().next().and_then(|(_, value)| value.as_text())
     }
 }
 
@@ -74,13 +106,14 @@ impl Record {
 /// # Errors
 /// The key is None, the key or the value is truncated or has an invalid length, or the version of the value is not known. The path
 /// of the field begins with `key` or `value`.
-pub fn decode_record(key: Option<&[u8]>, value: Option<&[u8]>) -> Result<Record, WireError> {
-    let mut record = decode_key(key)?;
+pub fn decode_record<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<DecodedRecord<'a>, WireError> {
+    // The nodes of most values, whose fields have 32 bytes or more each if there are many.
+    let value_nodes = value.map_or(0, |value| 8 + value.len() / 32);
+    let mut record = read_key(key, value_nodes)?;
     let layout = schema::record_type(record.record_type).and_then(|found| found.layout);
     if let (Some(layout), Some(value)) = (layout, value) {
-        let (version, value) = decode_value(&layout, value).map_err(|e| e.within("value"))?;
+        let version = decode_value(&layout, value, &mut record.nodes).map_err(|e| e.within("value"))?;
         record.version = Some(version);
-        record.value = Some(value);
     }
     Ok(record)
 }
@@ -95,25 +128,35 @@ pub fn type_of(key: &[u8]) -> Option<i16> {
 ///
 /// # Errors
 /// As [`decode_record`].
-pub fn decode_key(key: Option<&[u8]>) -> Result<Record, WireError> {
+pub fn decode_key(key: Option<&[u8]>) -> Result<DecodedRecord<'_>, WireError> {
+    read_key(key, 0)
+}
+
+/// Decode a key, and allocate memory for more nodes.
+fn read_key(key: Option<&[u8]>, value_nodes: usize) -> Result<DecodedRecord<'_>, WireError> {
     let Some(key) = key else {
         return Err(wrong(0, "null is not allowed".to_owned()).within("key"));
     };
     let mut reader = Reader::new(key);
     let record_type = reader.int16().map_err(|e| e.within("type").within("key"))?;
     let found = schema::record_type(record_type);
-    let (status, key) = match found.and_then(|found| found.layout) {
-        Some(layout) => {
-            let format = Format { version: 0, flexible: false };
-            let key = read_struct(&mut reader, layout.key, format).map_err(|e| e.within("key"))?;
-            (Status::Decoded, key)
-        }
-        None => (Status::UnknownType, Value::Struct(Vec::new())),
+    let mut nodes = Vec::with_capacity(MOST_KEY_NODES + value_nodes);
+    let (status, fields) = match found.and_then(|found| found.layout) {
+        Some(layout) => (Status::Decoded, layout.key),
+        None => (Status::UnknownType, [].as_slice()),
     };
-    Ok(Record { record_type, name: found.map(|found| found.name), status, key, version: None, value: None })
+    let format = Format { version: 0, flexible: false };
+    Decoder { reader, format, nodes: &mut nodes }.structure(None, fields).map_err(|e| e.within("key"))?;
+    let key_size = nodes.len();
+    Ok(DecodedRecord { record_type, name: found.map(|found| found.name), status, version: None, nodes, key_size })
 }
 
-fn decode_value(layout: &schema::RecordLayout, value: &[u8]) -> Result<(i16, Value), WireError> {
+/// Decode a value, add its nodes, and return its version.
+fn decode_value<'a>(
+    layout: &schema::RecordLayout,
+    value: &'a [u8],
+    nodes: &mut Vec<Node<'a>>,
+) -> Result<i16, WireError> {
     let mut reader = Reader::new(value);
     let version = reader.int16().map_err(|e| e.within("version"))?;
     if version < 0 {
@@ -124,7 +167,8 @@ fn decode_value(layout: &schema::RecordLayout, value: &[u8]) -> Result<(i16, Val
         return Err(wrong(0, reason).within("version"));
     }
     let format = Format { version, flexible: version >= layout.flexible };
-    Ok((version, read_struct(&mut reader, layout.value, format)?))
+    Decoder { reader, format, nodes }.structure(None, layout.value)?;
+    Ok(version)
 }
 
 /// Return the partition of `__consumer_offsets` for a group: the absolute value of Java's `String.hashCode`, modulo the number of
@@ -153,11 +197,11 @@ mod tests {
         ];
         for (version, body) in bodies.into_iter().enumerate() {
             let record = decode_record(Some(COMMIT_KEY), Some(body)).unwrap();
-            let value = record.value.as_ref().unwrap();
+            let value = record.value().unwrap();
             assert_eq!(record.version.map(usize::try_from), Some(Ok(version)));
-            assert_eq!(record.group(), Some("g"));
-            assert_eq!(value.get("offset").and_then(Value::as_i64), Some(5));
-            assert_eq!(value.get("metadata").and_then(Value::as_str), Some("m"));
+            assert_eq!(record.group().as_deref(), Some("g"));
+            assert_eq!(value.get("offset").and_then(FieldValue::as_i64), Some(5));
+            assert_eq!(value.get("metadata").and_then(FieldValue::as_text).as_deref(), Some("m"));
             assert_eq!(value.get("leaderEpoch").is_some(), version >= 3);
             assert_eq!(value.get("expireTimestamp").is_some(), version == 1);
             for cut in 0..body.len() {

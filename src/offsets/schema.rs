@@ -362,6 +362,7 @@ pub const TYPES: [RecordType; 25] = [
 
 #[cfg(test)]
 mod tests {
+    use super::super::decode::MOST_TAGS;
     use super::*;
 
     #[test]
@@ -371,11 +372,23 @@ mod tests {
         }
     }
 
+    fn check_tags(fields: &[Field]) {
+        let tags: Vec<_> = fields.iter().map(|field| field.tag).collect();
+        assert!(tags.is_sorted(), "{tags:?}");
+        assert!(tags.iter().flatten().all(|tag| (0..MOST_TAGS as i32).contains(tag)), "{tags:?}");
+        for field in fields {
+            match field.kind {
+                Struct(inner) | Array(&Struct(inner)) => check_tags(inner),
+                _ => {}
+            }
+        }
+    }
+
     #[test]
-    fn tagged_fields_come_last_and_in_order() {
+    fn tagged_fields_come_last_in_order_and_are_few() {
         for layout in TYPES.iter().filter_map(|record_type| record_type.layout) {
-            let tags: Vec<_> = layout.value.iter().map(|field| field.tag).collect();
-            assert!(tags.is_sorted(), "{tags:?}");
+            check_tags(layout.key);
+            check_tags(layout.value);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tree of the values of a record's fields.
+//! Tree of the values of the fields of a record to encode.
 
 /// Value of a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,9 +13,9 @@ pub enum Value {
     Bytes(Vec<u8>),
     /// A uuid.
     Uuid([u8; 16]),
-    /// Elements in wire order.
+    /// Elements.
     Array(Vec<Value>),
-    /// Named fields, in the order of the layout. Fields that the version lacks and tagged fields at their default are left out.
+    /// Named fields.
     Struct(Vec<(&'static str, Value)>),
 }
 
@@ -23,42 +23,23 @@ impl Value {
     /// Return the field with a name, if this is a structure that has it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.fields().iter().find(|(field, _)| *field == name).map(|(_, value)| value)
+        let Self::Struct(fields) = self else { return None };
+        fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
     }
 
-    /// Return the fields of a structure; empty for other values.
-    #[must_use]
-    pub fn fields(&self) -> &[(&'static str, Value)] {
-        if let Self::Struct(fields) = self { fields } else { &[] }
-    }
-
-    /// Return the elements of an array; empty for other values.
-    #[must_use]
-    pub fn items(&self) -> &[Value] {
-        if let Self::Array(items) = self { items } else { &[] }
-    }
-
-    /// Return the text, if this is text.
-    #[must_use]
-    pub fn as_str(&self) -> Option<&str> {
-        if let Self::String(text) = self { Some(text) } else { None }
-    }
-
-    /// Return the integer, if this is an integer.
-    #[must_use]
-    pub fn as_i64(&self) -> Option<i64> {
-        if let Self::Int(number) = self { Some(*number) } else { None }
-    }
-
-    /// Return the bytes, if this is a byte array.
-    #[must_use]
-    pub fn as_bytes(&self) -> Option<&[u8]> {
-        if let Self::Bytes(bytes) = self { Some(bytes) } else { None }
-    }
-
-    /// Return the sixteen bytes, if this is a uuid.
-    #[must_use]
-    pub fn as_uuid(&self) -> Option<&[u8; 16]> {
-        if let Self::Uuid(uuid) = self { Some(uuid) } else { None }
+    /// Return true if the value of a tagged field is the default, which is not written.
+    ///
+    /// The default of a nullable field is the empty array or structure, not null. Kafka's generator reads `"default": null` in this
+    /// way, and its JSON prints a null that was written.
+    pub(super) fn is_default(&self, default: i64) -> bool {
+        match self {
+            Self::Null => false,
+            Self::Int(number) => *number == default,
+            Self::Uuid(uuid) => *uuid == [0; 16],
+            Self::String(text) => text.is_empty(),
+            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::Array(items) => items.is_empty(),
+            Self::Struct(fields) => fields.iter().all(|(_, value)| value.is_default(0)),
+        }
     }
 }

@@ -125,8 +125,12 @@ mod tests {
 
         let read = crate::wire::decode_assignment(&bytes).unwrap();
         let expected = [("t", vec![0, 1, 5]), ("é", vec![3])];
-        let found: Vec<_> =
-            read.assigned_partitions.iter().map(|found| (found.topic.as_str(), found.partitions.clone())).collect();
+        let found: Vec<_> = read
+            .assigned_partitions
+            .topic_partitions()
+            .map(|(topic, ids)| (topic.to_vec(), ids.iter().collect()))
+            .collect();
+        let expected = expected.map(|(topic, ids)| (topic.as_bytes().to_vec(), ids));
         assert_eq!((3, None, expected.to_vec()), (read.version, read.user_data, found));
         assert_eq!(bytes.len(), length(plan.topics(), &spans));
         assert!(Encoder::new(&plan, -1).is_err());

@@ -149,7 +149,9 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
     let mut members = Vec::new();
     for (id, member) in &before.members {
         let Some(assigned) = &member.assigned else { continue };
-        if after.members.contains_key(id) && member.owned.iter().any(|partition| !assigned.contains(partition)) {
+        // The partitions are in order.
+        let is_revoked = |partition| assigned.binary_search(partition).is_err();
+        if member.owned.iter().any(is_revoked) && after.members.contains_key(id) {
             let is_leader = before.leader.as_deref() == Some(&**id);
             names.push(if is_leader { "leader_rejoined" } else { "owned_partitions_changed" });
             members.push(&**id);

@@ -1,10 +1,14 @@
 //! Classic group, from its last record of type 2.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::assign::{Assignor, GroupProtocol};
-use crate::offsets::Value;
+use crate::bytes::java_text;
+use crate::offsets::FieldValue;
 use crate::offsets::protocol::{self, CONSUMER};
 use crate::wire::TopicPartitions;
 
@@ -18,7 +22,7 @@ pub(super) struct ClassicGroup {
     pub(super) generation: i32,
     pub(super) protocol: Option<String>,
     pub(super) leader: Option<String>,
-    pub(super) members: Arc<[ParsedMember]>,
+    pub(super) members: Arc<[Arc<ParsedMember>]>,
 }
 
 /// Parsed subscription of a member of a generation.
@@ -61,17 +65,31 @@ pub struct ParsedMember {
     pub subscription: Result<ParsedSubscription, String>,
     /// The assignment, or the error.
     pub assignment: Result<OwnedPartitions, String>,
+    /// The bytes of the assignment; None after a snapshot, which does not have them.
+    pub assigned: Option<Arc<[u8]>>,
 }
 
 impl ClassicGroup {
-    pub(super) fn read(value: &Value) -> Self {
-        let members = value.get("members").map(Value::items).unwrap_or_default();
+    /// Parse a record. Members with the same bytes as in the record before are shared with it.
+    pub(super) fn read(value: FieldValue<'_>, before: Option<&Self>) -> Self {
+        let known = before.map(|before| &*before.members).unwrap_or_default();
+        let mut by_id = None;
+        let members = value.get("members").into_iter().flat_map(FieldValue::items).enumerate();
+        let members = members.map(|(index, member)| {
+            let bytes = MemberBytes::read(member);
+            let found = known.get(index).filter(|found| bytes.are_of(found)).or_else(|| {
+                let by_id: &FxHashMap<&str, &Arc<ParsedMember>> =
+                    by_id.get_or_insert_with(|| known.iter().map(|known| (known.id.as_str(), known)).collect());
+                by_id.get(&*bytes.id).copied().filter(|found| bytes.are_of(found))
+            });
+            found.map_or_else(|| Arc::new(bytes.parse()), Arc::clone)
+        });
         Self {
             protocol_type: text(value, "protocolType"),
             generation: int(value, "generation", 0),
             protocol: optional_text(value, "protocol"),
             leader: optional_text(value, "leader"),
-            members: members.iter().map(ParsedMember::read).collect(),
+            members: members.collect(),
         }
     }
 
@@ -98,7 +116,7 @@ impl ClassicGroup {
     }
 
     pub(super) fn members(&self) -> Vec<RecordedMember> {
-        let member = |member: &ParsedMember| {
+        let member = |member: &Arc<ParsedMember>| {
             let subscription = member.subscription.as_ref().ok().filter(|_| self.is_consumer());
             RecordedMember {
                 id: member.id.clone(),
@@ -116,49 +134,93 @@ impl ClassicGroup {
     }
 
     /// Return the members; None if there are none or the engine does not have the group's assignor.
-    pub(super) fn parsed_members(&self) -> Option<Arc<[ParsedMember]>> {
+    pub(super) fn parsed_members(&self) -> Option<Arc<[Arc<ParsedMember>]>> {
         Assignor::named(GroupProtocol::Classic, self.protocol.as_ref()?)?;
         (!self.members.is_empty()).then(|| Arc::clone(&self.members))
     }
 }
 
-impl ParsedMember {
-    fn read(member: &Value) -> Self {
-        Self {
-            id: text(member, "memberId"),
-            instance_id: optional_text(member, "groupInstanceId"),
-            client_id: text(member, "clientId"),
-            client_host: text(member, "clientHost"),
-            session_timeout: int(member, "sessionTimeout", 0),
-            rebalance_timeout: member.get("rebalanceTimeout").and_then(Value::as_i64).map(|found| found as i32),
-            metadata: blob(member, "subscription").into(),
-            subscription: read_subscription(blob(member, "subscription")),
-            assignment: read_assignment(blob(member, "assignment")),
-        }
-    }
+/// Fields of a member in a record, whose blobs are not parsed.
+#[derive(Default)]
+struct MemberBytes<'a> {
+    id: Cow<'a, str>,
+    instance_id: Option<Cow<'a, str>>,
+    client_id: Cow<'a, str>,
+    client_host: Cow<'a, str>,
+    session_timeout: i32,
+    rebalance_timeout: Option<i32>,
+    metadata: &'a [u8],
+    assigned: &'a [u8],
 }
 
-fn blob<'a>(member: &'a Value, field: &str) -> &'a [u8] {
-    member.get(field).and_then(Value::as_bytes).unwrap_or_default()
+impl<'a> MemberBytes<'a> {
+    fn read(member: FieldValue<'a>) -> Self {
+        let mut found = Self::default();
+        for (name, value) in member.fields() {
+            let text = || value.as_text().unwrap_or_default();
+            let number = || value.as_i64().map(|number| number as i32);
+            let blob = || value.as_bytes().unwrap_or_default();
+            match name {
+                "memberId" => found.id = text(),
+                "groupInstanceId" => found.instance_id = value.as_text(),
+                "clientId" => found.client_id = text(),
+                "clientHost" => found.client_host = text(),
+                "sessionTimeout" => found.session_timeout = number().unwrap_or(0),
+                "rebalanceTimeout" => found.rebalance_timeout = number(),
+                "subscription" => found.metadata = blob(),
+                "assignment" => found.assigned = blob(),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Return true if a parsed member has these bytes.
+    fn are_of(&self, member: &ParsedMember) -> bool {
+        self.id == member.id
+            && *self.metadata == *member.metadata
+            && member.assigned.as_deref() == Some(self.assigned)
+            && self.instance_id.as_deref() == member.instance_id.as_deref()
+            && self.client_id == member.client_id
+            && self.client_host == member.client_host
+            && self.session_timeout == member.session_timeout
+            && self.rebalance_timeout == member.rebalance_timeout
+    }
+
+    fn parse(self) -> ParsedMember {
+        ParsedMember {
+            id: self.id.into_owned(),
+            instance_id: self.instance_id.map(Cow::into_owned),
+            client_id: self.client_id.into_owned(),
+            client_host: self.client_host.into_owned(),
+            session_timeout: self.session_timeout,
+            rebalance_timeout: self.rebalance_timeout,
+            metadata: self.metadata.into(),
+            subscription: read_subscription(self.metadata),
+            assignment: read_assignment(self.assigned),
+            assigned: Some(self.assigned.into()),
+        }
+    }
 }
 
 fn read_subscription(data: &[u8]) -> Result<ParsedSubscription, String> {
     let (subscription, refusal) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
     let refused = refusal.map(|error| error.to_string());
-    let rack = subscription.rack().map(str::to_owned);
+    let version = subscription.body_version();
+    let found = subscription.to_subscription();
     Ok(ParsedSubscription {
-        version: subscription.body_version(),
-        topics: subscription.topics,
-        rack,
-        owned: subscription.owned_partitions,
-        generation: Some(subscription.generation_id).filter(|generation| *generation >= 0),
-        user_data: subscription.user_data,
+        version,
+        topics: found.topics,
+        rack: found.rack_id.filter(|rack| !rack.is_empty()),
+        owned: found.owned_partitions,
+        generation: Some(found.generation_id).filter(|generation| *generation >= 0),
+        user_data: found.user_data,
         refused,
     })
 }
 
 fn read_assignment(data: &[u8]) -> Result<OwnedPartitions, String> {
     let assignment = protocol::read_assignment(data).map_err(|error| error.to_string())?;
-    let entries = assignment.into_iter().flat_map(|assignment| assignment.assigned_partitions);
-    Ok(merged(entries.map(|entry| (entry.topic, entry.partitions))))
+    let entries = assignment.into_iter().flat_map(|assignment| assignment.assigned_partitions.topic_partitions());
+    Ok(merged(entries.map(|(topic, ids)| (java_text(topic), ids.iter()))))
 }

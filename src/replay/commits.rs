@@ -1,9 +1,8 @@
 //! Events of committed offsets, and of members that stop committing.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::committed::Committed;
 use super::difference::Members;
@@ -31,8 +30,7 @@ pub(super) fn apply_commit(
         *offsets -= usize::from(before.is_some());
         if let Some(tenure) = &mut partition.tenure {
             (tenure.since, tenure.has_commit, tenure.is_reported) = (clock, false, false);
-            let deadline = clock.saturating_add(settings.never_committed);
-            state.earliest = Some(state.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
+            state.lower_deadline(clock.saturating_add(settings.never_committed));
         } else if partition.is_empty() {
             state.committed.forget(topic, id);
         }
@@ -72,6 +70,9 @@ fn is_stray(state: &mut GroupState, topic: &str, id: i32) -> bool {
     if let Some(partition) = state.committed.partition(topic, id) {
         partition.is_reported = true;
     }
+    if let Some(holdings) = &mut state.holdings {
+        holdings.reported.push((topic.into(), id));
+    }
     true
 }
 
@@ -91,7 +92,7 @@ fn note_commit(
     };
     let since = rhythm.add(clock);
     if let Some(deadline) = rhythm.deadline(settings.stuck_factor) {
-        state.earliest = Some(state.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
+        state.lower_deadline(deadline);
     }
     if let Some(since) = since {
         events.extend(stuck(state, (at, offset), &member, since, Some(at)));
@@ -142,7 +143,7 @@ pub(super) fn own(
     let none = FxHashMap::default();
     let known = holders.unwrap_or(&none);
     if !state.rhythms.is_empty() {
-        let active: BTreeSet<&Arc<str>> = known.values().collect();
+        let active: FxHashSet<&Arc<str>> = known.values().collect();
         let mut ids: Vec<Arc<str>> = state.rhythms.keys().cloned().collect();
         ids.sort_unstable();
         for id in ids {
@@ -152,6 +153,7 @@ pub(super) fn own(
             }
         }
     }
+    state.holdings = None;
     state.holders_known = holders.is_some();
     state.committed.own(known, state.clock.unwrap_or(0));
 }

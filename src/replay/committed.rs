@@ -92,15 +92,44 @@ impl Committed {
             ids.retain(|_, partition| !partition.is_empty());
         }
         self.topics.retain(|_, ids| !ids.is_empty());
-        for ((topic, id), holder) in holders {
-            let partition = Self::add(&mut self.topics, Arc::clone(topic), *id);
-            partition.last_holder = None;
-            let (since, is_reported) = match &partition.tenure {
-                Some(tenure) if tenure.holder == *holder => continue,
-                Some(tenure) => (tenure.since, tenure.is_reported),
-                None => (at, false),
-            };
-            partition.tenure = Some(Tenure { holder: Arc::clone(holder), since, has_commit: false, is_reported });
+        for (key, holder) in holders {
+            self.give(key, holder, at);
+        }
+    }
+
+    /// Set the owner of a partition; return true if the partition now waits for its first commit.
+    pub(super) fn give(&mut self, (topic, id): &Partition, holder: &Arc<str>, at: i64) -> bool {
+        let partition = match self.topics.get_mut(topic) {
+            Some(ids) => ids.entry(*id).or_default(),
+            None => Self::add(&mut self.topics, Arc::clone(topic), *id),
+        };
+        partition.last_holder = None;
+        let (since, is_reported) = match &partition.tenure {
+            Some(tenure) if tenure.holder == *holder => return false,
+            Some(tenure) => (tenure.since, tenure.is_reported),
+            None => (at, false),
+        };
+        partition.tenure = Some(Tenure { holder: Arc::clone(holder), since, has_commit: false, is_reported });
+        partition.waiting().is_some()
+    }
+
+    /// Remove the owner of a partition, which becomes its last one.
+    pub(super) fn release(&mut self, (topic, id): &Partition) {
+        if let Some(partition) = self.partition(topic, *id)
+            && let Some(tenure) = partition.tenure.take()
+        {
+            partition.last_holder = Some(tenure.holder);
+        }
+    }
+
+    /// Forget that commits of partitions without an owner were reported.
+    pub(super) fn forget_reports(&mut self, partitions: Vec<Partition>) {
+        for (topic, id) in partitions {
+            let Some(partition) = self.partition(&topic, id) else { continue };
+            partition.is_reported = false;
+            if partition.is_empty() {
+                self.forget(&topic, id);
+            }
         }
     }
 

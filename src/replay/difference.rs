@@ -1,5 +1,6 @@
 //! Difference between two consecutive group records.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -42,9 +43,16 @@ impl GroupRecord {
     /// Return the topics that members subscribe to; None if they cannot be read.
     pub(super) fn topics(&self) -> Option<BTreeSet<&str>> {
         let mut found: BTreeSet<&str> = self.sources.iter().flatten().map(String::as_str).collect();
+        let mut last: Option<&[String]> = None;
         for member in self.members.values() {
             if member.topics.is_none() && member.pattern.is_none() && self.sources.is_none() {
                 return None;
+            }
+            if member.pattern.is_none() {
+                if last.is_some() && last == member.topics.as_deref() {
+                    continue;
+                }
+                last = member.topics.as_deref();
             }
             found.extend(member.topics.iter().flatten().map(String::as_str));
             let pattern = member.pattern.as_deref().unwrap_or_default();
@@ -89,18 +97,40 @@ impl Difference {
 
 /// Compare the members of two group records; a new member with the instance id of another one replaces it.
 pub(super) fn difference(before: &Members, after: &Members) -> Difference {
-    let instances: FxHashMap<&str, &Arc<KnownMember>> =
-        before.values().filter_map(|member| Some((member.instance_id.as_deref()?, member))).collect();
     let mut found = Difference::default();
-    for (id, new) in after {
-        let same_instance = || new.instance_id.as_deref().and_then(|instance| instances.get(instance).copied());
-        match before.get(id).or_else(same_instance) {
-            Some(old) if old.id == *id => found.remaining.push((Arc::clone(old), Arc::clone(new))),
-            Some(old) if !after.contains_key(&old.id) => found.replaced.push((Arc::clone(old), Arc::clone(new))),
-            _ => found.joined.push(Arc::clone(new)),
+    let mut new_members = Vec::new();
+    let (mut old, mut new) = (before.values().peekable(), after.values().peekable());
+    loop {
+        let order = match (old.peek(), new.peek()) {
+            (None, None) => break,
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(old), Some(new)) if Arc::ptr_eq(old, new) => Ordering::Equal,
+            (Some(old), Some(new)) => old.id.cmp(&new.id),
+        };
+        let old = if order.is_le() { old.next() } else { None };
+        let new = if order.is_ge() { new.next() } else { None };
+        match (old, new) {
+            (Some(old), Some(new)) => found.remaining.push((Arc::clone(old), Arc::clone(new))),
+            (old, new) => {
+                found.left.extend(old.cloned());
+                new_members.extend(new);
+            }
         }
     }
-    let gone: BTreeSet<Arc<str>> = found.both().map(|(old, _)| Arc::clone(&old.id)).collect();
-    found.left = before.values().filter(|old| !gone.contains(&old.id)).cloned().collect();
+    if new_members.is_empty() {
+        return found;
+    }
+    let instances: FxHashMap<&str, &Arc<KnownMember>> =
+        before.values().filter_map(|member| Some((member.instance_id.as_deref()?, member))).collect();
+    for new in new_members {
+        let same_instance = new.instance_id.as_deref().and_then(|instance| instances.get(instance).copied());
+        match same_instance.filter(|old| !after.contains_key(&old.id)) {
+            Some(old) => found.replaced.push((Arc::clone(old), Arc::clone(new))),
+            None => found.joined.push(Arc::clone(new)),
+        }
+    }
+    let gone: BTreeSet<Arc<str>> = found.replaced.iter().map(|(old, _)| Arc::clone(&old.id)).collect();
+    found.left.retain(|old| !gone.contains(&old.id));
     found
 }

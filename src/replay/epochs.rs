@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use crate::offsets::json::uuid_text;
-use crate::offsets::{Record, Value};
+use crate::offsets::{DecodedRecord, FieldValue};
 
 use super::member::{OwnerCounts, merged};
-use super::{GroupKind, OwnedPartitions, RecordedMember, int, optional_text, text, texts};
+use super::{GroupKind, OwnedPartitions, RecordedMember, int, ints, optional_text, text, texts};
 
 /// Assignor that the broker uses if no member names one: the first of `group.consumer.assignors`.
 const DEFAULT_ASSIGNOR: &str = "uniform";
@@ -63,9 +63,9 @@ pub(super) struct Topology {
 
 impl EpochGroup {
     /// Apply a record of this group's kind; the three kinds have different record types.
-    pub(super) fn apply(&mut self, record: &Record) {
-        let value = record.value.as_ref();
-        let member = || text(&record.key, "memberId");
+    pub(super) fn apply(&mut self, record: &DecodedRecord<'_>) {
+        let value = record.value();
+        let member = || text(record.key(), "memberId");
         match record.record_type {
             3 | 11 | 17 => {
                 self.epoch = value.map(|value| int(value, "epoch", 0));
@@ -76,7 +76,7 @@ impl EpochGroup {
             8 | 14 | 22 => self.put_current(member(), value.map(CurrentMemberAssignment::read)),
             16 => put(
                 &mut self.resolved,
-                text(&record.key, "regularExpression"),
+                text(record.key(), "regularExpression"),
                 value.map(|value| texts(value, "topics")),
             ),
             23 => self.put_topology(value.map(Topology::read)),
@@ -140,11 +140,6 @@ impl EpochGroup {
     pub(super) fn source_topics(&self) -> Vec<String> {
         let sources = self.topology.iter().flat_map(|topology| topology.sources.values());
         sources.flatten().collect::<BTreeSet<_>>().into_iter().cloned().collect()
-    }
-
-    /// Return the partitions that a member has now.
-    pub(super) fn current_partitions(&self, id: &str) -> OwnedPartitions {
-        self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()
     }
 
     /// Return the number of members.
@@ -318,7 +313,7 @@ fn put<T>(entries: &mut BTreeMap<String, T>, member: String, value: Option<T>) {
 }
 
 impl MemberMetadata {
-    fn read(value: &Value) -> Self {
+    fn read(value: FieldValue<'_>) -> Self {
         let not_empty = |field| optional_text(value, field).filter(|text| !text.is_empty());
         Self {
             instance_id: optional_text(value, "instanceId"),
@@ -334,7 +329,7 @@ impl MemberMetadata {
 
 impl CurrentMemberAssignment {
     /// Parse a current assignment: the partitions or active tasks that a member has, and those that it still has to give up.
-    fn read(value: &Value) -> Self {
+    fn read(value: FieldValue<'_>) -> Self {
         const FIELDS: [&str; 4] =
             ["assignedPartitions", "partitionsPendingRevocation", "activeTasks", "activeTasksPendingRevocation"];
         let partitions = owned_by_topic(value, &FIELDS);
@@ -343,24 +338,23 @@ impl CurrentMemberAssignment {
 }
 
 /// Return the partitions in some fields of a record, by topic id or subtopology.
-pub(super) fn owned_by_topic(value: &Value, fields: &[&str]) -> OwnedPartitions {
-    let entries = fields.iter().filter_map(|field| value.get(field)).flat_map(Value::items).map(|entry| {
-        let owner = match entry.get("topicId").and_then(Value::as_uuid) {
-            Some(topic) => uuid_text(topic),
+pub(super) fn owned_by_topic(value: FieldValue<'_>, fields: &[&str]) -> OwnedPartitions {
+    let entries = fields.iter().filter_map(|field| value.get(field)).flat_map(FieldValue::items).map(|entry| {
+        let owner = match entry.get("topicId").and_then(FieldValue::as_uuid) {
+            Some(topic) => uuid_text(&topic),
             None => text(entry, "subtopologyId"),
         };
-        let ids = entry.get("partitions").map(Value::items).unwrap_or_default();
-        (owner, ids.iter().filter_map(Value::as_i64).map(|id| id as i32))
+        (owner, ints(entry, "partitions"))
     });
     merged(entries)
 }
 
 impl Topology {
-    fn read(value: &Value) -> Self {
+    fn read(value: FieldValue<'_>) -> Self {
         let mut sources = BTreeMap::new();
-        for subtopology in value.get("subtopologies").map(Value::items).unwrap_or_default() {
-            let internal = subtopology.get("repartitionSourceTopics").map(Value::items).unwrap_or_default();
-            let internal = internal.iter().map(|topic| text(topic, "name"));
+        for subtopology in value.get("subtopologies").into_iter().flat_map(FieldValue::items) {
+            let internal = subtopology.get("repartitionSourceTopics").into_iter().flat_map(FieldValue::items);
+            let internal = internal.map(|topic| text(topic, "name"));
             let topics: BTreeSet<String> = texts(subtopology, "sourceTopics").into_iter().chain(internal).collect();
             sources.insert(text(subtopology, "subtopologyId"), topics.into_iter().collect());
         }

@@ -10,13 +10,13 @@ use super::classic::ClassicGroup;
 use super::commits::own;
 use super::difference::{Difference, GroupRecord, Members, difference};
 use super::events::{Event, EventDetails, Partition, sorted};
-use super::known_member::KnownMember;
+use super::known_member::{KnownMember, largest_ids};
 use super::membership::{last_commit, member_events};
 use super::state::{Context, GroupState, HeldGeneration, OpenEpoch, OpenRebalance};
 use super::topic_causes::unowned;
 use super::{Generation, GenerationNumber, GroupKind, int};
 use crate::history::{ComparisonOutcome, compare_generation};
-use crate::offsets::Value;
+use crate::offsets::FieldValue;
 
 /// Owners by partition.
 pub(super) type Owners = FxHashMap<Partition, Arc<str>>;
@@ -30,16 +30,21 @@ pub(super) fn apply_classic(
     context: &Context,
     state: &mut GroupState,
     place: (i64, i64),
-    value: &Value,
+    value: FieldValue<'_>,
     events: &mut Vec<Event>,
 ) {
     release(context, state, events);
     close_epoch(context, state, None, events);
-    let group = ClassicGroup::read(value);
+    let group = ClassicGroup::read(value, state.classic.as_ref());
     let is_consumer = group.is_consumer();
-    let known = group.members.iter().map(|member| Arc::new(KnownMember::of_classic(member, is_consumer)));
+    let before = state.previous.as_ref().filter(|before| before.protocol_type.as_ref() == Some(&group.protocol_type));
+    let known = group.members.iter().map(|member| {
+        let found =
+            before.and_then(|before| before.members.get(member.id.as_str())).filter(|found| found.is_of(member));
+        found.map_or_else(|| Arc::new(KnownMember::of_classic(member, is_consumer)), Arc::clone)
+    });
     let members: Members = known.map(|member| (Arc::clone(&member.id), member)).collect();
-    let began = value.get("currentStateTimestamp").and_then(Value::as_i64).filter(|began| *began > 0);
+    let began = value.get("currentStateTimestamp").and_then(FieldValue::as_i64).filter(|began| *began > 0);
     let after = GroupRecord {
         began: began.unwrap_or(place.0),
         protocol_type: Some(group.protocol_type.clone()),
@@ -84,10 +89,12 @@ pub(super) fn apply_classic(
         storm_begin(context, state, place, same_members, events);
     }
     for member in members.values() {
-        for (topic, id) in member.owned.iter().chain(member.assigned.iter().flatten()) {
+        for (topic, largest) in
+            largest_ids(&member.owned).chain(member.assigned.iter().flat_map(|list| largest_ids(list)))
+        {
             match state.highest.get_mut(topic) {
-                Some(highest) => *highest = (*highest).max(*id),
-                None => _ = state.highest.insert(Arc::clone(topic), (*id).max(0)),
+                Some(highest) => *highest = (*highest).max(largest),
+                None => _ = state.highest.insert(Arc::clone(topic), largest.max(0)),
             }
         }
     }
@@ -323,7 +330,7 @@ pub(super) fn open_epoch(
     context: &Context,
     state: &mut GroupState,
     place: (i64, i64),
-    value: &Value,
+    value: FieldValue<'_>,
     kind: GroupKind,
     events: &mut Vec<Event>,
 ) {
@@ -332,7 +339,7 @@ pub(super) fn open_epoch(
     let Some(group) = state.epoch_group(kind) else { return };
     let partitions = group.partitions();
     let after = GroupRecord {
-        metadata_hash: value.get("metadataHash").and_then(Value::as_i64),
+        metadata_hash: value.get("metadataHash").and_then(FieldValue::as_i64),
         resolved: group.resolved_topics(),
         counts: state.counts.clone(),
         sources: (kind == GroupKind::Streams).then(|| group.source_topics()),

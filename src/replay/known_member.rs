@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::classic::ParsedMember;
 use super::events::Partition;
 use super::{int, optional_text, text, texts};
-use crate::offsets::Value;
+use crate::offsets::FieldValue;
 
 /// Member and what its last record says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,18 +31,30 @@ pub(super) struct KnownMember {
     pub(super) has_paused: bool,
 }
 
+/// Begin of the name of an owner with an instance id.
+pub(super) const INSTANCE: &str = "instance ";
+
 /// Return the name of the owner of the partitions of a member.
 fn holder(id: &Arc<str>, instance_id: Option<&Arc<str>>) -> Arc<str> {
-    instance_id.map_or_else(|| Arc::clone(id), |instance_id| format!("instance {instance_id}").into())
+    instance_id.map_or_else(|| Arc::clone(id), |instance_id| format!("{INSTANCE}{instance_id}").into())
 }
 
 impl KnownMember {
     /// Return true if another state of the member has the same subscription.
     pub(super) fn subscribes_like(&self, other: &Self) -> bool {
+        if std::ptr::eq(self, other) {
+            return true;
+        }
         if self.topics.is_none() || other.topics.is_none() {
             return self.metadata == other.metadata && self.pattern == other.pattern;
         }
         self.topics == other.topics && self.pattern == other.pattern
+    }
+
+    /// Return true if the member was made from a parsed member of a group with the same protocol type.
+    pub(super) fn is_of(&self, member: &ParsedMember) -> bool {
+        // A parsed member does not share the bytes of its subscription with others.
+        self.metadata.as_ref().is_some_and(|metadata| Arc::ptr_eq(metadata, &member.metadata))
     }
 
     /// Return a member in the record of a classic group; only those of consumers can be parsed.
@@ -73,11 +85,11 @@ impl KnownMember {
     }
 
     /// Return a member of a group with an epoch, from its metadata record.
-    pub(super) fn of_epoch(member_id: &str, value: &Value) -> Self {
+    pub(super) fn of_epoch(member_id: &str, value: FieldValue<'_>) -> Self {
         let id: Arc<str> = member_id.into();
         let instance_id = optional_text(value, "instanceId").map(Arc::from);
-        let classic = value.get("classicMemberMetadata").filter(|found| !found.fields().is_empty());
-        let timeout = value.get("rebalanceTimeoutMs").and_then(Value::as_i64).map(|found| found as i32);
+        let classic = value.get("classicMemberMetadata").filter(|found| found.fields().next().is_some());
+        let timeout = value.get("rebalanceTimeoutMs").and_then(FieldValue::as_i64).map(|found| found as i32);
         Self {
             holder: holder(&id, instance_id.as_ref()),
             id,
@@ -100,6 +112,12 @@ impl KnownMember {
 pub(super) fn with_topic(topic: &str, ids: &[i32]) -> impl Iterator<Item = Partition> {
     let topic: Arc<str> = topic.into();
     ids.iter().map(move |id| (Arc::clone(&topic), *id))
+}
+
+/// Return the topics of partitions with their largest ids. A topic may occur more than once.
+pub(super) fn largest_ids(partitions: &[Partition]) -> impl Iterator<Item = (&Arc<str>, i32)> {
+    let topics = partitions.chunk_by(|left, right| Arc::ptr_eq(&left.0, &right.0));
+    topics.filter_map(|entries| Some((&entries.first()?.0, entries.iter().map(|(_, id)| *id).max()?)))
 }
 
 fn distinct_topics(mut topics: Vec<String>) -> Vec<String> {

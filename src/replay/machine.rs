@@ -12,15 +12,16 @@ use rustc_hash::FxHashMap;
 use super::commits::{apply_commit, commit_deadline, fire_commits, own};
 use super::events::{Event, EventDetails, sorted};
 use super::generations::{Owners, apply_classic, close_epoch, open_epoch, release, storm_event};
+use super::holdings::own_current;
 use super::known_member::with_topic;
 use super::membership::{apply_member, delete_members, flush_pending};
 use super::snapshot::{SnapshotError, read_snapshot, write_snapshot};
 use super::state::{Context, GroupState};
-use super::{GroupKind, History, LogRecord, RecordedMember, int, text};
+use super::{GroupKind, History, LogRecord, RecordedMember, int, ints, text};
 use crate::error::WireError;
 use crate::history::Metadata;
 use crate::offsets::commit::read_commit;
-use crate::offsets::{self, Record, Value};
+use crate::offsets::{self, DecodedRecord, FieldValue};
 
 /// Epoch of a static member that has left and may return.
 const PAUSED: i32 = -2;
@@ -113,11 +114,11 @@ impl Replay {
             Ok(record) => (Some(record), None),
             Err(error) => (offsets::decode_key(entry.key).ok(), Some(error)),
         };
-        let Some(group) = record.as_ref().and_then(Record::group) else {
+        let Some(group) = record.as_ref().and_then(DecodedRecord::group) else {
             events.push(self.bad(entry, cluster.into(), None, record.as_ref(), failure));
             return;
         };
-        let index = self.group_index(cluster, group);
+        let index = self.group_index(cluster, &group);
         if !self.begin(index, entry, events) {
             return;
         }
@@ -127,7 +128,9 @@ impl Replay {
             events.push(event);
         } else if let Some(record) = &record {
             apply(&self.context, &mut self.groups[index], (entry.timestamp, entry.offset), record, events);
-            self.refresh(index);
+            if !is_of_member(record.record_type) {
+                self.refresh(index);
+            }
         }
         self.queue(index);
     }
@@ -230,6 +233,7 @@ impl Replay {
     /// Replace the topic metadata by a longer timeline; add the generations whose comparison waited for it.
     pub fn observe_topics(&mut self, metadata: Metadata, events: &mut Vec<Event>) {
         self.context.metadata = metadata;
+        self.groups.iter_mut().for_each(|state| state.holdings = None);
         let Some(last) = self.context.metadata.snapshots.last().map(|snapshot| snapshot.time) else { return };
         for index in self.sorted_groups() {
             let state = &mut self.groups[index];
@@ -342,7 +346,7 @@ impl Replay {
         entry: &LogRecord<'_>,
         cluster: Arc<str>,
         group: Option<usize>,
-        record: Option<&Record>,
+        record: Option<&DecodedRecord<'_>>,
         failure: Option<WireError>,
     ) -> Event {
         let record_type = record.map(|record| record.record_type);
@@ -363,6 +367,11 @@ impl Replay {
             details: EventDetails::BadRecord { record_type, error },
         }
     }
+}
+
+/// Return true for the record of one member of a group with an epoch. Such a record notes the deadlines that it adds.
+const fn is_of_member(record_type: i16) -> bool {
+    matches!(record_type, 5 | 7 | 8 | 10 | 13 | 14 | 19 | 21 | 22)
 }
 
 fn deadline(state: &GroupState, context: &Context) -> Option<i64> {
@@ -387,8 +396,14 @@ fn fire(state: &mut GroupState, context: &Context, deadline: i64, events: &mut V
 }
 
 /// Apply a record that is not an offset commit, and add its events. `place` is its timestamp and offset.
-fn apply(context: &Context, state: &mut GroupState, place: (i64, i64), record: &Record, events: &mut Vec<Event>) {
-    let value = record.value.as_ref();
+fn apply(
+    context: &Context,
+    state: &mut GroupState,
+    place: (i64, i64),
+    record: &DecodedRecord<'_>,
+    events: &mut Vec<Event>,
+) {
+    let value = record.value();
     let is_group_record = GroupKind::of_group_record(record.record_type).is_some();
     if is_group_record {
         state.is_deleted = value.is_none();
@@ -398,9 +413,9 @@ fn apply(context: &Context, state: &mut GroupState, place: (i64, i64), record: &
     }
     match (record.record_type, value) {
         (0 | 1, _) => {
-            let topic = text(&record.key, "topic");
-            let committed = value.and_then(|value| value.get("offset")).and_then(Value::as_i64);
-            let partition = int(&record.key, "partition", -1);
+            let topic = text(record.key(), "topic");
+            let committed = value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64);
+            let partition = int(record.key(), "partition", -1);
             apply_commit(state, place, (&topic, partition), committed, &context.settings, events);
         }
         (2, Some(value)) => apply_classic(context, state, place, value, events),
@@ -410,15 +425,14 @@ fn apply(context: &Context, state: &mut GroupState, place: (i64, i64), record: &
         }
         (4, value) => {
             state.counts = value.map(|value| {
-                let topics = value.get("topics").map(Value::items).unwrap_or_default();
-                topics.iter().map(|topic| (text(topic, "topicName"), int(topic, "numPartitions", 0))).collect()
+                let topics = value.get("topics").into_iter().flat_map(FieldValue::items);
+                topics.map(|topic| (text(topic, "topicName"), int(topic, "numPartitions", 0))).collect()
             });
         }
         (15, value) => {
-            let ready = value.and_then(|value| value.get("initializedTopics")).map(Value::items).unwrap_or_default();
-            state.initialized = sorted(ready.iter().flat_map(|topic| {
-                let ids = topic.get("partitions").map(Value::items).unwrap_or_default();
-                let ids: Vec<i32> = ids.iter().filter_map(Value::as_i64).map(|id| id as i32).collect();
+            let ready = value.and_then(|value| value.get("initializedTopics")).into_iter().flat_map(FieldValue::items);
+            state.initialized = sorted(ready.flat_map(|topic| {
+                let ids: Vec<i32> = ints(topic, "partitions").collect();
                 with_topic(&text(topic, "topicName"), &ids).collect::<Vec<_>>()
             }));
         }
@@ -446,11 +460,11 @@ fn apply_epoch(
     context: &Context,
     state: &mut GroupState,
     place: (i64, i64),
-    record: &Record,
+    record: &DecodedRecord<'_>,
     kind: GroupKind,
     events: &mut Vec<Event>,
 ) {
-    let value = record.value.as_ref();
+    let value = record.value();
     let mut target = None;
     if let (6 | 12 | 20, Some(value)) = (record.record_type, value) {
         let epoch = int(value, "assignmentEpoch", 0);
@@ -468,7 +482,7 @@ fn apply_epoch(
         }
     }
     if let 7 | 13 | 21 = record.record_type {
-        let member = text(&record.key, "memberId");
+        let member = text(record.key(), "memberId");
         match value {
             Some(value) => {
                 let target = super::epochs::owned_by_topic(value, &["topicPartitions", "activeTasks"]);
@@ -483,10 +497,10 @@ fn apply_epoch(
     }
     match (record.record_type, value) {
         (5 | 10 | 19, value) => {
-            apply_member(state, place, &text(&record.key, "memberId"), value, kind, events);
+            apply_member(state, place, &text(record.key(), "memberId"), value, kind, events);
         }
         (8 | 14 | 22, value) => {
-            apply_current(context, state, place, &text(&record.key, "memberId"), value, kind, events);
+            apply_current(context, state, place, &text(record.key(), "memberId"), value, kind, events);
         }
         (3 | 11 | 17, Some(value)) => open_epoch(context, state, place, value, kind, events),
         _ => {}
@@ -525,7 +539,7 @@ fn apply_current(
     state: &mut GroupState,
     place: (i64, i64),
     id: &str,
-    value: Option<&Value>,
+    value: Option<FieldValue<'_>>,
     kind: GroupKind,
     events: &mut Vec<Event>,
 ) {
@@ -538,14 +552,7 @@ fn apply_current(
     if kind != GroupKind::Consumer {
         return;
     }
-    let mut holders = Owners::default();
-    for (id, member) in &state.members {
-        for (topic, ids) in state.consumer.current_partitions(id) {
-            let partitions = with_topic(context.metadata.name(&topic), &ids);
-            holders.extend(partitions.map(|partition| (partition, Arc::clone(&member.holder))));
-        }
-    }
-    own(state, Some(&holders), None, place, events);
+    own_current(context, state, id, place, events);
 }
 
 /// Return the partitions of a group with a committed offset or an owner, in order of topic and partition.

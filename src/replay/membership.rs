@@ -10,7 +10,7 @@ use super::difference::Difference;
 use super::events::{Event, EventDetails};
 use super::known_member::KnownMember;
 use super::state::{GroupState, PendingLeave};
-use crate::offsets::Value;
+use crate::offsets::FieldValue;
 
 /// Change of a member.
 struct Change<'a> {
@@ -85,18 +85,22 @@ pub(super) fn apply_member(
     state: &mut GroupState,
     place: (i64, i64),
     id: &str,
-    value: Option<&Value>,
+    value: Option<FieldValue<'_>>,
     kind: GroupKind,
     events: &mut Vec<Event>,
 ) {
     let epoch = state.generation_of(kind);
     state.member_of = None;
+    if let Some(holdings) = &mut state.holdings {
+        holdings.changed.insert(id.into());
+    }
     let Some(value) = value else {
         forget_rhythm(state, &id.into(), place, events);
         if let Some(member) = state.members.remove(id) {
             let deadline = state.clock.unwrap_or(0).saturating_add(1);
             let (at, offset) = place;
             state.pending.push(PendingLeave { member, at, deadline, offset, kind, generation: epoch });
+            state.lower_deadline(deadline);
         }
         return;
     };

@@ -8,14 +8,16 @@
 //! A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current group record is
 //! either gone, or only has committed offsets.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::mem;
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use crate::bytes::Int32s;
 use crate::error::WireError;
-use crate::offsets::{self, Record, Value};
+use crate::offsets::{self, DecodedRecord, FieldValue};
 
 mod causes;
 mod classic;
@@ -25,6 +27,7 @@ mod difference;
 mod epochs;
 mod events;
 mod generations;
+mod holdings;
 mod known_member;
 mod machine;
 mod member;
@@ -129,7 +132,7 @@ pub struct Generation {
     /// True if membership is unchanged since the previous group record and the group is not empty.
     pub same_members: bool,
     /// Subscriptions and assignments of the members; None if the engine does not have the assignor of the classic group.
-    pub parsed_members: Option<Arc<[ParsedMember]>>,
+    pub parsed_members: Option<Arc<[Arc<ParsedMember>]>>,
     /// The target assignment that the broker computed for the epoch of a consumer group.
     pub target: Option<TargetAssignment>,
 }
@@ -209,33 +212,33 @@ pub struct GroupReplay {
 
 impl GroupReplay {
     /// Apply the next record of the log; a record that cannot be decoded is only counted.
-    pub fn push(&mut self, entry: &LogRecord<'_>, decoded: &Result<Record, WireError>) {
+    pub fn push(&mut self, entry: &LogRecord<'_>, decoded: &Result<DecodedRecord<'_>, WireError>) {
         match decoded {
             Ok(record) => self.apply(entry, record),
             Err(_) => self.bad_records += 1,
         }
     }
 
-    fn apply(&mut self, entry: &LogRecord<'_>, record: &Record) {
+    fn apply(&mut self, entry: &LogRecord<'_>, record: &DecodedRecord<'_>) {
         match record.record_type {
             0 | 1 => self.commit(record),
-            2 => self.classic = record.value.as_ref().map(ClassicGroup::read),
+            2 => self.classic = record.value().map(|value| ClassicGroup::read(value, self.classic.as_ref())),
             3 | 5..=8 | 16 => self.apply_consumer(entry, record),
             10..=14 => self.share.apply(record),
             17 | 19..=23 => self.streams.apply(record),
             _ => {}
         }
         if let Some(kind) = GroupKind::of_group_record(record.record_type) {
-            self.last_group_record_was_tombstone = record.value.is_none();
-            if record.value.is_some() {
+            self.last_group_record_was_tombstone = record.value().is_none();
+            if record.value().is_some() {
                 self.add_generation(entry, kind);
             }
         }
     }
 
-    fn apply_consumer(&mut self, entry: &LogRecord<'_>, record: &Record) {
+    fn apply_consumer(&mut self, entry: &LogRecord<'_>, record: &DecodedRecord<'_>) {
         if record.record_type == 6
-            && let Some(value) = &record.value
+            && let Some(value) = record.value()
         {
             self.add_target(entry, int(value, "assignmentEpoch", 0));
         }
@@ -285,10 +288,10 @@ impl GroupReplay {
         mem::take(&mut self.completed).into_iter()
     }
 
-    fn commit(&mut self, record: &Record) {
-        let topic = text(&record.key, "topic");
-        let key = (topic, record.key.get("partition").and_then(Value::as_i64).unwrap_or(-1));
-        if record.value.is_some() {
+    fn commit(&mut self, record: &DecodedRecord<'_>) {
+        let topic = text(record.key(), "topic");
+        let key = (topic, record.key().get("partition").and_then(FieldValue::as_i64).unwrap_or(-1));
+        if record.value().is_some() {
             self.offsets.insert(key);
         } else {
             self.offsets.remove(&key);
@@ -432,22 +435,27 @@ fn as_text(ids: &BTreeSet<String>) -> BTreeSet<&str> {
 }
 
 /// Return a text field; empty if it is missing or null.
-fn text(value: &Value, field: &str) -> String {
-    value.get(field).and_then(Value::as_str).unwrap_or_default().to_owned()
+fn text(value: FieldValue<'_>, field: &str) -> String {
+    optional_text(value, field).unwrap_or_default()
 }
 
 /// Return a nullable text field.
-fn optional_text(value: &Value, field: &str) -> Option<String> {
-    value.get(field).and_then(Value::as_str).map(str::to_owned)
+fn optional_text(value: FieldValue<'_>, field: &str) -> Option<String> {
+    value.get(field).and_then(FieldValue::as_text).map(Cow::into_owned)
 }
 
 /// Return the texts of a list; empty if it is missing.
-fn texts(value: &Value, field: &str) -> Vec<String> {
-    let items = value.get(field).map(Value::items).unwrap_or_default();
-    items.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+fn texts(value: FieldValue<'_>, field: &str) -> Vec<String> {
+    let items = value.get(field).into_iter().flat_map(FieldValue::items);
+    items.filter_map(FieldValue::as_text).map(Cow::into_owned).collect()
+}
+
+/// Return the int32 values of a list; empty if it is missing.
+fn ints<'a>(value: FieldValue<'a>, field: &str) -> impl Iterator<Item = i32> + use<'a> {
+    value.get(field).and_then(FieldValue::as_int32s).into_iter().flat_map(Int32s::iter)
 }
 
 /// Return an int32 field; `default` if it is missing.
-fn int(value: &Value, field: &str, default: i32) -> i32 {
-    value.get(field).and_then(Value::as_i64).map_or(default, |found| found as i32)
+fn int(value: FieldValue<'_>, field: &str, default: i32) -> i32 {
+    value.get(field).and_then(FieldValue::as_i64).map_or(default, |found| found as i32)
 }

@@ -387,7 +387,7 @@ macro_rules! stored_behind_arc {
     )*};
 }
 
-stored_behind_arc!(KnownMember, GroupRecord);
+stored_behind_arc!(KnownMember, GroupRecord, ParsedMember);
 
 impl Stored for GroupKind {
     fn write(&self, out: &mut Vec<u8>) {
@@ -431,7 +431,8 @@ stored_structs! {
     TopicPartitions { topic, partitions }
     ParsedSubscription { version, topics, rack, owned, generation, user_data, refused }
     ParsedMember {
-        id, instance_id, client_id, client_host, session_timeout, rebalance_timeout, metadata, subscription, assignment
+        id, instance_id, client_id, client_host, session_timeout, rebalance_timeout, metadata, subscription, assignment;
+        assigned: None
     }
     ClassicGroup { protocol_type, generation, protocol, leader, members }
     MemberMetadata { instance_id, client_id, client_host, rack, assignor, topics, pattern }
@@ -466,7 +467,7 @@ stored_structs! {
         consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         holders_known, rhythms;
-        member_of: None, earliest: None, queued: None
+        member_of: None, holdings: None, earliest: None, queued: None
     }
 }
 

@@ -12,6 +12,7 @@ use super::committed::Committed;
 use super::difference::{GroupRecord, Members};
 use super::epochs::EpochGroup;
 use super::events::{Event, EventDetails, Partition};
+use super::holdings::Holdings;
 use super::known_member::KnownMember;
 use super::storms::Storm;
 use super::stuck::CommitRhythm;
@@ -144,6 +145,8 @@ pub(super) struct GroupState {
     pub(super) rhythms: FxHashMap<Arc<str>, CommitRhythm>,
     /// Members by their name as an owner; None if members changed since it was computed. Not part of a snapshot.
     pub(super) member_of: Option<FxHashMap<Arc<str>, Arc<str>>>,
+    /// What the members of a consumer group have; None if it has to be computed. Not part of a snapshot.
+    pub(super) holdings: Option<Holdings>,
     /// No deadline is earlier; None without deadlines. Not part of a snapshot.
     pub(super) earliest: Option<i64>,
     /// The earliest entry of the group in the queue of deadlines. Not part of a snapshot.
@@ -190,6 +193,7 @@ impl GroupState {
             holders_known: false,
             rhythms: FxHashMap::default(),
             member_of: None,
+            holdings: None,
             earliest: None,
             queued: None,
         }
@@ -228,6 +232,11 @@ impl GroupState {
             offset,
             details,
         }
+    }
+
+    /// Note a deadline.
+    pub(super) fn lower_deadline(&mut self, deadline: i64) {
+        self.earliest = Some(self.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
     }
 
     /// Return true if a member has a name as an owner.

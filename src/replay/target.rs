@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::offsets::Record;
+use crate::offsets::DecodedRecord;
 
 use super::epochs::{EpochGroup, owned_by_topic};
 use super::timeline_order::TimelineOrder;
@@ -64,9 +64,9 @@ pub(super) struct TargetLog {
 
 impl TargetLog {
     /// Apply a record of a consumer group.
-    pub(super) fn apply(&mut self, timestamp: i64, record: &Record) {
-        let member = || text(&record.key, "memberId");
-        match (record.record_type, &record.value) {
+    pub(super) fn apply(&mut self, timestamp: i64, record: &DecodedRecord<'_>) {
+        let member = || text(record.key(), "memberId");
+        match (record.record_type, record.value()) {
             (7, Some(value)) => {
                 let target = owned_by_topic(value, &["topicPartitions"]);
                 let before = self.targets.insert(member(), target);

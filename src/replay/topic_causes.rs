@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::difference::{Difference, GroupRecord};
 use super::events::Partition;
+use super::known_member::largest_ids;
 use crate::history::{Metadata, MetadataSnapshot};
 
 /// Causes with the sentence that is their evidence.
@@ -26,21 +27,16 @@ pub(super) fn classic_topic_causes(
     metadata: &Metadata,
 ) -> Found {
     let mut found = subscribed_topics(before, changes, metadata);
-    let (Some(had), Some(has)) = (before.assigned(), after.assigned()) else { return found };
+    let (Some(had), Some(has)) = (assigned_topics(before), assigned_topics(after)) else { return found };
     if has.is_empty() {
         return found;
     }
     let (old_topics, new_topics) = (before.topics().unwrap_or_default(), after.topics().unwrap_or_default());
-    let owned: BTreeSet<&str> =
-        after.members.values().flat_map(|member| &member.owned).map(|(topic, _)| &**topic).collect();
-    let had_topics: BTreeSet<&str> = had.keys().map(|(topic, _)| &**topic).collect();
-    let mut largest: BTreeMap<&str, i32> = BTreeMap::new();
-    for (topic, id) in has.keys() {
-        largest.entry(topic).and_modify(|largest| *largest = (*largest).max(*id)).or_insert(*id);
-    }
+    let owned = after.members.values().flat_map(|member| largest_ids(&member.owned));
+    let owned: BTreeSet<&str> = owned.map(|(topic, _)| &**topic).collect();
     for topic in old_topics.intersection(&new_topics) {
         let existed = exists(metadata, topic, before.at);
-        match (largest.get(topic), highest.get(*topic)) {
+        match (has.get(topic), highest.get(*topic)) {
             (Some(largest), Some(highest)) => {
                 if largest > highest {
                     let text =
@@ -55,13 +51,24 @@ pub(super) fn classic_topic_causes(
                 }
             }
             (None, _) => {
-                if had_topics.contains(topic) && is_gone(metadata, topic, after.at, owned.contains(topic)) {
+                if had.contains_key(topic) && is_gone(metadata, topic, after.at, owned.contains(topic)) {
                     found.push((vec![DELETED, LEADER], format!("Topic '{topic}' has no partitions any more.")));
                 }
             }
         }
     }
     found
+}
+
+/// Return the topics of the assigned partitions with their largest ids; None if an assignment cannot be read.
+fn assigned_topics(record: &GroupRecord) -> Option<BTreeMap<&str, i32>> {
+    let mut found: BTreeMap<&str, i32> = BTreeMap::new();
+    for member in record.members.values() {
+        for (topic, id) in largest_ids(member.assigned.as_ref()?) {
+            found.entry(topic).and_modify(|largest| *largest = (*largest).max(id)).or_insert(id);
+        }
+    }
+    Some(found)
 }
 
 /// Return the topics that appear in the subscriptions of all members, or disappear: those of a pattern.

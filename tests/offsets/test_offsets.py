@@ -47,6 +47,7 @@ COLUMNS = {
 COMMIT_KEY = b"\0\1\0\1g\0\1t\0\0\0\3"
 GROUP_KEY = b"\0\2\0\1g"
 NULL = b"\xff\xff\xff\xff"
+KEY_VALUE = {"key": "k", "value": "v"}
 
 KafkaAnswer = dict[str, Any]
 
@@ -374,6 +375,35 @@ def test_bytes_after_the_last_field_are_ignored(engine: Engine) -> None:
     for key, value, answer in EVERY_VERSION:
         if value and "error" not in answer:
             assert decode_record(key + b"!", value + b"!", engine=engine) == decode_record(key, value, engine=engine)
+
+
+EPOCH, CONFIGS = 0, 1
+"""Tags of the fields of a streams group."""
+
+FIVE, LIST = b"\0\0\0\5", b"\2\2k\2v\0"
+BOTH = {"validatedTopologyEpoch": 5, "lastAssignmentConfigs": [KEY_VALUE]}
+
+
+@pytest.mark.parametrize(
+    ("sections", "fields"),
+    [
+        ([(EPOCH, FIVE), (CONFIGS, LIST)], BOTH),
+        ([(CONFIGS, LIST), (EPOCH, FIVE)], BOTH),
+        ([(EPOCH, FIVE), (CONFIGS, LIST), (EPOCH, NULL)], {"lastAssignmentConfigs": [KEY_VALUE]}),
+        ([(CONFIGS, LIST), (9, b"x"), (CONFIGS, b"\0"), (EPOCH, NULL)], {"lastAssignmentConfigs": None}),
+        ([(CONFIGS, LIST), (CONFIGS, b"\1")], {}),
+    ],
+    ids=["in order", "out of order", "a default replaces", "a null replaces", "an empty list replaces"],
+)
+def test_the_last_of_repeated_tagged_fields_counts(
+    engine: Engine, sections: list[tuple[int, bytes]], fields: dict[str, Any]
+) -> None:
+    tagged = b"".join(bytes([tag, len(content)]) + content for tag, content in sections)
+    value = b"\0\0" + struct.pack(">iq", 1, 2) + bytes([len(sections)]) + tagged
+
+    record = decode_record(b"\0\x11\0\1g", value, engine=engine)
+
+    assert list(({"epoch": 1, "metadataHash": 2} | fields).items()) == list((record.value or {}).items())
 
 
 # ---- batches

@@ -12,7 +12,7 @@ use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, 
 use super::values::{index, is_int};
 use crate::offsets::json::uuid_from_text;
 use crate::offsets::schema::{Field, FieldType};
-use crate::offsets::{Record, Status, Value, layout_of};
+use crate::offsets::{Record, Value, layout_of};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::WireError;
 
@@ -64,7 +64,7 @@ pub(crate) fn read(
     } else {
         (Some(int16(version, Path::Field(&VALUE, "version"))?), Some(structure(value, layout.value, VALUE)?))
     };
-    Ok(Record { record_type, name: None, status: Status::Decoded, key, version, value })
+    Ok(Record { record_type, key, version, value })
 }
 
 /// Parse the fields of a dict, in the order of `fields`; missing fields are allowed.

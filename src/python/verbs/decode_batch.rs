@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 
 use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
-use crate::offsets::{self, Record};
+use crate::offsets::{self, DecodedRecord};
 use crate::python::imports::IllegalArgumentError;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::binary_column::BinaryColumn;
@@ -37,7 +37,7 @@ pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult
     let groups = py.detach(|| {
         let mut groups = BoundedTextColumn::new("group_id", LARGEST_OFFSET);
         for row in 0..keys.len() {
-            groups.push(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(Record::group))?;
+            groups.push(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(DecodedRecord::group))?;
         }
         Ok(groups)
     });

@@ -9,9 +9,9 @@ use pyo3::prelude::*;
 
 use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use crate::error::WireError;
-use crate::offsets::json::{consumer_protocol_json, value_json};
+use crate::offsets::json::{push_consumer_protocol_json, push_value_json};
 use crate::offsets::protocol::consumer_protocol;
-use crate::offsets::{self, Record};
+use crate::offsets::{self, DecodedRecord, FieldValue};
 use crate::python::imports::IllegalArgumentError;
 
 /// Columns of decoded records, in the order of `assignor.spark.schemas.DECODED`.
@@ -26,6 +26,8 @@ pub(super) struct DecodedColumns {
     value_json: BoundedTextColumn,
     consumer_protocol_json: BoundedTextColumn,
     error: BoundedTextColumn,
+    /// The JSON text that is written, as UTF-8.
+    text: Vec<u8>,
 }
 
 impl DecodedColumns {
@@ -42,6 +44,7 @@ impl DecodedColumns {
             value_json: text("value_json"),
             consumer_protocol_json: text("consumer_protocol_json"),
             error: text("error"),
+            text: Vec::new(),
         }
     }
 
@@ -50,7 +53,7 @@ impl DecodedColumns {
         &mut self,
         key: Option<&[u8]>,
         value: Option<&[u8]>,
-        decoded: &Result<Record, WireError>,
+        decoded: &Result<DecodedRecord<'_>, WireError>,
     ) -> Result<(), ColumnFull> {
         self.tombstone.append_value(value.is_none());
         match decoded {
@@ -62,28 +65,45 @@ impl DecodedColumns {
                 self.record_type.append_option(record_type.map(i32::from));
                 self.version.append_null();
                 self.type_name.push(name)?;
-                self.group_id.push(read.as_ref().and_then(Record::group))?;
+                self.group_id.push(read.as_ref().and_then(DecodedRecord::group))?;
                 self.status.push(Some("bad"))?;
-                self.key_json.push(read.map(|record| value_json(&record.key)))?;
-                self.value_json.push(None::<&str>)?;
+                self.push_json(read.as_ref().map(DecodedRecord::key), None)?;
                 self.consumer_protocol_json.push(None::<&str>)?;
                 self.error.push(Some(error.to_string()))
             }
         }
     }
 
-    fn push_record(&mut self, record: &Record) -> Result<(), ColumnFull> {
+    fn push_record(&mut self, record: &DecodedRecord<'_>) -> Result<(), ColumnFull> {
         let known = record.status == offsets::Status::Decoded;
         self.record_type.append_value(record.record_type.into());
         self.version.append_option(record.version.map(i32::from));
         self.type_name.push(record.name)?;
         self.group_id.push(record.group())?;
         self.status.push(Some(record.status.as_str()))?;
-        self.key_json.push(known.then(|| value_json(&record.key)))?;
-        self.value_json.push(record.value.as_ref().map(value_json))?;
-        let opened = consumer_protocol(record).map(|members| consumer_protocol_json(&members));
-        self.consumer_protocol_json.push(opened)?;
+        self.push_json(known.then(|| record.key()), record.value())?;
+        if let Some(members) = consumer_protocol(record) {
+            self.text.clear();
+            push_consumer_protocol_json(&mut self.text, members);
+            self.consumer_protocol_json.push(str::from_utf8(&self.text).ok())?;
+        } else {
+            self.consumer_protocol_json.push(None::<&str>)?;
+        }
         self.error.push(None::<&str>)
+    }
+
+    /// Add the key and the value of a row.
+    fn push_json(&mut self, key: Option<FieldValue<'_>>, value: Option<FieldValue<'_>>) -> Result<(), ColumnFull> {
+        for (column, found) in [(&mut self.key_json, key), (&mut self.value_json, value)] {
+            let Some(found) = found else {
+                column.push(None::<&str>)?;
+                continue;
+            };
+            self.text.clear();
+            push_value_json(&mut self.text, found);
+            column.push(str::from_utf8(&self.text).ok())?;
+        }
+        Ok(())
     }
 
     pub(super) fn finish(mut self) -> PyResult<RecordBatch> {

@@ -5,11 +5,12 @@ use std::num::NonZeroU32;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 
+use crate::bytes::java_text;
 use crate::offsets::json::uuid_text;
 use crate::offsets::protocol::{MemberProtocol, consumer_protocol};
-use crate::offsets::{self, Value};
+use crate::offsets::{self, FieldValue, Kind};
 use crate::python::read;
-use crate::wire::{Assignment, Subscription, TopicPartitions};
+use crate::wire::{DecodedAssignment, DecodedSubscription, Elements};
 
 /// Return the partition of `__consumer_offsets` that stores a group.
 #[pyfunction]
@@ -31,14 +32,14 @@ type PyRecord<'py> = (
 #[pyfunction]
 pub(crate) fn decode_record<'py>(py: Python<'py>, key: Option<&[u8]>, value: Option<&[u8]>) -> PyResult<PyRecord<'py>> {
     let record = py.detach(|| offsets::decode_record(key, value))?;
-    let protocol = consumer_protocol(&record).map(|members| member_list(py, &members)).transpose()?;
+    let protocol = consumer_protocol(&record).map(|members| member_list(py, members)).transpose()?;
     Ok((
         record.record_type,
         record.name,
         record.status.as_str(),
-        object(py, &record.key)?,
+        object(py, record.key())?,
         record.version,
-        record.value.as_ref().map(|value| object(py, value)).transpose()?,
+        record.value().map(|value| object(py, value)).transpose()?,
         protocol,
     ))
 }
@@ -57,23 +58,24 @@ pub(crate) fn encode_record<'py>(
     Ok((PyBytes::new(py, &key), value.map(|value| PyBytes::new(py, &value))))
 }
 
-fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
-        Value::Int(number) => number.into_pyobject(py)?.into_any(),
-        Value::String(text) => text.into_pyobject(py)?.into_any(),
-        Value::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
-        Value::Uuid(uuid) => uuid_text(uuid).into_pyobject(py)?.into_any(),
-        Value::Array(items) => {
+fn object<'py>(py: Python<'py>, value: FieldValue<'_>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value.kind() {
+        Kind::Null => py.None().into_bound(py),
+        Kind::Int(number) => number.into_pyobject(py)?.into_any(),
+        Kind::Text(bytes) => java_text(bytes).into_pyobject(py)?.into_any(),
+        Kind::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+        Kind::Uuid(uuid) => uuid_text(&uuid).into_pyobject(py)?.into_any(),
+        Kind::Int32s(numbers) => PyList::new(py, numbers.iter())?.into_any(),
+        Kind::Array => {
             let list = PyList::empty(py);
-            for item in items {
+            for item in value.items() {
                 list.append(object(py, item)?)?;
             }
             list.into_any()
         }
-        Value::Struct(fields) => {
+        Kind::Struct => {
             let dict = PyDict::new(py);
-            for (name, value) in fields {
+            for (name, value) in value.fields() {
                 dict.set_item(name, object(py, value)?)?;
             }
             dict.into_any()
@@ -81,11 +83,14 @@ fn object<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     })
 }
 
-fn member_list<'py>(py: Python<'py>, members: &[MemberProtocol<'_>]) -> PyResult<Bound<'py, PyList>> {
+fn member_list<'py, 'a>(
+    py: Python<'py>,
+    members: impl Iterator<Item = MemberProtocol<'a>>,
+) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
     for member in members {
         let dict = PyDict::new(py);
-        dict.set_item("memberId", member.member_id)?;
+        dict.set_item("memberId", java_text(member.member_id))?;
         if let Some(error) = &member.subscription_error {
             dict.set_item("subscriptionError", error.to_string())?;
         }
@@ -111,36 +116,36 @@ fn member_list<'py>(py: Python<'py>, members: &[MemberProtocol<'_>]) -> PyResult
     Ok(list)
 }
 
-fn subscription_dict<'py>(py: Python<'py>, subscription: &Subscription) -> PyResult<Bound<'py, PyDict>> {
+fn subscription_dict<'py>(py: Python<'py>, subscription: &DecodedSubscription<'_>) -> PyResult<Bound<'py, PyDict>> {
     let body = subscription.body_version();
     let dict = PyDict::new(py);
-    dict.set_item("topics", &subscription.topics)?;
-    dict.set_item("userData", subscription.user_data.as_ref().map(|bytes| PyBytes::new(py, bytes)))?;
+    dict.set_item("topics", subscription.topics.topics().map(java_text).collect::<Vec<_>>())?;
+    dict.set_item("userData", subscription.user_data.map(|bytes| PyBytes::new(py, bytes)))?;
     if body >= 1 {
-        dict.set_item("ownedPartitions", partition_dicts(py, &subscription.owned_partitions)?)?;
+        dict.set_item("ownedPartitions", partition_dicts(py, subscription.owned_partitions)?)?;
     }
     if body >= 2 {
         dict.set_item("generationId", subscription.generation_id)?;
     }
     if body >= 3 {
-        dict.set_item("rackId", &subscription.rack_id)?;
+        dict.set_item("rackId", subscription.rack_id())?;
     }
     Ok(dict)
 }
 
-fn assignment_dict<'py>(py: Python<'py>, assignment: &Assignment) -> PyResult<Bound<'py, PyDict>> {
+fn assignment_dict<'py>(py: Python<'py>, assignment: &DecodedAssignment<'_>) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("assignedPartitions", partition_dicts(py, &assignment.assigned_partitions)?)?;
-    dict.set_item("userData", assignment.user_data.as_ref().map(|bytes| PyBytes::new(py, bytes)))?;
+    dict.set_item("assignedPartitions", partition_dicts(py, assignment.assigned_partitions)?)?;
+    dict.set_item("userData", assignment.user_data.map(|bytes| PyBytes::new(py, bytes)))?;
     Ok(dict)
 }
 
-fn partition_dicts<'py>(py: Python<'py>, entries: &[TopicPartitions]) -> PyResult<Bound<'py, PyList>> {
+fn partition_dicts<'py>(py: Python<'py>, entries: Elements<'_>) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::empty(py);
-    for entry in entries {
+    for (topic, partitions) in entries.topic_partitions() {
         let dict = PyDict::new(py);
-        dict.set_item("topic", &entry.topic)?;
-        dict.set_item("partitions", &entry.partitions)?;
+        dict.set_item("topic", java_text(topic))?;
+        dict.set_item("partitions", PyList::new(py, partitions.iter())?)?;
         list.append(dict)?;
     }
     Ok(list)

@@ -3,18 +3,21 @@
 //! Decoded partitions are grouped by topic as in the bytes. Partitions to encode are (topic, partition) tuples, which are
 //! grouped here.
 
+use std::borrow::Cow;
+
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
+use crate::bytes::java_text;
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::values::{index, is_int, is_text, iterate, with_name};
-use crate::wire::{self, Assignment, Subscription, TopicPartitions};
+use crate::wire::{self, Assignment, Elements, Subscription, TopicPartitions};
 
 type PyTopicPartitions = Vec<(String, Vec<i32>)>;
 
-fn topic_partitions(entries: Vec<TopicPartitions>) -> PyTopicPartitions {
-    entries.into_iter().map(|entry| (entry.topic, entry.partitions)).collect()
+fn topic_partitions(entries: Elements<'_>) -> PyTopicPartitions {
+    entries.topic_partitions().map(|(topic, ids)| (java_text(topic).into_owned(), ids.iter().collect())).collect()
 }
 
 type PySubscription<'py> =
@@ -26,11 +29,11 @@ pub(crate) fn decode_subscription<'py>(py: Python<'py>, data: &[u8], tolerant: b
     let read = py.detach(|| wire::decode_subscription(data, tolerant))?;
     Ok((
         read.version,
-        read.topics,
-        read.user_data.map(|bytes| PyBytes::new(py, &bytes)),
+        read.topics.topics().map(|topic| java_text(topic).into_owned()).collect(),
+        read.user_data.map(|bytes| PyBytes::new(py, bytes)),
         topic_partitions(read.owned_partitions),
         read.generation_id,
-        read.rack_id,
+        read.rack_id().map(Cow::into_owned),
         read.tolerated,
     ))
 }
@@ -42,7 +45,7 @@ pub(crate) fn decode_assignment<'py>(
     data: &[u8],
 ) -> PyResult<(i16, PyTopicPartitions, Option<Bound<'py, PyBytes>>)> {
     let read = py.detach(|| wire::decode_assignment(data))?;
-    let user_data = read.user_data.map(|bytes| PyBytes::new(py, &bytes));
+    let user_data = read.user_data.map(|bytes| PyBytes::new(py, bytes));
     Ok((read.version, topic_partitions(read.assigned_partitions), user_data))
 }
 
@@ -64,7 +67,6 @@ pub(crate) fn encode_subscription<'py>(
         owned_partitions: partitions(owned_partitions, "subscription", "owned_partitions")?,
         generation_id,
         rack_id,
-        tolerated: None,
     };
     let data = py.detach(|| wire::encode_subscription(&subscription))?;
     Ok(PyBytes::new(py, &data))

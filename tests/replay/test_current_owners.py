@@ -1,0 +1,88 @@
+"""Owners of a consumer group: the engine updates those of changed members, and the reference computes all of them."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from assignor.reference.replay import LogRecord
+from assignor.replay import Replay
+from tests.replay.logs import CONSUMER, Event, commit, metadata
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+MEMBERS, PARTITIONS = "abcdef", [("t", 0), ("t", 1), ("t", 2), ("u", 0), ("u", 1)]
+BEFORE, AFTER = metadata({0: {"t": 3}}), metadata({1: {"t": 3, "u": 2}})
+
+
+def has(name: str, partitions: Sequence[tuple[str, int]]) -> Event:
+    """Return the current assignment of a member."""
+    return CONSUMER.has(
+        name, 1, 0, {topic: [id for each, id in partitions if each == topic] for topic, _ in partitions}
+    )
+
+
+def steady_step(rng: random.Random, owned: dict[str, list[tuple[str, int]]]) -> list[Event]:
+    """Return the records of a step in which each partition has one owner, and update what members own."""
+    name, place = rng.choice(MEMBERS), rng.random()
+    if name not in owned:
+        owned[name] = []
+        return [CONSUMER.joins(name, subscribedTopicNames=["t", "u"], instanceId=rng.choice([None, f"i-{name}"]))]
+    if place < 0.1:
+        del owned[name]
+        return [*CONSUMER.leaves(name)]
+    free = [each for each in PARTITIONS if not any(each in mine for mine in owned.values())]
+    mine = [each for each in owned[name] if rng.random() < 0.7]
+    owned[name] = sorted(mine + rng.sample(free, rng.randrange(len(free) + 1)))
+    return [has(name, owned[name])]
+
+
+def wild_step(rng: random.Random) -> list[Event]:
+    """Return records that a broker does not write: partitions with two owners, and shared instance ids."""
+    name = rng.choice(MEMBERS)
+    tombstones = CONSUMER.leaves(name)
+    shared = CONSUMER.joins(name, subscribedTopicNames=["t"], instanceId=rng.choice([None, "i-a", "one"]))
+    return rng.choice(
+        [[shared], [*tombstones], [tombstones[0]], [tombstones[1]], [has(name, rng.sample(PARTITIONS, 2))]]
+    )
+
+
+def random_log(rng: random.Random, length: int) -> list[LogRecord]:
+    """Return records of current assignments, members and commits."""
+    wildness, time = rng.choice([0, 0, 0.05, 0.5]), 0
+    owned: dict[str, list[tuple[str, int]]] = {}
+    found: list[LogRecord] = []
+    while len(found) < length:
+        time += rng.choice([0, 1, 500, 1_000, 1_000, 30_000])
+        if rng.random() < 0.5:
+            events = [commit(*rng.choice(PARTITIONS), offset=rng.choice([None, *range(9)]))]
+        else:
+            events = wild_step(rng) if rng.random() < wildness else steady_step(rng, owned)
+        found += [LogRecord(len(found) + place, time, each.key, each.value) for place, each in enumerate(events)]
+    return found
+
+
+def test_updated_owners_give_the_events_of_computed_owners() -> None:
+    rng = random.Random(8)
+    problems = set()
+    for _ in range(60):
+        topics, factor, limit = rng.choice([BEFORE, []]), rng.choice([2, 10]), rng.choice([700, 60_000])
+        engines = [
+            Replay(topics, engine=engine, stuck_factor=factor, never_committed_ms=limit)
+            for engine in ("reference", "rust")
+        ]
+        log = random_log(rng, 80)
+        named = rng.randrange(80)
+        for place, record in enumerate(log):
+            expected, found = (engine.push(record) for engine in engines)
+            assert expected == found, record
+            if place == named:
+                expected, found = (engine.observe_topics(AFTER) for engine in engines)
+                assert expected == found
+            assert engines[0].next_deadline() == engines[1].next_deadline()
+            problems |= {each.get("problem", each["event"]) for each in expected}
+        assert engines[0].states() == engines[1].states()
+        expected, found = (engine.advance(10**12) for engine in engines)
+        assert expected == found
+    assert {"stuck", "not_owned", "never_committed"} <= problems
