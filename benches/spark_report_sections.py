@@ -92,7 +92,7 @@ SELECTIONS = {
         large_rounds=3,
         group=Size(1, 10_000, 1_000, 1_000),
         growing=[Size(1_000, 5, 2), Size(10_000, 5, 2), Size(100_000, 5, 2)],
-        log=(2_500, 100),
+        log=(2_500, 300),
     ),
 }
 

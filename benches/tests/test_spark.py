@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benches import spark_fleets, spark_implementations
+from benches import spark_fleets, spark_implementations, spark_replay
 from benches.implementations import WrongAnswerError
 from benches.spark_fleets import Size, checksum, right_answer, written
 
@@ -48,3 +48,21 @@ def test_the_answer_for_sticky_groups_is_compared_with_assign(spark: SparkSessio
 
     assert sticky == checksum(spark_implementations.fleet(given, "sticky"))
     assert sticky != right_answer(given)
+
+
+def test_the_rates_of_events_are_those_of_right_answers(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark_replay, "MICRO_BATCHES", 4)
+    raw: dict[str, Any] = {}
+
+    section = spark_replay.replay_section(spark, tmp_path, 8, 20, 2, lambda _: None, raw)
+
+    ((name, rates),) = raw.items()
+    assert name.startswith("8 groups, ")
+    assert (2, 2) == (len(rates["batch"]), len(rates["stream"]))
+    assert min(*rates["batch"], *rates["stream"]) > 0
+    assert 2 == len(section.target_results)
+    monkeypatch.setattr(spark_replay, "right_answer", lambda *_: {})
+    with pytest.raises(WrongAnswerError, match="a batch on Spark has other events than the machine"):
+        spark_replay.replay_section(spark, tmp_path, 8, 21, 1, lambda _: None, raw)
