@@ -6,9 +6,12 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from assignor.errors import IllegalArgumentError
+from assignor.lag import partition_lag
 from assignor.live.watcher import Watcher
 from assignor.page import html
 from assignor.page.watch_page import WRITE_SECONDS, WatchPage
@@ -36,13 +39,23 @@ def content(page: Path) -> dict[str, Any]:
     return data
 
 
+def lag(watcher: Watcher) -> pa.Table:
+    """Return the lag for partitions that end 3 records after the committed offset, or at 3."""
+    committed = watcher.committed()
+    places = committed.group_by(["topic", "partition"]).aggregate([("committed", "max")])
+    ends = pc.add(pc.fill_null(places["committed_max"], 0), 3)
+    starts = pa.repeat(0, len(places)).cast(pa.int64())
+    names = ["topic", "partition", "start_offset", "end_offset"]
+    return partition_lag(committed, pa.table([places["topic"], places["partition"], starts, ends], names))
+
+
 def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Path) -> None:
     watcher = Watcher()
     recording = Recording.open(RECORDING)
     topics = topics_table(recording.topics())
     watcher.start(is_earliest=True)
     watcher.observe_topics(topics)
-    page = WatchPage(str(tmp_path / "page.html"), "kafka:9092", watcher, pytest.fail)
+    page = WatchPage(str(tmp_path / "page.html"), "kafka:9092", watcher, pytest.fail, lambda: lag(watcher))
     events = []
     for batch in in_log_order(recording):
         events += watcher.push(batch, {})
@@ -62,6 +75,9 @@ def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Pat
     assert len(members) == 39
     assert members == {(row["group"], row["member_id"]): row["partitions"] for row in data["datasets"]["members"]}
     assert data["datasets"]["what_if_members"]
+    known = lag(watcher).filter(pc.is_valid(pc.field("lag")))
+    unique = known.group_by(["group_id", "topic", "partition"]).aggregate([("lag", "max")])
+    assert sum(row["lag"] for row in data["datasets"]["lag_of_topics"]) == pc.sum(unique["lag_max"]).as_py() > 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "rebalance storm since" in text
     assert "no owner for 14 partitions" in text
@@ -74,7 +90,7 @@ def test_the_page_is_written_at_intervals_and_a_full_disk_is_a_notice_each_time(
     seconds = 0.0
     notices: list[str] = []
     path = tmp_path / "page.html"
-    page = WatchPage(str(path), "x", Watcher(), notices.append, lambda: seconds)
+    page = WatchPage(str(path), "x", Watcher(), notices.append, clock=lambda: seconds)
 
     page.add([rebalance("a", 1_000)])
     first = path.read_text(encoding="utf-8")

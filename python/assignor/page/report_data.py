@@ -11,7 +11,7 @@ from assignor.page.data import MemberRow, PageData
 from assignor.page.timeline import LAST_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -42,7 +42,7 @@ def page_data(recording: Recording, report: Report, part: Path, events: Iterable
         findings=found["findings"],  # type: ignore[arg-type]
         members=lambda groups: _members(part, groups),
         topics=last_topics(recording.topics()),
-        lag=(lambda groups: _lag(part, groups)) if (part / "lag").exists() else None,
+        lag=_lag(part),
     )
 
 
@@ -64,14 +64,16 @@ def _members(part: Path, groups: Sequence[str]) -> Iterable[MemberRow]:
         yield MemberRow.of(row["group_id"], row, spans.get(key, ()))
 
 
-def _lag(part: Path, groups: Sequence[str]) -> Iterable[Row]:
-    found = dataset(part / "lag", format="parquet").to_table(filter=pc.field("group_id").isin(list(groups)))
-    return lag_rows(found)
+def _lag(part: Path) -> Callable[[Sequence[str]], list[Row]] | None:
+    if not (part / "lag").exists():  # the recording has no end offsets
+        return None
+    return lambda groups: lag_rows(dataset(part / "lag", format="parquet").to_table(), groups)
 
 
-def lag_rows(table: pa.Table) -> list[Row]:
-    """Return the rows of `assignor.lag.partition_lag` with the names of a page."""
-    return [{"group": row.pop("group_id"), **row} for row in table.to_pylist()]
+def lag_rows(table: pa.Table, groups: Sequence[str]) -> list[Row]:
+    """Return the rows of groups in a table of `assignor.lag.partition_lag`, with the names of a page."""
+    found = table.filter(pc.field("group_id").isin(list(groups)))
+    return [{"group": row.pop("group_id"), **row} for row in found.to_pylist()]
 
 
 def last_topics(table: pa.Table) -> dict[str, Any]:

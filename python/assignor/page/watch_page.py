@@ -10,7 +10,7 @@ import pyarrow as pa
 from assignor.errors import IllegalArgumentError
 from assignor.page.data import MemberRow, PageData
 from assignor.page.html import check_page, write_page
-from assignor.page.report_data import last_topics
+from assignor.page.report_data import lag_rows, last_topics
 from assignor.page.timeline import Timeline
 from assignor.recording.findings import KINDS
 from assignor.recording.lines import format_count, format_time
@@ -33,6 +33,7 @@ class WatchPage:
         title: Name of the cluster.
         watcher: The watcher.
         notice: Function that gets a sentence if the page cannot be written while the watch goes on.
+        lag: Function that returns the last table of `assignor.lag.partition_lag`, or None if the lag is not known.
         clock: Function that returns seconds.
 
     Raises:
@@ -46,6 +47,7 @@ class WatchPage:
         title: str,
         watcher: Watcher,
         notice: Callable[[str], None],
+        lag: Callable[[], pa.Table | None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_page(path)
@@ -53,6 +55,7 @@ class WatchPage:
         self._title = title
         self._watcher = watcher
         self._notice = notice
+        self._lag = lag
         self._clock = clock
         self._timeline = Timeline()
         self._written: float | None = None
@@ -75,6 +78,7 @@ class WatchPage:
             IllegalArgumentError: The file cannot be written.
         """
         states = {row["group"]: row for row in self._watcher.groups()}
+        lag = self._lag()
         data = PageData(
             title=self._title,
             events=(),
@@ -83,6 +87,7 @@ class WatchPage:
             findings=list(self._findings()),
             members=lambda groups: [member for group in groups for member in _members(states.get(group))],
             topics=last_topics(pa.Table.from_batches([self._watcher.topics()])),
+            lag=None if lag is None else lambda groups: lag_rows(lag, groups),
         )
         write_page(self._path, data, self._timeline)
 
