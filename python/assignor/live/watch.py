@@ -116,6 +116,7 @@ class Watch:
         self._lag = Background(self._current_lag)
         self._lag_read = 0.0
         self._topics_due = False
+        self._is_stopped = threading.Event()
         self._ids: list[int] = []
         self._asked = 0.0
         self._began = self._saved = time.monotonic()
@@ -140,11 +141,15 @@ class Watch:
         self._deliver(self.watcher.observe_topics(topic_rows(self._settings, self._admin, _now())))
         self._topics_read = time.monotonic()
         ends = LogEnds(self._log, self._admin, self._ids, ENDS_TIMEOUT)
-        with LogReader(self._log) as reader, _interrupts() as interrupt:
+        with LogReader(self._log) as reader, _interrupts(self._is_stopped):
             reader.assign(starts)
-            while not (self._is_over() or interrupt.is_set()):
+            while not (self._is_over() or self._is_stopped.is_set()):
                 self._step(reader, ends)
             self._save(is_due=True)
+
+    def stop(self) -> None:
+        """End `run` when the current events are reported and saved. Any thread can call this."""
+        self._is_stopped.set()
 
     def _partitions(self) -> list[int]:
         """Return the partitions of the log; wait for the topic if the cluster does not have it yet."""
@@ -316,30 +321,30 @@ def _now() -> int:
 
 
 @contextlib.contextmanager
-def _interrupts() -> Iterator[threading.Event]:
+def _interrupts(event: threading.Event) -> Iterator[None]:
     """Set an event at the first Ctrl-C or SIGTERM, so that the current events are reported and saved.
 
     The signal has its usual effect after the block; a second one has it at once.
     """
-    interrupt = threading.Event()
     if threading.current_thread() is not threading.main_thread():
-        yield interrupt
+        yield
         return
-    received: list[tuple[int, FrameType | None]] = []
+    received: list[int] = []
     before: dict[int, Any] = {}
 
-    def stop(number: int, frame: FrameType | None) -> None:
+    def stop(number: int, _frame: FrameType | None) -> None:
         if received:
-            before[number](number, frame)
-        received.append((number, frame))
-        interrupt.set()
+            signal.signal(number, before[number])
+            signal.raise_signal(number)
+        received.append(number)
+        event.set()
 
     for each in (signal.SIGINT, signal.SIGTERM):
         before[each] = signal.signal(each, stop)
     try:
-        yield interrupt
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     if received:
-        signal.raise_signal(received[0][0])
+        signal.raise_signal(received[0])
