@@ -38,7 +38,7 @@ class Watching:
 
     def __enter__(self) -> Self:
         self._thread.start()
-        until(lambda: self.noticed("watching ") or bool(self._errors))
+        until(lambda: self.noticed("watching ") or self.noticed("waiting for the first") or bool(self._errors))
         return self
 
     def __exit__(self, *error: object) -> None:

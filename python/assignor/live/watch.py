@@ -135,6 +135,8 @@ class Watch:
             KeyboardInterrupt: After Ctrl-C, when the current events are reported and saved.
         """
         self._ids = self._partitions()
+        if not self._ids:
+            return
         starts = self._starts()
         if self._options.is_earliest and self.watcher.is_silent:
             self.watcher.start(is_earliest=True)
@@ -152,9 +154,12 @@ class Watch:
         self._is_stopped.set()
 
     def _partitions(self) -> list[int]:
-        """Return the partitions of the log; wait for the topic if the cluster does not have it yet."""
+        """Return the partitions of the log; wait for the topic if the cluster does not have it yet.
+
+        The list is empty if `stop` was called meanwhile.
+        """
         is_waiting = False
-        while True:
+        while not self._is_stopped.wait(ENDS_SECONDS if is_waiting else 0):
             metadata = self._settings.metadata(self._admin)
             self._cluster_id = metadata.cluster_id
             try:
@@ -169,7 +174,7 @@ class Watch:
                 is_waiting = True
                 if self.watcher.is_silent:
                     self.watcher.start(is_earliest=True)
-            time.sleep(ENDS_SECONDS)
+        return []
 
     def _starts(self) -> dict[int, int]:
         """Return the offset of each partition from which to read."""
