@@ -85,6 +85,7 @@ def run(options: argparse.Namespace) -> int:
         is_earliest=options.start == "earliest",
         state_file=None if options.state is None else Path(options.state),
         seconds=options.seconds,
+        has_lag=options.metrics is not None or options.page is not None,
     )
     reports: list[Report] = []
 

@@ -62,12 +62,14 @@ class WatchOptions:
         is_earliest: True to report the events of the whole log, not only new ones.
         state_file: File from which to continue, and in which the state is saved; None for none.
         seconds: Time after which the watch ends, from the time at which the log was read to its end; None for no end.
+        has_lag: True to compute the lag of all groups every `LAG_SECONDS`.
     """
 
     groups: tuple[str, ...] = ()
     is_earliest: bool = False
     state_file: Path | None = None
     seconds: float | None = None
+    has_lag: bool = False
 
 
 class Watch:
@@ -83,6 +85,7 @@ class Watch:
         watcher: The watcher.
         lock: Lock that is held while the watcher changes.
         metrics: Metrics to update, or None.
+        lag: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`; None before it is known.
 
     Raises:
         SnapshotError: The state file is damaged, of a newer version, or of other groups.
@@ -108,6 +111,7 @@ class Watch:
         self.watcher = Watcher(groups=options.groups, state=self._state)
         self.lock = threading.Lock()
         self.metrics: WatchMetrics | None = None
+        self.lag: pa.Table | None = None
         self._log = OffsetsLog(settings)
         self._admin = settings.admin()
         self._cluster_id = ""
@@ -225,8 +229,8 @@ class Watch:
             self._asked = time.monotonic()
             ends.ask(now)
         self._deliver(events)
-        if self.metrics is not None:
-            self._read_lag(self.metrics)
+        if self._options.has_lag:
+            self._read_lag()
 
     def _current_topics(self, *, is_needed: bool) -> pa.RecordBatch | None:
         """Return topic metadata if new metadata has arrived; ask for it if it is needed for a rebalance, or old."""
@@ -304,21 +308,23 @@ class Watch:
             self._is_saved = True
         self._saved = time.monotonic()
 
-    def _read_lag(self, metrics: WatchMetrics) -> None:
+    def _read_lag(self) -> None:
         """Compute the lag again if it is due, and take the result when it is there."""
         if self._caught_up is not None and time.monotonic() - self._lag_read >= LAG_SECONDS:
             self._lag_read = time.monotonic()
             self._lag.start()
         found = self._lag.take()
         if found is not None:
-            metrics.lag = found
+            self.lag = found
+            if self.metrics is not None:
+                self.metrics.lag = group_lag(found)
 
     def _current_lag(self) -> pa.Table:
         committed = self.watcher.committed()
         places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
         wanted = [(place["topic"], place["partition"]) for place in places]
         ends = end_offsets(self._settings, self._admin, wanted, _now())
-        return group_lag(partition_lag(committed, pa.Table.from_batches([ends])))
+        return partition_lag(committed, pa.Table.from_batches([ends]))
 
 
 def _now() -> int:
