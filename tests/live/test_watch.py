@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -180,10 +180,18 @@ def commit(admin: AdminClient) -> Callable[[str, int], None]:
 
 
 def commit_offset(admin: AdminClient, group: str, offset: int) -> None:
-    """Commit an offset; a lower one than before is an event."""
-    wanted = ConsumerGroupTopicPartitions(group, [TopicPartition("watched", 0, offset)])
-    for future in admin.alter_consumer_group_offsets([wanted]).values():
-        future.result()
+    """Commit an offset; a lower one than before is an event. Repeat it while the coordinator is not available."""
+
+    def is_committed() -> bool:
+        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition("watched", 0, offset)])
+        (future,) = admin.alter_consumer_group_offsets([wanted]).values()
+        try:
+            (found,) = future.result().topic_partitions
+        except KafkaException:
+            return False
+        return found.error is None
+
+    until(is_committed)
 
 
 class Program:
@@ -281,7 +289,7 @@ def test_a_watch_survives_the_restart_of_the_brokers(own_broker: Cluster) -> Non
         until(lambda: watching.noticed("no answer"))
         own_broker.start()
         until(lambda: watching.noticed("answers again"))
-        commit_offset(admin, "survivor", 7)
+        commit_offset(AdminClient({"bootstrap.servers": own_broker.address}), "survivor", 7)
         until(lambda: len(went_back()) > 1)
         assert 2 == len(went_back())
         assert 3 == len(watching.notices), watching.notices

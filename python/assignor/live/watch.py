@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import signal
 import threading
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -52,8 +52,11 @@ LAG_SECONDS = 10.0
 SAVE_SECONDS = 10.0
 """Time between two writes of the state file without events."""
 
+_RECONNECT = {"reconnect.backoff.max.ms": 1_000}
+"""Client settings for a return soon after the brokers; librdkafka's default is 10 s. Settings of the user win."""
 
-@dataclass(frozen=True)
+
+@dataclasses.dataclass(frozen=True)
 class WatchOptions:
     """What to watch.
 
@@ -98,7 +101,7 @@ class Watch:
         report: Callable[[list[Event]], None],
         notice: Callable[[str], None],
     ) -> None:
-        self._settings = settings
+        self._settings = dataclasses.replace(settings, client={**_RECONNECT, **settings.client})
         self._options = options
         self._report = report
         self._notice = notice
@@ -112,10 +115,10 @@ class Watch:
         self.lock = threading.Lock()
         self.metrics: WatchMetrics | None = None
         self.lag: pa.Table | None = None
-        self._log = OffsetsLog(settings)
-        self._admin = settings.admin()
+        self._log = OffsetsLog(self._settings)
+        self._admin = self._settings.admin()
         self._cluster_id = ""
-        self._topics = Background(lambda: topic_rows(settings, self._admin, _now()))
+        self._topics = Background(lambda: topic_rows(self._settings, self._admin, _now()))
         self._topics_read = 0.0
         self._lag = Background(self._current_lag)
         self._lag_read = 0.0
