@@ -10,6 +10,7 @@ from pyspark.sql.types import ArrayType, StringType, StructType
 from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
+from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.scenario import as_data
 from assignor.validation import shown, wrong_type
@@ -281,6 +282,39 @@ class Fleet:
         answer = ArrayType(StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields]))
         found = self._call("what_if", answer, data).select(*schemas.KEYS, F.inline("answer"))
         return found.select("*", *_skew_and_fit(limit))
+
+    def lag(
+        self,
+        committed: DataFrame,
+        end_offsets: DataFrame,
+        *,
+        by: Literal["partition", "member", "group"] = "partition",
+    ) -> DataFrame:
+        """Return the lag of the groups; owners are those in `current`. `docs/lag.md` explains the special cases.
+
+        Args:
+            committed: The columns of `schemas.COMMITTED`, with one row per group and partition.
+            end_offsets: The columns of `schemas.END_OFFSETS`, with one row per partition.
+            by: `"partition"` returns a row for each partition with a committed offset or an owner, `"member"` and
+                `"group"` the sums of a member's or group's partitions.
+
+        Returns:
+            The columns of `schemas.FLEET_LAG`, `schemas.MEMBER_LAG` or `schemas.GROUP_LAG`.
+
+        Raises:
+            WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
+            IllegalArgumentError: Unknown `by`, or the fleet has no `current`.
+        """
+        if by not in ("partition", "member", "group"):
+            raise IllegalArgumentError(f"by must be 'partition', 'member' or 'group', not {shown(by)}")
+        if self._current is None:
+            raise IllegalArgumentError("lag() needs the owned partitions: Fleet(topics, members, current)")
+        commits, _ = _read(committed, schemas.COMMITTED, "committed", ())
+        ends, _ = _read(end_offsets, schemas.END_OFFSETS, "end_offsets", ())
+        found = lag_of_partitions(self._current, commits, ends)
+        if by == "partition":
+            return found
+        return lag_of_members(found) if by == "member" else lag_of_groups(found)
 
     def problems(self) -> DataFrame:
         """Return rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.

@@ -119,6 +119,52 @@ ASSIGNMENTS = _struct(
 )
 """Assigned or owned partitions: a row per span of consecutive partition ids of a member."""
 
+COMMITTED = _struct(
+    cluster=StringType(),
+    group_id=StringType(),
+    topic=StringType(),
+    partition=IntegerType(),
+    committed=LongType(),
+)
+"""Committed offsets of groups: one row per group and partition; null or negative without an offset."""
+
+END_OFFSETS = _struct(
+    cluster=StringType(),
+    topic=StringType(),
+    partition=IntegerType(),
+    start_offset=LongType(),
+    end_offset=LongType(),
+)
+"""First offset in the log of a partition, and the offset after its last record: one row per partition."""
+
+LAG_PROBLEMS = ("never_committed", "unknown_end", "beyond_end", "before_start")
+"""Values of the column `problem` of `FLEET_LAG`: `assignor.lag.PROBLEMS`, which describes them."""
+
+FLEET_LAG = _struct(
+    cluster=StringType(),
+    group_id=StringType(),
+    topic=StringType(),
+    partition=IntegerType(),
+    member_id=StringType(),
+    committed=LongType(),
+    start_offset=LongType(),
+    end_offset=LongType(),
+    lag=LongType(),
+    deleted=LongType(),
+    problem=StringType(),
+)
+"""Lag of a partition of a group: the columns of `assignor.lag.PARTITION_LAG`, and the cluster."""
+
+_LAG_SUMS = {name: LongType() for name in ("partitions", "lag", "unknown", *LAG_PROBLEMS)}
+
+MEMBER_LAG = _struct(cluster=StringType(), group_id=StringType(), member_id=StringType(), **_LAG_SUMS)
+"""Lag of the partitions of a member: the columns of `assignor.lag.MEMBER_LAG`, and the cluster."""
+
+GROUP_LAG = _struct(
+    cluster=StringType(), group_id=StringType(), **_LAG_SUMS, unowned=LongType(), unowned_lag=LongType()
+)
+"""Lag of the partitions of a group, each counted once: the columns of `assignor.lag.GROUP_LAG`, and the cluster."""
+
 GENERATION = _struct(
     offset=LongType(),
     timestamp=LongType(),

@@ -1,0 +1,124 @@
+"""`Fleet.lag` compared with `assignor.lag` for each cluster."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+from assignor import lag
+from assignor.errors import IllegalArgumentError, WrongTypeError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+    from assignor.spark import Fleet
+
+pytestmark = pytest.mark.spark
+
+Row = dict[str, Any]
+
+
+def draw(rng: random.Random) -> tuple[list[Row], list[Row], list[Row]]:
+    """Return owned partitions as spans of one partition, committed offsets and end offsets of two clusters."""
+    current, committed, ends = [], [], []
+    for cluster in ("east", "west"):
+        for topic in ("t", "u"):
+            for partition in range(6):
+                place = {"topic": topic, "partition": partition}
+                start = rng.randrange(10)
+                end = rng.choice([None, start + rng.randrange(30)])
+                if rng.random() < 0.9:
+                    ends.append({"cluster": cluster, **place, "start_offset": start, "end_offset": end})
+                for group in ("g", "h"):
+                    keys = {"cluster": cluster, "group_id": group}
+                    if rng.random() < 0.8:
+                        committed.append({**keys, **place, "committed": rng.choice([None, -1, *range(0, 40, 3)])})
+                    owners = rng.choice([[], ["a"], ["b"], ["a"], ["b"], ["a", "b"]])
+                    span = {"topic": topic, "start": partition, "count": 1}
+                    current += [{**keys, "member_id": owner, **span} for owner in owners]
+    return current, committed, ends
+
+
+def frame(spark: SparkSession, rows: list[Row], schema: StructType) -> DataFrame:
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return spark.createDataFrame(pa.Table.from_pylist(rows, to_arrow_schema(schema)), schema)
+
+
+def fleet(spark: SparkSession, current: list[Row]) -> Fleet:
+    from assignor.spark import Fleet, schemas
+
+    tables: tuple[tuple[list[Row], StructType], ...] = (
+        ([], schemas.TOPICS),
+        ([], schemas.MEMBERS),
+        (current, schemas.ASSIGNMENTS),
+    )
+    return Fleet(*(frame(spark, rows, schema) for rows, schema in tables))
+
+
+def test_lag_equals_that_of_the_tables_of_each_cluster(spark: SparkSession) -> None:
+    from assignor.spark import schemas
+
+    assert schemas.LAG_PROBLEMS == lag.PROBLEMS
+    current, committed, ends = draw(random.Random(3))
+    of_fleet = fleet(spark, [*spans(current)])
+    frames = frame(spark, committed, schemas.COMMITTED), frame(spark, ends, schemas.END_OFFSETS)
+    kinds = {"partition": schemas.FLEET_LAG, "member": schemas.MEMBER_LAG, "group": schemas.GROUP_LAG}
+    found = {by: of_fleet.lag(*frames, by=by) for by in kinds}  # type: ignore[arg-type]  # the keys are the literals
+
+    expected: dict[str, list[Row]] = {by: [] for by in kinds}
+    for cluster in ("east", "west"):
+        its = [
+            [{name: row[name] for name in row if name != "cluster"} for row in rows if row["cluster"] == cluster]
+            for rows in (current, committed, ends)
+        ]
+        owners = [{**row, "partition": row["start"]} for row in its[0]]
+        key = [(name, lag.POSITIONS.field(name).type) for name in ("group_id", "topic", "partition")]
+        positions = lag.join_owners(
+            pa.Table.from_pylist(its[1], pa.schema([*key, ("committed", pa.int64())])),
+            pa.Table.from_pylist(owners, pa.schema([*key, ("member_id", pa.string())])),
+        )
+        rows = lag.partition_lag(positions, pa.Table.from_pylist(its[2], lag.END_OFFSETS))
+        for by, table in {"partition": rows, "member": lag.member_lag(rows), "group": lag.group_lag(rows)}.items():
+            expected[by] += [{"cluster": cluster, **row} for row in table.to_pylist()]
+    for by, of_kind in found.items():
+        assert [field.name for field in kinds[by]] == of_kind.columns
+        assert in_order(expected[by]) == in_order(of_kind.toArrow().to_pylist()), by
+    assert set(lag.PROBLEMS) <= {row["problem"] for row in expected["partition"]}
+
+
+def in_order(rows: list[Row]) -> list[str]:
+    return sorted(repr(sorted(row.items())) for row in rows)
+
+
+def spans(rows: list[Row]) -> list[Row]:
+    """Join owned partitions that follow one another to spans."""
+    found: list[Row] = []
+    last: dict[Any, Row] = {}
+    for row in rows:
+        key = (row["cluster"], row["group_id"], row["member_id"], row["topic"])
+        before = last.get(key)
+        if before is not None and before["start"] + before["count"] == row["start"]:
+            before["count"] += 1
+            continue
+        last[key] = dict(row)
+        found.append(last[key])
+    return found
+
+
+def test_arguments_are_checked(spark: SparkSession) -> None:
+    from assignor.spark import Fleet, schemas
+
+    empty = [frame(spark, [], schema) for schema in (schemas.COMMITTED, schemas.END_OFFSETS)]
+    of_fleet = fleet(spark, [])
+
+    with pytest.raises(IllegalArgumentError, match=r"^by must be 'partition', 'member' or 'group', not 'topic'$"):
+        of_fleet.lag(*empty, by="topic")  # type: ignore[arg-type]  # deliberately wrong value
+    with pytest.raises(IllegalArgumentError, match=r"^lag\(\) needs the owned partitions"):
+        Fleet(of_fleet.topics, of_fleet.members).lag(*empty)
+    with pytest.raises(WrongTypeError, match=r"^committed has no column committed of type bigint; "):
+        of_fleet.lag(empty[0].drop("committed"), empty[1])
