@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 RECORDING = ROOT / "data" / "fleet_webshop"
 PIPELINE = ROOT / "examples" / "pipeline"
-_SECONDS = 280
+_SECONDS = 550
 
 
 def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:

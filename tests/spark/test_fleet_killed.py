@@ -73,7 +73,7 @@ def test_a_killed_worker_does_not_change_the_result() -> None:
         env={**os.environ, "PYTHONPATH": path},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=550,
         check=False,
     )
 

@@ -103,7 +103,7 @@ def run(program: str, *arguments: str, **environ: str) -> subprocess.CompletedPr
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=550,
     )
 
 
