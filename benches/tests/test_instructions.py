@@ -117,7 +117,7 @@ def test_a_build_that_is_not_a_release_build_is_not_counted(
     assert f"is a {build} build" in capsys.readouterr().err
 
 
-def test_a_python_other_than_that_of_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_other_than_that_of_the_budget_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(instructions, "HERE_IS", ("Linux", "x86_64", "CPython", (3, 12)))
 
     with pytest.raises(CannotCountError, match=r"the budget is for CPython 3\.11"):

@@ -31,14 +31,14 @@ def test_a_call_for_each_group_gives_the_same_answer_and_the_floor_the_same_size
     assert 0 <= answer.rows - checksum(spark_implementations.floor(given, answer.rows)).rows <= 2
 
 
-def test_an_answer_that_differs_from_assign_is_refused(
+def test_an_answer_that_differs_from_assign_is_rejected(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_fleets, "assign", lambda *_, **__: {})
 
-    with pytest.raises(WrongAnswerError, match=r"on 6 x 5 x 2") as refused:
+    with pytest.raises(WrongAnswerError, match=r"on 6 x 5 x 2") as raised:
         right_answer(written(spark, TINY, tmp_path))
-    assert "differ" in str(refused.value)
+    assert "differ" in str(raised.value)
 
 
 def test_the_answer_for_sticky_groups_is_compared_with_assign(spark: SparkSession, tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_runs_are_rounded_up_and_the_last_runs_are_shorter() -> None:
     assert len(jmh(3, 6, 6, "HETEROGENEOUS").buckets()) == 3  # never more buckets than members
 
 
-def test_fewer_topics_than_runs_are_refused() -> None:
+def test_fewer_topics_than_runs_are_rejected() -> None:
     with pytest.raises(ValueError, match=re.escape("100x4x125-heterogeneous: 4 topics cannot fill 5 buckets")):
         jmh(100, 4, 5, "HETEROGENEOUS").subscriptions()
 
@@ -199,7 +199,7 @@ def test_every_implementation_gives_the_right_answer(name: str, workload: Worklo
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
-def test_a_wrong_answer_is_refused(name: str) -> None:
+def test_a_wrong_answer_is_rejected(name: str) -> None:
     workload, implementation = TINY[0], IMPLEMENTATIONS[name]
     result = implementation.prepare(workload, "lists")()
     swapped = dict(result)

@@ -10,7 +10,7 @@ import pytest
 
 from assignor import Group, Plan, Subscription, assign, errors, plan, wire
 from tests.support.engines import Engine
-from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Changing
+from tests.support.invalid_input import ARGUMENT, LONE, NULL, TYPE, Changing
 
 CLASSIC = "'range', 'roundrobin', 'sticky', 'cooperative-sticky' for group_protocol 'classic'"
 CONSUMER = "'uniform', 'range' for group_protocol 'consumer'"
@@ -40,7 +40,7 @@ INVALID_NAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
 ]
 
 
-def refused(call: Callable[[], object]) -> tuple[type[BaseException], str]:
+def error_of(call: Callable[[], object]) -> tuple[type[BaseException], str]:
     """Return class and message of the error of a call."""
     with pytest.raises(errors.AssignorError) as raised:
         call()
@@ -48,15 +48,15 @@ def refused(call: Callable[[], object]) -> tuple[type[BaseException], str]:
 
 
 @pytest.mark.parametrize(("options", "error", "message"), INVALID_NAMES)
-def test_invalid_assignors_and_protocols_are_refused(
+def test_invalid_assignors_and_protocols_are_rejected(
     options: dict[str, Any], error: type[Exception], message: str, engine: Engine
 ) -> None:
     group = Group(TOPICS, MEMBERS)
 
-    assert (error, message) == refused(lambda: assign(TOPICS, MEMBERS, engine=engine, **options))
-    assert (error, message) == refused(lambda: plan(TOPICS, MEMBERS, engine=engine, **options))
-    assert (error, message) == refused(lambda: group.assign(**options))
-    assert (error, message) == refused(lambda: group.plan(**options))
+    assert (error, message) == error_of(lambda: assign(TOPICS, MEMBERS, engine=engine, **options))
+    assert (error, message) == error_of(lambda: plan(TOPICS, MEMBERS, engine=engine, **options))
+    assert (error, message) == error_of(lambda: group.assign(**options))
+    assert (error, message) == error_of(lambda: group.plan(**options))
 
 
 ID = uuid.UUID("0f3b8d5a-1c2e-4f60-9a7b-c8d9e0f1a2b3")
@@ -86,16 +86,16 @@ INVALID_IDS: list[tuple[Any, type[Exception], str]] = [
 
 
 @pytest.mark.parametrize(("ids", "error", "message"), INVALID_IDS)
-def test_invalid_topic_ids_are_refused(ids: Any, error: type[Exception], message: str, engine: Engine) -> None:
-    assert (error, message) == refused(lambda: assign(TOPICS, MEMBERS, topic_ids=ids, engine=engine))
-    assert (error, message) == refused(lambda: plan(TOPICS, MEMBERS, topic_ids=ids, engine=engine))
-    assert (error, message) == refused(lambda: Group(TOPICS, MEMBERS, topic_ids=ids))
-    assert (error, message) == refused(lambda: Group.from_wire(TOPICS, JOINED, topic_ids=ids))
+def test_invalid_topic_ids_are_rejected(ids: Any, error: type[Exception], message: str, engine: Engine) -> None:
+    assert (error, message) == error_of(lambda: assign(TOPICS, MEMBERS, topic_ids=ids, engine=engine))
+    assert (error, message) == error_of(lambda: plan(TOPICS, MEMBERS, topic_ids=ids, engine=engine))
+    assert (error, message) == error_of(lambda: Group(TOPICS, MEMBERS, topic_ids=ids))
+    assert (error, message) == error_of(lambda: Group.from_wire(TOPICS, JOINED, topic_ids=ids))
 
 
 @pytest.mark.parametrize("id", [ID, ID.bytes, TEXT, str(ID), str(ID).upper()], ids=repr)
 def test_all_forms_of_an_id_are_the_same_id(id: Any) -> None:
-    assert (ARGUMENT, f"topic_ids gives 't' and 'u' the same id: {TEXT}") == refused(
+    assert (ARGUMENT, f"topic_ids gives 't' and 'u' the same id: {TEXT}") == error_of(
         lambda: Group(TOPICS, MEMBERS, topic_ids={"t": id, "u": ID})
     )
 
@@ -133,13 +133,13 @@ def test_the_json_of_a_plan_has_its_assignor(assignor: str, protocol: str) -> No
     assert found == back
 
 
-def test_json_with_an_unknown_assignor_is_refused() -> None:
+def test_json_with_an_unknown_assignor_is_rejected() -> None:
     text = plan(TOPICS, MEMBERS, assignor="sticky").to_json()
 
-    assert (ARGUMENT, f"assignor must be one of {CLASSIC}, not 'stream'") == refused(
+    assert (ARGUMENT, f"assignor must be one of {CLASSIC}, not 'stream'") == error_of(
         lambda: Plan.from_json(text.replace('"sticky"', '"stream"'))
     )
-    assert (ARGUMENT, "assignor must be a string, not 7") == refused(
+    assert (ARGUMENT, "assignor must be a string, not 7") == error_of(
         lambda: Plan.from_json(text.replace('"sticky"', "7"))
     )
 
@@ -161,7 +161,7 @@ def test_a_plan_of_the_consumer_protocol_has_no_group_record() -> None:
     )
     found = plan(TOPICS, MEMBERS, group_protocol="consumer")
 
-    assert (errors.IllegalStateError, message) == refused(lambda: found.group_metadata_size("g"))
+    assert (errors.IllegalStateError, message) == error_of(lambda: found.group_metadata_size("g"))
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_plan_of_the_consumer_protocol_has_no_group_record() -> None:
         *(("uniform", "consumer"), ("range", "consumer")),
     ],
 )
-def test_groups_with_too_many_partitions_are_refused(assignor: str, protocol: str) -> None:
+def test_groups_with_too_many_partitions_are_rejected(assignor: str, protocol: str) -> None:
     topics, members = {"t": 2**31 - 1, "u": 2**31 - 1}, {"a": ["t"]}
     message = (
         f"the topics have 4294967294 partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' "
@@ -184,5 +184,5 @@ def test_groups_with_too_many_partitions_are_refused(assignor: str, protocol: st
         lambda: Group(topics, members).plan(assignor=assignor, group_protocol=protocol),
         lambda: Group(topics, members).assign(assignor=assignor, group_protocol=protocol),
     ):
-        assert (ARGUMENT, message) == refused(call)
+        assert (ARGUMENT, message) == error_of(call)
     assert [2**31 - 1] == plan(topics, members).counts().tolist()

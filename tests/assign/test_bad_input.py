@@ -12,7 +12,17 @@ import pytest
 from assignor import PartitionInfo, Subscription, assign, errors, plan
 from assignor.validation import shown
 from tests.support.engines import Engine
-from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Changing, Interfering, Unreadable, refused, refused_once
+from tests.support.invalid_input import (
+    ARGUMENT,
+    LONE,
+    NULL,
+    TYPE,
+    Changing,
+    Interfering,
+    Unreadable,
+    error_of,
+    error_of_input,
+)
 
 Info: Any = PartitionInfo  # called on every object here
 
@@ -68,8 +78,8 @@ PARTITIONS = [
 
 
 @pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: shown(value)[:30])
-def test_invalid_partitions_are_refused(partitions: Any, error: type[Exception], message: str, engine: Engine) -> None:
-    assert (error, message) == refused({"ok": 1, "t": partitions}, {"a": ("t",)}, engine)
+def test_invalid_partitions_are_rejected(partitions: Any, error: type[Exception], message: str, engine: Engine) -> None:
+    assert (error, message) == error_of_input({"ok": 1, "t": partitions}, {"a": ("t",)}, engine)
 
 
 SUBSCRIBED = [
@@ -93,10 +103,10 @@ SUBSCRIBED = [
 @pytest.mark.parametrize(
     ("topics", "error", "message"), SUBSCRIBED, ids=lambda value: repr(value).partition(" at 0x")[0][:30]
 )
-def test_invalid_topics_of_a_member_are_refused(
+def test_invalid_topics_of_a_member_are_rejected(
     topics: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
-    assert (error, message) == refused({"t": 1}, {"ok": ["t"], "a": topics}, engine)
+    assert (error, message) == error_of_input({"t": 1}, {"ok": ["t"], "a": topics}, engine)
 
 
 NAMES = [
@@ -109,35 +119,35 @@ NAMES = [
 
 
 @pytest.mark.parametrize(("name", "error", "reason"), NAMES)
-def test_invalid_names_of_topics_and_members_are_refused(
+def test_invalid_names_of_topics_and_members_are_rejected(
     name: Any, error: type[Exception], reason: str, engine: Engine
 ) -> None:
-    assert (error, f"a topic name {reason}") == refused({name: 1}, {}, engine)
-    assert (error, f"a member id {reason}") == refused({}, {name: ["t"]}, engine)
-    assert (error, f"a member id {reason}") == refused({}, {name: Subscription(("t",))}, engine)
+    assert (error, f"a topic name {reason}") == error_of_input({name: 1}, {}, engine)
+    assert (error, f"a member id {reason}") == error_of_input({}, {name: ["t"]}, engine)
+    assert (error, f"a member id {reason}") == error_of_input({}, {name: Subscription(("t",))}, engine)
 
 
 @pytest.mark.parametrize(
     ("value", "error", "reason"),
     [(None, NULL, "not None"), (["t"], TYPE, "not list: ['t']"), ("t", TYPE, "not str: 't'"), (3, TYPE, "not int: 3")],
 )
-def test_arguments_that_are_not_mappings_are_refused(
+def test_arguments_that_are_not_mappings_are_rejected(
     value: Any, error: type[Exception], reason: str, engine: Engine
 ) -> None:
     topics = f"partitions_per_topic must be a mapping of topics to partitions, {reason}"
     members = f"subscriptions must be a mapping of member ids to subscriptions, {reason}"
 
-    assert (error, topics) == refused(value, {}, engine)
-    assert (error, members) == refused({}, value, engine)
+    assert (error, topics) == error_of_input(value, {}, engine)
+    assert (error, members) == error_of_input({}, value, engine)
 
 
 def test_topics_are_read_before_members(engine: Engine) -> None:
-    assert "topic 't': a partition count cannot be negative: -1" == refused({"t": -1}, {"a": None}, engine)[1]
+    assert "topic 't': a partition count cannot be negative: -1" == error_of_input({"t": -1}, {"a": None}, engine)[1]
 
 
 @pytest.mark.parametrize("kind", [dict, Changing])
 @pytest.mark.parametrize("change", ["grow", "shrink"])
-def test_topics_that_change_size_while_they_are_read_are_refused(
+def test_topics_that_change_size_while_they_are_read_are_rejected(
     kind: Callable[[dict[str, Any]], Any], change: str, engine: Engine
 ) -> None:
     def answer() -> tuple[type[BaseException], str]:
@@ -145,7 +155,7 @@ def test_topics_that_change_size_while_they_are_read_are_refused(
         entries = topics.entries if isinstance(topics, Changing) else topics
         interfere = (lambda: entries.update(v=1)) if change == "grow" else (lambda: entries.pop("u", None))
         entries["t"] = Interfering([0], interfere)
-        return refused_once(lambda: assign(topics, {"a": ["t"]}, engine=engine))
+        return error_of(lambda: assign(topics, {"a": ["t"]}, engine=engine))
 
     sizes = "2 entries, then 3" if change == "grow" else "2 entries, then 1"
     assert (ARGUMENT, f"partitions_per_topic changed size while it was read: {sizes}") == answer()
@@ -153,7 +163,7 @@ def test_topics_that_change_size_while_they_are_read_are_refused(
 
 @pytest.mark.parametrize("kind", [dict, Changing])
 @pytest.mark.parametrize("change", ["grow", "shrink"])
-def test_subscriptions_that_change_size_while_they_are_read_are_refused(
+def test_subscriptions_that_change_size_while_they_are_read_are_rejected(
     kind: Callable[[dict[str, Any]], Any], change: str, engine: Engine
 ) -> None:
     members = kind({"a": ["t"], "b": ["t"]})
@@ -161,17 +171,17 @@ def test_subscriptions_that_change_size_while_they_are_read_are_refused(
     interfere = (lambda: entries.update(c=["t"])) if change == "grow" else (lambda: entries.pop("b", None))
     entries["a"] = Interfering(["t"], interfere)
 
-    found = refused_once(lambda: plan({"t": 1}, members, engine=engine))
+    found = error_of(lambda: plan({"t": 1}, members, engine=engine))
 
     sizes = "2 entries, then 3" if change == "grow" else "2 entries, then 1"
     assert (ARGUMENT, f"subscriptions changed size while it was read: {sizes}") == found
 
 
 @pytest.mark.parametrize("name", ["java", "", "RUST", LONE, None, 3, b"rust"])
-def test_an_unknown_engine_is_refused(name: Any) -> None:
+def test_an_unknown_engine_is_rejected(name: Any) -> None:
     message = f"engine must be 'rust' or 'reference', not {name!r}"
 
-    assert (ARGUMENT, message) == refused({}, {}, name)
+    assert (ARGUMENT, message) == error_of_input({}, {}, name)
 
 
 class Repeating(Changing):
@@ -195,12 +205,12 @@ class Name(str):
         return self is other
 
 
-def test_a_name_given_twice_is_refused(engine: Engine) -> None:
+def test_a_name_given_twice_is_rejected(engine: Engine) -> None:
     topics, members = {"t": 3, "u": 1}, {"a": ["t"], "b": ["t"]}
 
-    assert (ARGUMENT, "partitions_per_topic has 't' twice") == refused(Repeating(topics), members, engine)
-    assert (ARGUMENT, "subscriptions has 'a' twice") == refused(topics, Repeating(members), engine)
-    assert (ARGUMENT, "subscriptions has 'a' twice") == refused(topics, {Name("a"): ["t"], "a": ["t"]}, engine)
+    assert (ARGUMENT, "partitions_per_topic has 't' twice") == error_of_input(Repeating(topics), members, engine)
+    assert (ARGUMENT, "subscriptions has 'a' twice") == error_of_input(topics, Repeating(members), engine)
+    assert (ARGUMENT, "subscriptions has 'a' twice") == error_of_input(topics, {Name("a"): ["t"], "a": ["t"]}, engine)
 
 
 @pytest.mark.parametrize("flag", [1, 0, None, "yes"])
@@ -215,7 +225,9 @@ def test_a_wrong_length_of_an_iterable_allocates_no_memory(engine: Engine) -> No
             return 2**62
 
     assert {"a": [("t", 0)]} == assign({"t": 1}, {"a": Endless(["t"])}, engine=engine)
-    assert (TYPE, "member 'a': a topic must be a str, not int: 0") == refused({"t": 1}, {"a": range(2**62)}, engine)
+    assert (TYPE, "member 'a': a topic must be a str, not int: 0") == error_of_input(
+        {"t": 1}, {"a": range(2**62)}, engine
+    )
 
 
 def test_a_shared_list_is_read_again_after_it_has_changed(engine: Engine) -> None:
@@ -274,9 +286,9 @@ def test_the_first_invalid_entry_is_reported(engine: Engine) -> None:
         yield wrong
         raise KeyError("never reached")
 
-    topics = refused_once(lambda: assign({"t": then_broken(-1)}, {}, engine=engine))
-    members = refused_once(lambda: assign({}, {"a": then_broken(7)}, engine=engine))
-    racks = refused_once(lambda: assign({"t": [Info(0, then_broken(7))]}, {}, engine=engine))
+    topics = error_of(lambda: assign({"t": then_broken(-1)}, {}, engine=engine))
+    members = error_of(lambda: assign({}, {"a": then_broken(7)}, engine=engine))
+    racks = error_of(lambda: assign({"t": [Info(0, then_broken(7))]}, {}, engine=engine))
 
     assert (ARGUMENT, "topic 't': a partition id cannot be negative: -1") == topics
     assert (TYPE, "member 'a': a topic must be a str, not int: 7") == members
@@ -310,7 +322,7 @@ def test_an_error_leaves_the_input_unchanged(engine: Engine) -> None:
     members = {"b": ["t", "u"], "a": Subscription(("t",), rack="r"), "c": {"t": 1}}
     before = copy.deepcopy((topics, members))
 
-    found = refused(topics, members, engine)
+    found = error_of_input(topics, members, engine)
 
     assert (ARGUMENT, "topic 't': partition 1 is given twice") == found
     assert before == (topics, members)

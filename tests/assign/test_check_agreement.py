@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from assignor import Findings, TopicPartition, Topics, assign, check, errors, plan
 from assignor.findings import Findings as FindingsClass
 from tests.support.engines import ENGINES, Engine
-from tests.support.refusals import LONE, Changing
+from tests.support.invalid_input import LONE, Changing
 from tests.support.strategies import Group, groups
 
 Check = Callable[..., Findings]
@@ -162,7 +162,7 @@ def test_the_engines_accept_the_same_types(assignment: Callable[[], Any]) -> Non
     assert agree(assignment, {"t": 2, "u": [3, 7]}, {"a": ["t", "gone"], "b": ["u"]}) is not None
 
 
-REFUSED: list[Callable[[], Any]] = [
+REJECTED: list[Callable[[], Any]] = [
     lambda: None,
     lambda: [("a", [])],
     lambda: {7: []},
@@ -191,7 +191,7 @@ REFUSED: list[Callable[[], Any]] = [
 ]
 
 
-@pytest.mark.parametrize("assignment", REFUSED)
+@pytest.mark.parametrize("assignment", REJECTED)
 def test_the_engines_raise_the_same_errors(assignment: Callable[[], Any]) -> None:
     assert agree(assignment, {"t": 2}, {"a": ["t"]}) is None
 
@@ -212,6 +212,6 @@ def test_errors_of_user_code_propagate(engine: Engine) -> None:
         check({"a": failing()}, {"t": 1}, {"a": ["t"]}, engine=engine)
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_an_unknown_engine_is_rejected() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
         check({}, {}, {}, engine="java")  # type: ignore[arg-type]  # deliberately wrong type

@@ -305,7 +305,7 @@ def test_unaligned_and_strided_numbers_are_copied_first() -> None:
         assert 18 == len(found["a"])
 
 
-def test_code_that_runs_while_a_name_is_refused_cannot_free_the_racks() -> None:
+def test_code_that_runs_while_a_name_is_rejected_cannot_free_the_racks() -> None:
     script = """
 import gc
 from assignor import PartitionInfo, assign
@@ -333,6 +333,6 @@ for round in range(50):
     assert 0 == found.returncode, found.stderr
 
 
-def test_a_lone_surrogate_in_a_numpy_column_is_refused() -> None:
+def test_a_lone_surrogate_in_a_numpy_column_is_rejected() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"^topic\[1\] has a lone surrogate"):
         plan(TopicColumns(np.array(["t", "\ud800"]), [1, 1]), {})

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 from assignor import Group, PartitionInfo, Plan, Subscription, Topics, assign, errors, plan
-from tests.support.refusals import ARGUMENT, NULL, TYPE, refused, refused_once
+from tests.support.invalid_input import ARGUMENT, NULL, TYPE, error_of, error_of_input
 from tests.support.strategies import Group as Drawn
 from tests.support.strategies import groups, wrong_groups
 
@@ -94,9 +94,9 @@ def test_a_group_cannot_be_changed() -> None:
 
 @given(group=wrong_groups())
 def test_a_group_raises_the_same_errors_as_the_functions(group: Drawn) -> None:
-    expected = refused(group.topics, group.members, "reference")
+    expected = error_of_input(group.topics, group.members, "reference")
 
-    assert expected == refused_once(lambda: Group(group.topics, group.members))
+    assert expected == error_of(lambda: Group(group.topics, group.members))
 
 
 @pytest.mark.parametrize(
@@ -107,8 +107,8 @@ def test_a_group_raises_the_same_errors_as_the_functions(group: Drawn) -> None:
         ({"t": -1}, {"a": None}, ARGUMENT, "topic 't': a partition count cannot be negative: -1"),
     ],
 )
-def test_a_group_refuses_invalid_input(topics: Any, members: Any, error: type[Exception], message: str) -> None:
-    assert (error, message) == refused_once(lambda: Group(topics, members))
+def test_a_group_rejects_invalid_input(topics: Any, members: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == error_of(lambda: Group(topics, members))
 
 
 @pytest.mark.parametrize("flag", [1, None, "yes"])

@@ -89,7 +89,7 @@ def test_errors_name_the_invalid_member(members: Any, error: type[Exception], me
         Group.from_wire(TOPICS, members)
 
 
-def test_a_member_that_joins_twice_is_refused() -> None:
+def test_a_member_that_joins_twice_is_rejected() -> None:
     members = joined({"a": Subscription(("t",))}) * 2
 
     with pytest.raises(errors.IllegalArgumentError, match=r"^the group has 'a' twice$"):

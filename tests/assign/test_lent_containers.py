@@ -34,7 +34,7 @@ def collector_as_it_was() -> Iterator[None]:
     gc.enable()
 
 
-def refused(topics: dict[str, int], subscriptions: dict[str, Any]) -> bool:
+def is_rejected(topics: dict[str, int], subscriptions: dict[str, Any]) -> bool:
     """Return True if the input is rejected; do not allocate collectable objects before the call."""
     try:
         assign(topics, subscriptions)
@@ -65,7 +65,7 @@ def test_a_container_looks_empty_while_it_is_read_and_is_restored_afterwards(
         Finalizer(change)
         gc.set_threshold(threshold)
         gc.enable()
-        assert refused(topics, subscriptions)
+        assert is_rejected(topics, subscriptions)
         assert names == before or lengths != [0]
         seen.update(lengths)
 

@@ -181,7 +181,7 @@ INVALID: dict[str, tuple[Any, type[Exception]]] = {
 
 
 @pytest.mark.parametrize("message", INVALID)
-def test_invalid_columns_are_refused(message: str) -> None:
+def test_invalid_columns_are_rejected(message: str) -> None:
     optional, error = INVALID[message]
 
     with pytest.raises(error, match=f"^{message}"):

@@ -135,7 +135,7 @@ def test_range_gives_the_same_answers_as_the_function(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("assignor", [*CLIENT.values(), *SERVER.values()])
-def test_an_unknown_engine_is_refused(assignor: type[RangeAssignor]) -> None:
+def test_an_unknown_engine_is_rejected(assignor: type[RangeAssignor]) -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):
         assignor(engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
@@ -197,7 +197,7 @@ def test_members_with_equal_member_ids_are_equal() -> None:
         (("\udfff",), errors.IllegalArgumentError, "MemberInfo: member_id has a lone surrogate"),
     ],
 )
-def test_invalid_names_are_refused(arguments: tuple[str, ...], error: type[Exception], message: str) -> None:
+def test_invalid_names_are_rejected(arguments: tuple[str, ...], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         MemberInfo(*arguments)
 
@@ -209,6 +209,6 @@ def test_rebalance_protocols_have_wire_ids() -> None:
 
 
 @pytest.mark.parametrize("unknown", [2, -1, 127])
-def test_an_unknown_wire_id_is_refused(unknown: int) -> None:
+def test_an_unknown_wire_id_is_rejected(unknown: int) -> None:
     with pytest.raises(errors.IllegalArgumentError, match=f"no rebalance protocol has the id {unknown}; 0 is EAGER"):
         RebalanceProtocol.for_id(unknown)

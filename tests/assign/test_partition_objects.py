@@ -16,7 +16,7 @@ import pytest
 
 import assignor._core
 from assignor import Group, TopicPartition, Topics, assign, errors, plan
-from tests.support.refusals import Changing, Interfering
+from tests.support.invalid_input import Changing, Interfering
 
 PORTABLE = bool(sysconfig.get_config_var("Py_GIL_DISABLED")) or ".abi3." in Path(assignor._core.__file__).name
 """True if the core builds partitions by public calls (abi3 or free-threaded Python); the collector then tracks them."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assignor import Subscription
-from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Interfering, refused_once
+from tests.support.invalid_input import ARGUMENT, LONE, NULL, TYPE, Interfering, error_of
 
 
 @pytest.mark.parametrize("field", ["group_instance_id", "rack"])
@@ -20,8 +20,8 @@ from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, Interfering, refu
         (LONE, ARGUMENT, "has a lone surrogate, which UTF-8 cannot encode: '\\ud800'"),
     ],
 )
-def test_a_subscription_refuses_invalid_names(field: str, value: Any, error: type[Exception], reason: str) -> None:
-    found = refused_once(lambda: Subscription(("t",), **{field: value}))
+def test_a_subscription_rejects_invalid_names(field: str, value: Any, error: type[Exception], reason: str) -> None:
+    found = error_of(lambda: Subscription(("t",), **{field: value}))
 
     assert (error, f"Subscription: {field} {reason}") == found
 
@@ -36,8 +36,8 @@ def test_a_subscription_refuses_invalid_names(field: str, value: Any, error: typ
         ([LONE], ARGUMENT, "Subscription: a topic has a lone surrogate, which UTF-8 cannot encode: '\\ud800'"),
     ],
 )
-def test_a_subscription_refuses_invalid_topics(topics: Any, error: type[Exception], message: str) -> None:
-    assert (error, message) == refused_once(lambda: Subscription(topics))
+def test_a_subscription_rejects_invalid_topics(topics: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == error_of(lambda: Subscription(topics))
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_a_subscription_refuses_invalid_topics(topics: Any, error: type[Exceptio
         ("dialect", 7, TYPE, "dialect must be a str, not int: 7"),
     ],
 )
-def test_a_subscription_refuses_values_of_the_wrong_type(
+def test_a_subscription_rejects_values_of_the_wrong_type(
     field: str, value: Any, error: type[Exception], message: str
 ) -> None:
     given: dict[str, Any] = {field: value}
 
-    assert (error, f"Subscription: {message}") == refused_once(lambda: Subscription(("t",), **given))
+    assert (error, f"Subscription: {message}") == error_of(lambda: Subscription(("t",), **given))
 
 
 @pytest.mark.parametrize("error", [KeyError("mine"), TypeError("mine"), ValueError("mine")])

@@ -20,7 +20,7 @@ from assignor import (
     check,
     plan,
 )
-from tests.support.refusals import ARGUMENT, NULL, TYPE, refused_once
+from tests.support.invalid_input import ARGUMENT, NULL, TYPE, error_of
 from tests.support.strategies import Group as Drawn
 from tests.support.strategies import groups
 
@@ -157,8 +157,8 @@ def test_check_accepts_topics() -> None:
         ({7: 1}, TYPE, "a topic name must be a str, not int: 7"),
     ],
 )
-def test_topics_refuse_invalid_input(topics: Any, error: type[Exception], message: str) -> None:
-    assert (error, message) == refused_once(lambda: Topics(topics))
+def test_topics_reject_invalid_input(topics: Any, error: type[Exception], message: str) -> None:
+    assert (error, message) == error_of(lambda: Topics(topics))
 
 
 def test_later_changes_of_the_input_do_not_affect_topics() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from assignor import CooperativeStickyAssignor, StickyAssignor, Subscription, TopicPartition, assign, errors
 from tests.support.engines import Engine
+from tests.support.invalid_input import ARGUMENT, TYPE
 from tests.support.kafka_program import KafkaProgram, OracleMissingError
-from tests.support.refusals import ARGUMENT, TYPE
 
 RECORDED = Path(__file__).parents[1] / "data" / "sticky_user_data.jsonl.gz"
 """File with inputs, and the answers of kafka-clients 4.4.0 in `answer`; `record` writes it."""
@@ -98,7 +98,7 @@ def test_the_leader_reads_the_user_data_of_a_member(engine: Engine) -> None:
         (2**31, ARGUMENT, "on_assignment: generation cannot be over 2147483647: 2147483648"),
     ],
 )
-def test_an_invalid_generation_is_refused(
+def test_an_invalid_generation_is_rejected(
     assignor: type[StickyAssignor], generation: Any, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as raised:
@@ -107,7 +107,7 @@ def test_an_invalid_generation_is_refused(
     assert message == str(raised.value)
 
 
-def test_an_invalid_assignment_is_refused_and_the_previous_one_is_kept() -> None:
+def test_an_invalid_assignment_is_rejected_and_the_previous_one_is_kept() -> None:
     assignor = StickyAssignor()
     assignor.on_assignment([TopicPartition("t", 0)], 1)
     before = assignor.subscription_user_data(["t"])

@@ -20,7 +20,7 @@ REGEX_T_BYTES = 1024
 IS_GLIBC = platform.libc_ver()[0] == "glibc"
 
 
-class Refused(Exception):  # noqa: N818  # the pattern is invalid, not the program
+class InvalidError(Exception):
     """The pattern does not compile; the message is libc's."""
 
 
@@ -41,7 +41,7 @@ def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[
     """Return the names in which libc finds the pattern.
 
     Raises:
-        Refused: libc does not compile the pattern.
+        InvalidError: libc does not compile the pattern.
     """
     libc, using = _load(locale)
     before = ctypes.c_void_p(libc.uselocale(using))
@@ -51,7 +51,7 @@ def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[
         if error:
             text = ctypes.create_string_buffer(200)
             libc.regerror(error, compiled, text, ctypes.c_size_t(len(text)))
-            raise Refused(text.value.decode())
+            raise InvalidError(text.value.decode())
         found = [
             name for name in names if libc.regexec(compiled, name.encode(), ctypes.c_size_t(0), None, 0) != REG_NOMATCH
         ]
@@ -66,5 +66,5 @@ def search(pattern: str, names: Iterable[str]) -> list[str] | None:
     """Return the names in which libc finds the pattern; None if libc does not compile it."""
     try:
         return answer(pattern, names)
-    except Refused:
+    except InvalidError:
         return None

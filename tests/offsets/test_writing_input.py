@@ -18,7 +18,7 @@ from assignor.validation import shown
 from tests.offsets.samples import COMMIT, CURRENT, ENDPOINT, GROUP, MEMBER, METADATA, Path, changed
 from tests.offsets.strategies import VERSIONS
 from tests.offsets.test_offsets import EVERY_VERSION
-from tests.support.refusals import LONE, Unreadable
+from tests.support.invalid_input import LONE, Unreadable
 
 if TYPE_CHECKING:
     from assignor._engine import Engine
@@ -50,7 +50,7 @@ class Ordinal:
         return f"<{self.number}>"
 
 
-REFUSED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
+REJECTED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
     (COMMIT, ("value", "offset"), 2**63, WIRE, f"{2**63} is not between {-(2**63)} and {2**63 - 1}", "value.offset"),
     (COMMIT, ("value", "offset"), 10**30, WIRE, f"{10**30} is not between {-(2**63)} and {2**63 - 1}", "value.offset"),
     (COMMIT, ("key", "partition"), 2**31, WIRE, f"{2**31} is not between {-(2**31)} and {2**31 - 1}", "key.partition"),
@@ -102,9 +102,9 @@ REFUSED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("record", "path", "value", "error", "reason", "field"), REFUSED, ids=lambda value: shown(value)[:30]
+    ("record", "path", "value", "error", "reason", "field"), REJECTED, ids=lambda value: shown(value)[:30]
 )
-def test_values_that_cannot_be_encoded_are_refused(
+def test_values_that_cannot_be_encoded_are_rejected(
     record: Record,
     path: Path,
     value: Any,
@@ -114,11 +114,11 @@ def test_values_that_cannot_be_encoded_are_refused(
     engine: Engine,
 ) -> None:
     assert encode_record(record, engine=engine)
-    assert_refused(changed(record, path, value), error, reason, field, engine)
+    assert_rejected(changed(record, path, value), error, reason, field, engine)
     assert field == "" or error is WIRE
 
 
-def assert_refused(record: Any, error: type[Exception], reason: str, field: str, engine: Engine) -> None:
+def assert_rejected(record: Any, error: type[Exception], reason: str, field: str, engine: Engine) -> None:
     with pytest.raises(errors.AssignorError) as caught:
         encode_record(record, engine=engine)
     assert error is type(caught.value)
@@ -148,10 +148,10 @@ def assert_refused(record: Any, error: type[Exception], reason: str, field: str,
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip
-def test_an_invalid_record_is_refused(
+def test_an_invalid_record_is_rejected(
     change: dict[str, Any], error: type[Exception], reason: str, field: str, engine: Engine
 ) -> None:
-    assert_refused(dataclasses.replace(GROUP, **change), error, reason, field, engine)
+    assert_rejected(dataclasses.replace(GROUP, **change), error, reason, field, engine)
     assert encode_record(GROUP, engine=engine)
 
 
@@ -165,7 +165,7 @@ def test_a_record_of_an_unknown_type_cannot_be_encoded(engine: Engine) -> None:
 
 def test_all_untagged_fields_are_required(engine: Engine) -> None:
     samples = {(a["type"], a["valueVersion"]): (key, value) for key, value, a in EVERY_VERSION if a.get("value")}
-    refused = 0
+    rejected = 0
     for number, version in VERSIONS:
         layout = TYPES[number].layout
         assert layout
@@ -178,18 +178,18 @@ def test_all_untagged_fields_are_required(engine: Engine) -> None:
                     left = {name: given for name, given in content.items() if name != field.name}
                     reason = f"version {at} requires this field, but it is missing"
                     given = changed(record, (part,), left)
-                    assert_refused(given, WIRE, reason, f"{part}.{field.name}", engine)
-                    refused += 1
-    assert 162 == refused
+                    assert_rejected(given, WIRE, reason, f"{part}.{field.name}", engine)
+                    rejected += 1
+    assert 162 == rejected
 
 
 @pytest.mark.parametrize("record", [None, b"", {}, ("a", 1), Record], ids=repr)
-def test_objects_other_than_records_are_refused(record: Any, engine: Engine) -> None:
+def test_objects_other_than_records_are_rejected(record: Any, engine: Engine) -> None:
     with pytest.raises(TYPE, match=r"^record must be a Record, not "):
         encode_record(record, engine=engine)
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_an_unknown_engine_is_rejected() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
         encode_record(GROUP, engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
@@ -308,11 +308,11 @@ def test_methods_of_subclasses_are_not_called(record: Record, list_type: Callabl
     assert encode_record(record, engine=engine) == encode_record(in_subclasses, engine=engine)
 
 
-def test_a_field_that_occurs_twice_is_refused(engine: Engine) -> None:
+def test_a_field_that_occurs_twice_is_rejected(engine: Engine) -> None:
     twice = changed(GROUP, ("key",), {"group": "g", Str("group"): "h"})
 
     assert 2 == len(twice.key)
-    assert_refused(twice, WIRE, "the field 'group' occurs twice", "key", engine)
+    assert_rejected(twice, WIRE, "the field 'group' occurs twice", "key", engine)
 
 
 class Interfering:
@@ -349,13 +349,13 @@ def test_an_error_of_user_code_propagates(engine: Engine) -> None:
         encode_record(changed(COMMIT, ("value", "offset"), Interfering(5, fail)), engine=engine)
 
 
-def test_deep_and_large_values_are_refused_or_encoded(engine: Engine) -> None:
+def test_deep_and_large_values_are_rejected_or_encoded(engine: Engine) -> None:
     deep: Any = []
     for _ in range(100_000):
         deep = [deep]
     many = list(range(300_000 if engine == "rust" else 30_000))
 
-    assert_refused(changed(GROUP, ("value", "members"), deep), TYPE,
+    assert_rejected(changed(GROUP, ("value", "members"), deep), TYPE,
                    "value.members[0] must be a dict, not list: <list>", "", engine)  # fmt: skip
     written = encode_record(changed(CURRENT, ("value", "assignedPartitions", 0, "partitions"), many), engine=engine)
     read = decode_record(*written).value

@@ -35,7 +35,7 @@ def thrice(batches):
     for batch in batches:
         yield pa.RecordBatch.from_pydict({"id": [3 * each for each in batch.column(0).to_pylist()]})
 
-def refuse(batches):
+def fail(batches):
     raise ValueError("record 7 is bad")
     yield
 
@@ -52,7 +52,7 @@ try:
         rows = spark.range(100).mapInArrow(thrice, "id long").select(minus("id").alias("id"))
         found["sum"] = rows.agg(F.sum("id")).collect()[0][0]
         found["noon"] = spark.sql("select cast(timestamp '1970-01-01 12:00:00' as bigint)").collect()[0][0]
-        spark.range(10).mapInArrow(refuse, "id long").collect()
+        spark.range(10).mapInArrow(fail, "id long").collect()
 except PythonException as error:
     found["error"] = str(error)
 found["jvm"] = [jvm.pid, jvm.poll()]

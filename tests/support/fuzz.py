@@ -144,14 +144,14 @@ def outcome(codec: Decoder | Encoder, message: tuple[Any, ...], engine: Engine) 
     try:
         return codec.read(*message, engine)  # type: ignore[call-arg]  # a message is what its codec reads
     except WireError as error:
-        return Refused(error.reason, error.offset, error.field)
+        return Rejected(error.reason, error.offset, error.field)
     except AssignorError as error:
         if isinstance(codec, Decoder):
             raise
-        return Refused(str(error), None, type(error).__name__)
+        return Rejected(str(error), None, type(error).__name__)
 
 
-class Refused(NamedTuple):
+class Rejected(NamedTuple):
     """Parts of an error."""
 
     reason: str
@@ -163,7 +163,7 @@ class Report(NamedTuple):
     """Result of a run."""
 
     inputs: int
-    refused: int
+    rejected: int
     compared: int
     apart: list[tuple[str, ...]]
     """The first inputs on which the engines differ, with bytes as hex."""
@@ -179,17 +179,17 @@ def run(
 
     `other` replaces the codec of the reference.
     """
-    read = refused = compared = 0
+    read = rejected = compared = 0
     apart: list[tuple[str, ...]] = []
     for message in messages:
         rust = outcome(codec, message, "rust")
-        refused += isinstance(rust, Refused)
+        rejected += isinstance(rust, Rejected)
         if read % share == 0:
             compared += 1
             if rust != outcome(other or codec, message, "reference") and len(apart) < 5:
                 apart.append(tuple(data.hex() if isinstance(data, bytes) else repr(data) for data in message))
         read += 1
-    return Report(read, refused, compared, apart)
+    return Report(read, rejected, compared, apart)
 
 
 class Worker:

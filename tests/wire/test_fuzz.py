@@ -56,7 +56,7 @@ def test_any_bytes_decode_or_raise_the_same_error_in_both_engines(name: str, wor
 
     assert [] == report["apart"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["compared"])
-    assert 0.1 < report["refused"] / INPUTS < 0.95  # some can be decoded, and some cannot
+    assert 0.1 < report["rejected"] / INPUTS < 0.95  # some can be decoded, and some cannot
 
 
 @bounded
@@ -67,7 +67,7 @@ def test_any_record_encodes_or_raises_the_same_error_in_both_engines(name: str, 
 
     assert [] == report["apart"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["compared"])
-    assert 0.1 < report["refused"] / INPUTS < 0.95  # some can be encoded, and some cannot
+    assert 0.1 < report["rejected"] / INPUTS < 0.95  # some can be encoded, and some cannot
 
 
 @bounded
@@ -76,7 +76,7 @@ def test_a_short_input_cannot_allocate_much_memory(name: str, worker: Worker) ->
     report = worker.ask(do="hostile", decoder=name, step=STEP, share=10)
 
     assert [] == report["apart"]
-    assert report["refused"] > 0
+    assert report["rejected"] > 0
 
 
 @bounded

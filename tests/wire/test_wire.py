@@ -22,8 +22,8 @@ from assignor.wire import (
     encode_subscription,
 )
 from tests.conformance import wire_vectors
+from tests.support.invalid_input import LONE
 from tests.support.mutation import mutated
-from tests.support.refusals import LONE
 from tests.support.strategies import names
 from tests.support.vector_files import OWN_FOLDER
 
@@ -97,7 +97,7 @@ def test_errors_have_the_reason_the_offset_and_the_field(engine: Engine) -> None
 
 
 @pytest.mark.parametrize("decoder", [decode_subscription, decode_assignment])
-def test_values_that_are_not_bytes_are_refused(engine: Engine, decoder: Any) -> None:
+def test_values_that_are_not_bytes_are_rejected(engine: Engine, decoder: Any) -> None:
     with pytest.raises(errors.WrongTypeError, match="data must be bytes, not str: 'text'"):
         decoder("text", engine=engine)
     with pytest.raises(errors.NullArgumentError, match="data must be bytes, not None"):
@@ -111,7 +111,7 @@ def test_any_buffer_of_bytes_is_accepted(engine: Engine) -> None:
     assert decode_subscription(memoryview(data), engine=engine) == whole
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_an_unknown_engine_is_rejected() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
         decode_subscription(b"", engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 

@@ -17,7 +17,7 @@ from assignor.wire import (
     encode_assignment,
     encode_subscription,
 )
-from tests.support.refusals import ARGUMENT, LONE, NULL, TYPE, refused_once
+from tests.support.invalid_input import ARGUMENT, LONE, NULL, TYPE, error_of
 
 if TYPE_CHECKING:
     from assignor._engine import Engine
@@ -110,7 +110,7 @@ def test_a_topic_of_32767_bytes_can_be_encoded(engine: Engine) -> None:
     ],
     ids=["version", "topic", "owned partition", "rack"],
 )
-def test_an_invalid_subscription_is_refused_with_a_reason(
+def test_an_invalid_subscription_is_rejected_with_a_reason(
     subscription: Subscription, version: int, message: str, field: str, engine: Engine
 ) -> None:
     with pytest.raises(errors.WireError) as caught:
@@ -121,7 +121,7 @@ def test_an_invalid_subscription_is_refused_with_a_reason(
         assert encode_subscription(subscription, version - 1, engine=engine)
 
 
-def test_an_invalid_assignment_is_refused_with_a_reason(engine: Engine) -> None:
+def test_an_invalid_assignment_is_rejected_with_a_reason(engine: Engine) -> None:
     with pytest.raises(errors.WireError, match=r"32768 bytes .* while writing partitions\[1\]\.topic"):
         encode_assignment([("t", 0), (TOO_LONG, 0)], engine=engine)
     with pytest.raises(errors.WireError, match="version -32768 is negative while writing version"):
@@ -152,13 +152,13 @@ PARTITIONS = [
 
 
 @pytest.mark.parametrize(("partitions", "error", "message"), PARTITIONS, ids=lambda value: repr(value)[:30])
-def test_invalid_partitions_are_refused(partitions: Any, error: type[Exception], message: str, engine: Engine) -> None:
+def test_invalid_partitions_are_rejected(partitions: Any, error: type[Exception], message: str, engine: Engine) -> None:
     owned = DecodedSubscription(3, (), owned_partitions=partitions)
 
-    assert (error, "assignment: " + message.format("partitions")) == refused_once(
+    assert (error, "assignment: " + message.format("partitions")) == error_of(
         lambda: encode_assignment(partitions, engine=engine)
     )
-    assert (error, "subscription: " + message.format("owned_partitions")) == refused_once(
+    assert (error, "subscription: " + message.format("owned_partitions")) == error_of(
         lambda: encode_subscription(owned, engine=engine)
     )
 
@@ -188,10 +188,10 @@ SUBSCRIPTIONS = [
 
 
 @pytest.mark.parametrize(("subscription", "error", "message"), SUBSCRIPTIONS, ids=lambda value: repr(value)[:40])
-def test_values_of_a_subscription_with_the_wrong_type_are_refused(
+def test_values_of_a_subscription_with_the_wrong_type_are_rejected(
     subscription: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
-    assert (error, message) == refused_once(lambda: encode_subscription(subscription, engine=engine))
+    assert (error, message) == error_of(lambda: encode_subscription(subscription, engine=engine))
 
 
 @pytest.mark.parametrize(
@@ -204,11 +204,11 @@ def test_values_of_a_subscription_with_the_wrong_type_are_refused(
         (-(2**15) - 1, ARGUMENT, "version cannot be under -32768: -32769"),
     ],
 )
-def test_a_version_that_is_not_an_int16_is_refused(
+def test_a_version_that_is_not_an_int16_is_rejected(
     version: Any, error: type[Exception], message: str, engine: Engine
 ) -> None:
-    assert (error, message) == refused_once(lambda: encode_subscription(FULL, version, engine=engine))
-    assert (error, message) == refused_once(lambda: encode_assignment([], version, engine=engine))
+    assert (error, message) == error_of(lambda: encode_subscription(FULL, version, engine=engine))
+    assert (error, message) == error_of(lambda: encode_assignment([], version, engine=engine))
 
 
 def test_user_data_of_an_assignment_cannot_be_given_twice(engine: Engine) -> None:
@@ -221,7 +221,7 @@ def test_user_data_of_an_assignment_cannot_be_given_twice(engine: Engine) -> Non
     assert read == decode_assignment(encode_assignment(read, engine=engine), engine=engine)
 
 
-def test_an_unknown_engine_is_refused() -> None:
+def test_an_unknown_engine_is_rejected() -> None:
     with pytest.raises(ARGUMENT, match="not 'java'"):
         encode_subscription(FULL, engine="java")  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(ARGUMENT, match="not 'java'"):

@@ -49,7 +49,7 @@ class Interfering:
         return iter(self.entries)
 
 
-def refused(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseException], str]:
+def error_of_input(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseException], str]:
     """Return class and message of the error that both `assign` and `plan` raise."""
     with pytest.raises(errors.AssignorError) as assigning:
         assign(topics, members, engine=engine)
@@ -60,7 +60,7 @@ def refused(topics: Any, members: Any, engine: Engine) -> tuple[type[BaseExcepti
     return type(assigning.value), str(assigning.value)
 
 
-def refused_once(call: Callable[[], object]) -> tuple[type[BaseException], str]:
+def error_of(call: Callable[[], object]) -> tuple[type[BaseException], str]:
     """Return class and message of the error of a single call."""
     with pytest.raises(errors.AssignorError) as raised:
         call()
