@@ -138,3 +138,15 @@ def test_an_event_without_a_valid_time_has_the_latest_time_before_it() -> None:
 
     assert (found.since, found.until, row["rebalances"], row["first"], row["last"]) == (5_000, 5_000, 3, 5_000, 5_000)
     assert row["generations"] == "1–3"
+
+
+def test_time_bins_grow_until_the_rows_are_few() -> None:
+    found = Timeline()
+    names = [f"g{number}" for number in range(40)]
+    found.add(rebalance(name, 1_000 * at, at) for at in range(1, 101) for name in names)
+
+    step, table = found.rows(set(names), 1_000, 100_000)
+
+    assert step == 10_000  # 1 s and 2 s would be 4,000 and 2,040 rows
+    assert len(table) == 440 <= timeline.MOST_ROWS
+    assert {sum(row["rebalances"] for row in table if row["group"] == name) for name in names} == {100}
