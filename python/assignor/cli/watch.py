@@ -106,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from assignor.page.watch_page import WatchPage
 
-    page = WatchPage(options.page, settings.address, watch.watcher, _notice)
+    page = WatchPage(options.page, settings.address, watch.watcher, _notice, lambda: watch.lag)
     reports.append(page.add)
     try:
         watch.run()
