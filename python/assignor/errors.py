@@ -141,7 +141,7 @@ class ClusterError(AssignorError, RuntimeError):
 
 
 class UnreachableError(ClusterError):
-    """A live cluster that did not answer in time; it may answer later."""
+    """A live cluster that did not answer in time, or could not answer at the moment."""
 
 
 class AuthorizationError(ClusterError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,7 @@ class Commits:
         number = next(_numbers)
         self.group, self.topic = f"recorded-{number}", f"recorded-topic-{number}"
         self._address = broker.address
-        self.admin = AdminClient({"bootstrap.servers": broker.address})
+        self.admin = AdminClient({"bootstrap.servers": broker.address, "log_level": 0})
         self.admin.create_topics([NewTopic(self.topic, 1)])[self.topic].result(30)
 
     def plain(self, offsets: range) -> None:
@@ -179,3 +180,25 @@ def test_small_rounds_and_batches_give_the_same_records(
     for id in (0, 1):
         offsets = [offset for partition, offset in found if partition == id]
         assert sorted(offsets) == offsets, "the files are in the order of the log"
+
+
+def test_report_on_a_live_cluster_equals_the_report_on_its_recording(
+    broker: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commits = Commits(broker)
+    commits.plain(range(3))
+
+    def report(*options: str) -> dict[str, Any]:
+        assert 0 == main(["report", *options, "--json"])
+        found: dict[str, Any] = json.loads(capsys.readouterr().out)
+        return found
+
+    kept = report("--bootstrap-server", broker.address, "--keep", "kept", "--out", "out")
+    assert commits.group in [group["group"] for group in kept["groups"]]
+    assert report("kept", "--out", "again") == kept
+    temporary = report("--bootstrap-server", broker.address)
+    assert [group["group"] for group in kept["groups"]] == [group["group"] for group in temporary["groups"]]
+    assert {"kept", "out", "again", "assignor-report"} == {path.name for path in tmp_path.iterdir()}
+    assert 2 == main(["report", "kept", "--bootstrap-server", broker.address])
+    assert "either the FOLDER of a recording or --bootstrap-server" in capsys.readouterr().err

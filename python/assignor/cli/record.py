@@ -15,6 +15,7 @@ from assignor.errors import IllegalArgumentError
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
+    from pathlib import Path
     from types import FrameType
 
     from assignor.live.recorder import Progress
@@ -72,6 +73,27 @@ def run(options: argparse.Namespace) -> int:
         )
     print(summary(found, options.out), file=sys.stderr)
     return 128 + received[0] if received else 0
+
+
+def record_to_end(options: argparse.Namespace, folder: Path) -> None:
+    """Record a live cluster to the end that its log has now, for another command.
+
+    Args:
+        options: Options of the connection.
+        folder: Folder of the recording.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C or SIGTERM was received.
+    """
+    settings = connection_settings(options)
+    from assignor.live.recorder import record
+
+    line = ProgressLine()
+    with stopped_by_signals() as received, line:
+        found = record(settings, folder, until_end=True, is_stopped=lambda: bool(received), show=line.show)
+    print(summary(found, str(folder)), file=sys.stderr)
+    if received:
+        raise KeyboardInterrupt
 
 
 def summary(found: Progress, folder: str) -> str:

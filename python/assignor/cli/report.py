@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, uses_spark
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
@@ -31,10 +33,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Decode a recording of the topic __consumer_offsets, replay every consumer group, and compare the "
-        "recorded assignments with those of Kafka's assignors. Reads files only; connects to no cluster."
+        "recorded assignments with those of Kafka's assignors. With --bootstrap-server, record a live cluster first, "
+        "without changing anything on it."
     )
     command.add_argument(
-        "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
+        "folder",
+        nargs="?",
+        metavar="FOLDER",
+        help="folder with records.parquet, topics.parquet and, optionally, aborted.json",
+    )
+    add_connection(command)
+    command.add_argument(
+        "--keep",
+        metavar="FOLDER",
+        help="with --bootstrap-server: folder in which the recording is kept and continued (default: a temporary one)",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     command.add_argument(
@@ -55,6 +67,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
+    if (options.folder is None) == (options.bootstrap_server is None):
+        raise IllegalArgumentError("report needs either the FOLDER of a recording or --bootstrap-server")
+    if options.keep is not None and options.bootstrap_server is None:
+        raise IllegalArgumentError(f"--keep {options.keep} needs --bootstrap-server")
+    if options.folder is not None:
+        return _report(options)
+    from assignor.cli.record import record_to_end
+
+    _kinds(options.fail_on)
+    with tempfile.TemporaryDirectory(prefix="assignor-") as temporary:
+        # The name of the folder is the default name of the report.
+        options.folder = options.keep or Path(temporary) / "live"
+        record_to_end(options, Path(options.folder))
+        return _report(options)
+
+
+def _report(options: argparse.Namespace) -> int:
     from assignor.recording import Recording
     from assignor.recording.report_folder import check_report_folder, replace_report_folder
 

@@ -235,7 +235,5 @@ class ClientSettings:
 def _silent_logger() -> logging.Logger:
     """Return a logger that drops librdkafka's messages: errors are raised instead."""
     logger = logging.getLogger("assignor.live.librdkafka")
-    logger.propagate = False
-    if not logger.handlers:
-        logger.addHandler(logging.NullHandler())
+    logger.disabled = True
     return logger

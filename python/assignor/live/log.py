@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assignor.errors import AuthorizationError, ClusterError
+from assignor.errors import AuthorizationError, ClusterError, UnreachableError
 from assignor.live.topics import offsets
 
 if TYPE_CHECKING:
@@ -64,11 +64,12 @@ class OffsetsLog:
         Raises:
             AuthorizationError: The permission DESCRIBE is missing.
             ClusterError: The topic does not exist, or the cluster does not answer.
+            UnreachableError: The offsets of a partition cannot be read at the moment.
         """
         ids = self.partitions(admin) if partitions is None else list(partitions)
         found, problems = offsets(self.settings, admin, [(self.topic, id) for id in ids], isolation=self.isolation)
         for (topic, id), problem in problems.items():
-            raise ClusterError(
+            raise UnreachableError(  # such as a partition without a leader while a broker starts
                 f"cannot read the offsets of topic {topic}, partition {id}, on {self.settings.address}: {problem}"
             )
         return {id: found[self.topic, id] for id in ids}

@@ -1,0 +1,195 @@
+"""Recorder that is stopped, killed or out of disk, and brokers that stop: the next run continues without a loss."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assignor.cli import main
+from assignor.errors import IllegalArgumentError
+from assignor.live import recorder
+from assignor.live.connection import ClientSettings
+from assignor.live.log import READ_UNCOMMITTED
+from assignor.live.recorder import record
+from assignor.live.recording_files import RecordingFiles
+from assignor.recording import Recording
+from assignor.recording.records import in_log_order
+from tests.broker.cluster import Cluster
+from tests.live.test_record import Commits, command, in_log, places
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.broker
+
+ROOT = Path(__file__).parents[2]
+
+
+def start(*arguments: str, file_size: int | None = None) -> subprocess.Popen[str]:
+    """Start the command in a process that can write files of at most `file_size` bytes."""
+
+    def limit() -> None:
+        if file_size is not None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
+
+    return subprocess.Popen(
+        [sys.executable, "-m", "assignor.cli", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+        preexec_fn=limit,
+    )
+
+
+def until(condition: Callable[[], object], seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+def is_recorded(folder: Path) -> bool:
+    return len(list((folder / "records.parquet").glob("part-*"))) > 1
+
+
+def complete(address: str, folder: Path) -> None:
+    """Continue the recording to the end of the log, and check that it has each record once."""
+    assert 0 == main(command(address, folder, "--until-end"))
+    assert sorted(in_log(address, READ_UNCOMMITTED)) == sorted(places(folder))
+
+
+def test_ctrl_c_ends_with_complete_files_and_a_summary(broker: Cluster, tmp_path: Path) -> None:
+    Commits(broker).plain(range(3))
+    process = start(*command(broker.address, tmp_path))
+    until((tmp_path / "records.parquet" / ".part-00000001.parquet").exists)  # read, and not yet complete
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+
+    assert 130 == process.returncode
+    assert f"records in {tmp_path}, " in errors.splitlines()[-1]
+    assert places(tmp_path)
+    complete(broker.address, tmp_path)
+
+
+def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
+    commits = Commits(broker)
+    commits.plain(range(3))
+    assert 0 == main(command(broker.address, tmp_path, "--until-end"))
+    before = places(tmp_path)
+    commits.plain(range(3, 6))
+    process = start(*command(broker.address, tmp_path))
+    until((tmp_path / "records.parquet" / ".part-00000002.parquet").exists)
+    process.kill()
+    process.communicate()
+
+    Recording.open(tmp_path)
+    assert before == places(tmp_path)
+    complete(broker.address, tmp_path)
+
+
+def test_a_full_disk_is_one_line_and_the_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
+    commits = Commits(broker)
+    commits.plain(range(3))
+    assert 0 == main(command(broker.address, tmp_path, "--until-end"))
+    before = places(tmp_path)
+    commits.plain(range(300))
+    process = start(*command(broker.address, tmp_path, "--until-end"), file_size=4096)
+    _, errors = process.communicate(timeout=60)
+
+    assert 2 == process.returncode
+    hint = "Complete files are kept; run the command again to continue"
+    assert f"assignor: cannot write to {tmp_path}: File too large. {hint}\n" == errors
+    assert before == places(tmp_path)
+    complete(broker.address, tmp_path)
+
+
+def test_a_restarted_broker_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorder, "COMMIT_SECONDS", 0.0)
+    (tmp_path / "broker").mkdir()
+    out = tmp_path / "out"
+    with Cluster(tmp_path / "broker") as broker:
+        commits = Commits(broker)
+        commits.plain(range(3))
+        problems: list[str] = []
+        step = count = 0
+
+        def is_stopped() -> bool:
+            """Kill the broker after the first records, and restart it when the recorder waits for it."""
+            nonlocal step, count
+            if step == 0 and is_recorded(out):
+                broker.kill()
+                step = 1
+            elif step == 1 and problems:
+                broker.start()
+                commits.plain(range(3, 5))
+                commits.admin.delete_topics([commits.topic])[commits.topic].result(30)
+                count = len(in_log(broker.address, READ_UNCOMMITTED))
+                step = 2
+            return step == 2 and len(places(out)) >= count
+
+        settings = ClientSettings.read(broker.address, timeout=2)
+        found = record(
+            settings,
+            out,
+            is_stopped=is_stopped,
+            show=lambda progress: problems.append(progress.problem) if progress.problem else None,
+        )
+
+        assert "" == found.problem
+        assert broker.address in problems[0]
+        assert sorted(in_log(broker.address, READ_UNCOMMITTED)) == sorted(places(out))
+        names = [row["topic"] for row in Recording.open(out).topics().to_pylist()]
+        assert commits.topic in names, "the first snapshot is before the topic was deleted"
+
+        (out / "cluster.json").write_text('{"cluster_id": "other"}')
+        with pytest.raises(IllegalArgumentError, match=r"is a recording of the cluster other, but 127.* give another"):
+            record(settings, out, until_end=True)
+
+
+def test_a_folder_that_is_no_recording_or_is_in_use_is_not_written(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").touch()
+    with pytest.raises(IllegalArgumentError, match=r"is not empty and has no cluster\.json: give a new folder"):
+        RecordingFiles(tmp_path, "id", "address")
+    assert ["notes.txt"] == [path.name for path in tmp_path.iterdir()]
+
+    with (
+        RecordingFiles(tmp_path / "out", "id", "address"),
+        pytest.raises(IllegalArgumentError, match="another process"),
+    ):
+        RecordingFiles(tmp_path / "out", "id", "address")
+    with RecordingFiles(tmp_path / "out", "id", "address") as files:
+        assert {} == files.positions
+    assert 0 == sum(batch.num_rows for batch in in_log_order(Recording.open(tmp_path / "out")))
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "error"),
+    [
+        (
+            ["--until-end"],
+            3,
+            "cannot list the topics: no answer from 127.0.0.1:1 within 0.2 s: Connect to ipv4#127.0.0.1:1",
+        ),
+        (["--duration", "0"], 2, "--duration 0: the number of seconds must be positive"),
+        (["--timeout", "5"], 2, "--timeout 5: the time is in milliseconds and must be at least 100"),
+        (["--command-config", "missing"], 2, "cannot read missing: No such file or directory"),
+    ],
+)
+def test_invalid_options_and_unreachable_brokers_are_one_line(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str], code: int, error: str
+) -> None:
+    timeout = [] if "--timeout" in options else ["--timeout", "200"]
+    assert code == main([*command("127.0.0.1:1", tmp_path / "out"), *timeout, *options])
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"assignor: {error}")
+    assert not (tmp_path / "out").exists()
