@@ -212,7 +212,12 @@ class Program:
         assert self._process.stdout
         return [self._process.stdout.readline() for _ in range(count)]
 
+    def interrupt(self) -> None:
+        """Send the signal of Ctrl-C."""
+        self._process.send_signal(signal.SIGINT)
+
     def kill(self) -> None:
+        """Kill the process, which saves nothing more."""
         self._process.kill()
         self._process.communicate()
 
@@ -258,6 +263,10 @@ def test_a_killed_watch_continues_without_lost_or_repeated_events(
     program.kill()
 
     assert (0, []) == Program(*words, "--for", "0").finish()
+    program = Program(*words)
+    program.until_started()
+    program.interrupt()
+    assert (130, []) == program.finish()
     code, every = Program(*words[:4], "--from", "earliest", "--for", "0").finish()
     assert (0, found) == (code, every)
     assert 6 == len(every)
