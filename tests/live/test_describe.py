@@ -115,12 +115,13 @@ class LiveGroups:
         for consumer in consumers:
             consumer.subscribe([topic])
 
-        def owned_by_all() -> int:
+        def have_settled() -> bool:
             for consumer in consumers:
                 consumer.poll(0.02)
-            return sum(len(consumer.assignment()) for consumer in consumers)
+            counts = [len(consumer.assignment()) for consumer in consumers]
+            return min(counts) > 0 and sum(counts) == partitions
 
-        until(lambda: owned_by_all() == partitions)
+        until(have_settled)
         self.members[group] = {
             consumer.memberid(): each.get("client.id", "rdkafka")
             for consumer, each in zip(consumers, settings, strict=True)
@@ -136,12 +137,13 @@ class LiveGroups:
         from kafka.structs import OffsetAndMetadata
 
         consumer = KafkaConsumer(
-            "described.b",
             bootstrap_servers=self.address,
             group_id="described-python",
             client_id="python",
             enable_auto_commit=False,
         )
+        until(lambda: consumer.partitions_for_topic("described.b"))  # else it may join before it knows the partitions
+        consumer.subscribe(["described.b"])
         until(lambda: consumer.poll(timeout_ms=20) is not None and len(consumer.assignment()) == 2)
         consumer.pause(*consumer.assignment())
         offsets = COMMITTED["described-python"]
