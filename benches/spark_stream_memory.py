@@ -59,13 +59,17 @@ def write_files(folder: Path, groups: int, count: int) -> list[Path]:
 
 
 def follow(query: StreamingQuery, waiting: Sequence[Path], source: Path) -> Iterator[dict[str, float]]:
-    """Give the query one file after the other, and yield the measurements. Raise the error of a query that fails."""
+    """Give the query one file after the other, and yield the measurements.
+
+    Raises:
+        RuntimeError: The query failed.
+    """
     start, read, last = time.monotonic(), 0, -1
     for path in waiting:
         path.rename(source / path.name)
         time.sleep(PAUSE)
         if (error := query.exception()) is not None:
-            raise error
+            raise RuntimeError(f"the stream failed: {error}")  # the error itself has no text after Java has ended
         for progress in query.recentProgress:
             if progress.batchId > last:
                 read, last = read + progress.numInputRows, progress.batchId
