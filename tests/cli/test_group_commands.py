@@ -260,6 +260,10 @@ def test_what_if_names_what_it_cannot_use(commands: Commands) -> None:
             {"subscriptions": {"a": {"topics": ["orders"], "user_data": ""}}},
             "FILE: member 'a': what-if does not read user_data",
         ),
+        (
+            {"subscriptions": {"a": {"topics": ["orders"], "generation": 2**31}}},
+            "FILE: member 'a': generation cannot be over 2147483647: 2147483648",
+        ),
         ({"prefer_rack_aware": True}, "FILE: what-if does not have prefer_rack_aware; remove it"),
     ):
         given = commands.file({**GROUP, "scenarios": {"x": ["add_members=1"]}, **change})

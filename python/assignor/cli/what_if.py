@@ -9,7 +9,7 @@ from assignor.cli.inputs import GroupInput, add_group_input, read_group
 from assignor.cli.output import add_format, print_json
 from assignor.errors import AssignorError, IllegalArgumentError, MissingDependencyError
 from assignor.recording.lines import escape, spans_of
-from assignor.validation import shown
+from assignor.validation import read_int, shown
 
 if TYPE_CHECKING:
     import argparse
@@ -175,18 +175,19 @@ def _topics(group: GroupInput) -> list[dict[str, Any]]:
     """Return the topics in the form of the engine."""
     found = []
     for topic, given in group.partitions_per_topic.items():
-        infos = [PartitionInfo(id) for id in range(given)] if isinstance(given, int) else given
-        by_id = {info.partition: info.racks for info in (_info(each) for each in infos)}
-        if sorted(by_id) != list(range(len(by_id))):
-            raise IllegalArgumentError(f"{group.place}: topic {topic!r}: what-if needs the partition ids 0 to n - 1")
-        racks = [list(by_id[id]) for id in range(len(by_id))]
         topic_id = (group.settings.get("topic_ids") or {}).get(topic)
-        found.append({"topic": topic, "partitions": len(racks), "racks": racks, "topic_id": topic_id})
+        count, racks = (given, None) if isinstance(given, int) else _racks(given, f"{group.place}: topic {topic!r}")
+        found.append({"topic": topic, "partitions": count, "racks": racks, "topic_id": topic_id})
     return found
 
 
-def _info(given: int | PartitionInfo) -> PartitionInfo:
-    return given if isinstance(given, PartitionInfo) else PartitionInfo(given)
+def _racks(given: list[int | PartitionInfo], place: str) -> tuple[int, list[list[str | None]]]:
+    """Return the number of partitions of a topic and the racks of each."""
+    infos = [each if isinstance(each, PartitionInfo) else PartitionInfo(each) for each in given]
+    by_id = {info.partition: list(info.racks) for info in infos}
+    if sorted(by_id) != list(range(len(by_id))):
+        raise IllegalArgumentError(f"{place}: what-if needs the partition ids 0 to n - 1")
+    return len(by_id), [by_id[id] for id in range(len(by_id))]
 
 
 def _group(group: GroupInput) -> dict[str, Any]:
@@ -198,6 +199,12 @@ def _group(group: GroupInput) -> dict[str, Any]:
             raise IllegalArgumentError(
                 f"{group.place}: member {name!r}: what-if does not read user_data; give owned_partitions and generation"
             )
+        for what, number in (
+            ("generation", found.generation),
+            *(("partition", id) for _, id in found.owned_partitions),
+        ):
+            if number is not None:
+                read_int(number, f"{group.place}: member {name!r}: {what}", bits=32)
         by_pattern = None if found.pattern is None else found.dialect
         members.append(
             {
