@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from assignor.spark.event_machine import EventMachine
 
 KEPT_BYTES = 32 << 20
-"""Limit of the snapshots of the machines that a worker keeps, in bytes. The machines need about four times as much."""
+"""Limit of the snapshots of the machines that a worker keeps, in bytes. Machines need three to six times as much."""
 
 Place = tuple[bytes, "Hashable"]
 """Query and key."""
