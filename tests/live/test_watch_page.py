@@ -1,0 +1,52 @@
+"""`assignor watch --page` on a real broker: members, rebalances and lag of a group."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from confluent_kafka import Consumer, Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from assignor.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.broker.cluster import Cluster
+
+pytestmark = pytest.mark.broker
+
+
+def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path) -> None:
+    settings = {"bootstrap.servers": broker.address}
+    admin = AdminClient(settings)
+    admin.create_topics([NewTopic("page.orders", 3)])["page.orders"].result()
+    producer = Producer(settings)
+    for number in range(9):
+        producer.produce("page.orders", b"x", partition=number % 3)
+    producer.flush()
+    given: Any = {"group.id": "page", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    consumer = Consumer(settings | given)
+    consumer.subscribe(["page.orders"])
+    try:
+        message = None
+        while message is None or message.error():
+            message = consumer.poll(1)
+        consumer.commit(message, asynchronous=False)
+        words = ["--bootstrap-server", broker.address, "--group", "page", "--from", "earliest", "--for", "3"]
+        code = main(["watch", *words, "--page", str(tmp_path / "page.html")])
+    finally:
+        consumer.close()
+
+    assert code == 0
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    found = re.search(r'id="page-data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    data = json.loads(found[1])["datasets"]
+    assert [("page", "consumer_subscribed")] == [(row["group"], row["cause"]) for row in data["rebalances"]]
+    assert [("page", 3)] == [(row["group"], row["partitions"]) for row in data["members"]]
+    assert [("page.orders", 2, 2)] == [(row["topic"], row["lag"], row["not_known"]) for row in data["lag_of_topics"]]
