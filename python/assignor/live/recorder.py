@@ -144,6 +144,7 @@ class _Run:
                 if until_end:
                     raise
                 self.progress.problem, found = str(error), 0
+                self._admin = self._settings.admin()  # librdkafka keeps old leader epochs of partitions for minutes
             if target is not None and not found:
                 if self._lag(target) == 0:
                     break
