@@ -16,7 +16,7 @@ import pytest
 import assignor
 from assignor.errors import MissingDependencyError, SparkStartError
 from assignor.spark.java import bundled_java, find_java
-from assignor.spark.session import _interrupted, session
+from assignor.spark.session import _interrupted, _uninterrupted, session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -244,6 +244,16 @@ def test_the_session_listens_on_the_loopback_interface_only(spark: SparkSession)
         "spark.sql.session.timeZone": "UTC",
     }
     assert {name: spark.conf.get(name) for name in expected} == expected
+
+
+def test_an_ignored_interrupt_stays_ignored() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with _uninterrupted():
+            signal.signal(signal.SIGINT, lambda *_: None)  # as SparkContext does
+        assert signal.SIG_IGN is signal.getsignal(signal.SIGINT)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_an_error_during_the_cleanup_after_an_interrupt_is_an_interrupt() -> None:

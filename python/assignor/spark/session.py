@@ -311,8 +311,14 @@ def _uninterrupted() -> Iterator[None]:
     restores the signal handler: SparkContext's own handler calls the JVM during another call.
     """
     before = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(before):
+    if threading.current_thread() is not threading.main_thread() or before is None:
         yield
+        return
+    if not callable(before):  # ignored, as in a background job of a shell
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
         return
     waiting: list[int] = []
 
