@@ -92,9 +92,10 @@ def replay_growth(selection: Selection, report: Report, raw: Raw) -> ReportSecti
         for name, times in seconds.items()
     ]
     note = (
-        f"Microseconds of the fastest run on one core, as the members double; each has {PARTITIONS_EACH} partitions. A "
-        "generation is compared with the one before, so its cost per member should not grow. A current assignment has "
-        "the partitions of one member, so its cost should not depend on the size of the group."
+        f"Microseconds of the fastest run on one core, as the members double. A generation, of members with {TOPICS} "
+        "partitions each, is compared with the one before, so its cost per member should not grow. A current "
+        f"assignment has the {PARTITIONS_EACH} partitions of one member of a consumer group, so its cost should not "
+        "depend on the size of the group."
     )
     head = ["", *(f"{members:,} members" for members in sizes)]
     return ReportSection("Growth of replay", note, Table(head, rows), target_results)
