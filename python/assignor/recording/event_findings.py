@@ -1,8 +1,8 @@
 """Findings that come from the events of a group: storms, stuck members and unusual offsets.
 
-They have the times of the events that `assignor replay` prints. A storm is a finding of its own. The stuck members of a
-group are one finding while they last, and one after they ended. The unusual offsets of a group are one finding of each
-kind.
+They have the times of the events that `assignor replay` prints. Each storm is a finding. The members of a group that
+are stuck at the end of the log are one finding, and those that were stuck before are another. The unusual offsets of a
+group are one finding of each kind.
 """
 
 from __future__ import annotations

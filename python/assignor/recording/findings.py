@@ -26,7 +26,7 @@ KINDS = {
     "storm": Kind("error", "at least 20 rebalances within a minute although no member joined or left"),
     "unowned": Kind("error", "partitions of subscribed topics have no owner"),
     "stuck": Kind(
-        "warning", "members that committed regularly do not commit, at the end of the log or for at least 60 s"
+        "warning", "members with regular commits stopped committing for at least 60 s, or until the end of the log"
     ),
     "went_back": Kind("warning", "committed offsets went back: records may be consumed again"),
     "not_owned": Kind("warning", "offsets were committed for partitions that no member of the group owned"),

@@ -23,7 +23,7 @@ def read_events(part: Path) -> dict[str, tuple[Event, ...]]:
     """Return the events in the table `events` by group, in the order of replay.
 
     An event `never_committed` keeps only the partitions that have an owner and no committed offset at the end of the
-    log, and is left out without such partitions.
+    log. It is left out if there are none.
 
     Args:
         part: Folder with the tables that `report_folder.TABLES` names.
