@@ -22,21 +22,21 @@ pytestmark = pytest.mark.broker
 
 
 def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path) -> None:
-    settings = {"bootstrap.servers": broker.address}
+    settings: Any = {"bootstrap.servers": broker.address}
     admin = AdminClient(settings)
     admin.create_topics([NewTopic("page.orders", 3)])["page.orders"].result()
     producer = Producer(settings)
     for number in range(9):
         producer.produce("page.orders", b"x", partition=number % 3)
     producer.flush()
-    given: Any = {"group.id": "page", "auto.offset.reset": "earliest", "enable.auto.commit": False}
+    given = {"group.id": "page", "auto.offset.reset": "earliest", "enable.auto.commit": False}
     consumer = Consumer(settings | given)
     consumer.subscribe(["page.orders"])
     try:
         message = None
         while message is None or message.error():
             message = consumer.poll(1)
-        consumer.commit(message, asynchronous=False)
+        consumer.commit(message=message, asynchronous=False)
         words = ["--bootstrap-server", broker.address, "--group", "page", "--from", "earliest", "--for", "3"]
         code = main(["watch", *words, "--page", str(tmp_path / "page.html")])
     finally:
