@@ -252,8 +252,8 @@ def _moves(found: Tables, charts: set[str]) -> Iterator[str]:
     moved = sum(row["moved"] for row in found.rebalances)
     unknown = sum(row["not_known"] for row in found.rebalances)
     text = (
-        f"Partitions that have another owner after a rebalance, within {format_step(found.step)}. The numbers are in "
-        "the table of rebalances."
+        f"Partitions that have another owner after a rebalance, in bins of {format_step(found.step)}. "
+        "The numbers are in the table of rebalances."
     )
     if unknown:
         text += f" Moves of {format_count(unknown, 'rebalance')} are not known."
