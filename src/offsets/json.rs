@@ -1,6 +1,7 @@
 //! Records as JSON text, equal to the output of Kafka's own JSON converters: Jackson's compact form with its escapes.
 //!
-//! The text is UTF-8, appended to bytes. Byte arrays are base64. Uuids are URL-safe base64 without padding, as in `org.apache.kafka.common.Uuid`.
+//! The text is UTF-8, appended to bytes. Byte arrays are base64. Uuids are URL-safe base64 without padding, as in
+//! `org.apache.kafka.common.Uuid`.
 
 use super::protocol::MemberProtocol;
 use super::{FieldValue, Kind};

@@ -162,8 +162,8 @@ def _filters(found: Tables) -> Iterator[str]:
 def _rebalances(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
     step = format_step(found.step)
     text = (
-        f"Each mark is a rebalance of a group, or all its rebalances with the same most likely cause within {step}: "
-        "the larger, the more. Colour and shape show the cause."
+        f"Each mark counts the rebalances of a group that have the same most likely cause and begin within {step}. "
+        "A larger mark counts more rebalances. Colour and shape show the cause."
     )
     if found.storms:
         text += " A red band is a rebalance storm."
