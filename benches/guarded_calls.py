@@ -7,6 +7,7 @@ counted. Each call is made once before it is counted, which excludes the cost of
 
 from __future__ import annotations
 
+import functools
 import gc
 import itertools
 import os
@@ -15,8 +16,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
+
 from assignor import plan
 from benches.implementations import IMPLEMENTATIONS
+from benches.replay_report_sections import Owners, commit_log, decoded, metadata_log, replayed
 from benches.workloads import AssignorName, Shape, SubscriptionType, Workload
 
 HOMOGENEOUS = Workload(300, 100, 20)
@@ -59,6 +63,22 @@ def _encode() -> Callable[[], Any]:
     return plan(HOMOGENEOUS.partitions_per_topic(), HOMOGENEOUS.subscriptions()).encode
 
 
+def _commits() -> pa.RecordBatch:
+    return commit_log(10, 1_000)
+
+
+def _metadata() -> pa.RecordBatch:
+    return metadata_log(10, 100, changes=True)
+
+
+def _on_log(call: Callable[[pa.RecordBatch], Any], log: Callable[[], pa.RecordBatch]) -> Prepare:
+    return lambda: functools.partial(call, log())
+
+
+def _current_assignments() -> Callable[[], Any]:
+    return Owners(300, 300).push
+
+
 CALLS: dict[str, Prepare] = {
     "assign": _implementation("assign", HOMOGENEOUS),
     "assign, heterogeneous": _implementation("assign", HETEROGENEOUS),
@@ -77,9 +97,16 @@ CALLS: dict[str, Prepare] = {
     **{f"Group.plan, {assignor}, half": _joined("Group.plan", assignor, "HALF") for assignor in ASSIGNORS},
     "plan, sticky": _joined("plan", "sticky"),
     "plan, uniform": _joined("plan", "uniform"),
+    "decode_batch, commits": _on_log(decoded, _commits),
+    "decode_batch, group metadata": _on_log(decoded, _metadata),
+    "Replay.push, commits": _on_log(replayed, _commits),
+    "Replay.push, group metadata": _on_log(replayed, _metadata),
+    "Replay.push, current assignments": _current_assignments,
 }
 """The calls by name. Unless the name says otherwise, 300 members subscribe to 100 topics of 20 partitions, each with a
-list. In calls with an assignor, a member has joined the group, and the others own their partitions."""
+list. In calls with an assignor, a member has joined the group, and the others own their partitions. Calls of
+`decode_batch` and `Replay.push` have the records that their names say: 1,000 commits, or 10 generations of 100 members,
+or 300 records of members of a consumer group."""
 
 
 def main(names: Iterable[str]) -> None:

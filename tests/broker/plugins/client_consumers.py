@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HEARTBEAT_MS = 200
 SESSION_MS = 12_000
-"""Session timeout in milliseconds, long enough for a busy machine. Closing static members takes as long as a session."""
+"""Session timeout in milliseconds, long enough for a busy machine. Closing static members takes one session."""
 
 PAUSE = 0.05
 """Seconds between two polls."""
