@@ -354,7 +354,7 @@ def test_an_unknown_group_is_named(groups: LiveGroups, capfd: pytest.CaptureFixt
     assert 1 == main(["describe", "--bootstrap-server", groups.address, "--group", "no such group"])
 
     output = capfd.readouterr().out
-    assert output.startswith("no groups\n")
+    assert output.startswith("no groups, or none that may be described\n")
     assert "no such group: group 'no such group' does not exist, or may not be described" in output
 
 

@@ -1,7 +1,8 @@
-"""Recorder with users of a real broker with an authorizer: permissions, credentials and TLS."""
+"""Record, watch and describe with users of a real broker with an authorizer: permissions, credentials and TLS."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,13 +35,16 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster
         pytest.skip(str(error))
     with cluster:
         admin = AdminClient({"bootstrap.servers": cluster.address})
-        rights = [("reader", AclOperation.READ, TOPIC), ("describer", AclOperation.DESCRIBE, TOPIC)]
+        rights = [
+            ("reader", AclOperation.READ, ResourceType.TOPIC, TOPIC),
+            ("describer", AclOperation.DESCRIBE, ResourceType.TOPIC, TOPIC),
+            ("stranger", AclOperation.DESCRIBE, ResourceType.GROUP, "g"),
+        ]
         bindings = [
             AclBinding(
-                *(ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{user}", "*"),
-                *(operation, AclPermissionType.ALLOW),
+                *(kind, name, ResourcePatternType.LITERAL, f"User:{user}", "*"), *(operation, AclPermissionType.ALLOW)
             )
-            for user, operation, topic in rights
+            for user, operation, kind, name in rights
         ]
         for future in admin.create_acls(bindings).values():
             future.result(30)
@@ -51,9 +55,13 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster
         yield cluster
 
 
-def run(address: str, settings: Path, out: Path) -> int:
+def on_cluster(command: str, address: str, settings: Path, *words: str) -> int:
     config = ["--command-config", str(settings), "--timeout", "5000"]
-    return main(["record", "--bootstrap-server", address, *config, "--out", str(out), "--until-end"])
+    return main([command, "--bootstrap-server", address, *config, *words])
+
+
+def run(address: str, settings: Path, out: Path) -> int:
+    return on_cluster("record", address, settings, "--out", str(out), "--until-end")
 
 
 @pytest.mark.parametrize("tls", [False, True])
@@ -74,10 +82,43 @@ def test_a_missing_permission_is_one_line_that_says_what_works_without_it(
 ) -> None:
     assert 3 == run(secured.sasl, secured.client_file(tmp_path, user), tmp_path / "out")
 
-    assert capfd.readouterr().err == (
+    line = (
         f"assignor: user '{user}' has no permission READ on topic {TOPIC} of {secured.sasl}; only `assignor describe` "
         "works without it\n"
     )
+    assert line == capfd.readouterr().err
+    assert 3 == on_cluster(
+        "watch", secured.sasl, secured.client_file(tmp_path, user), "--state", str(tmp_path / "state")
+    )
+    assert line == capfd.readouterr().err
+    assert not (tmp_path / "state").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "line"),
+    [
+        ([], 0, "no groups, or none that may be described"),
+        (["--group", "g"], 1, "  g: group 'g' does not exist, or may not be described"),
+    ],
+)
+def test_describe_says_that_groups_can_be_hidden(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str], words: list[str], code: int, line: str
+) -> None:
+    assert code == on_cluster("describe", secured.sasl, secured.client_file(tmp_path, "reader"), *words)
+
+    found = capfd.readouterr()
+    assert line in found.out.splitlines()
+    assert "" == found.err
+
+
+def test_describe_needs_no_permission_on_the_log(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert 0 == on_cluster("describe", secured.sasl, secured.client_file(tmp_path, "stranger"), "--json")
+
+    (group,) = json.loads(capfd.readouterr().out)["groups"]
+    assert ("g", "EMPTY", None) == (group["group"], group["state"].upper(), group["problem"])
+    assert [] == group["partitions"], "offsets of a topic need a permission on the topic"
 
 
 def test_a_wrong_password_is_one_line_with_the_address(

@@ -211,6 +211,7 @@ def test_a_state_file_of_other_groups_is_refused(tmp_path: Path, capsys: pytest.
         (["--for", "nan"], "--for nan: the number of seconds must be at least 0"),
         (["--metrics", "70000"], "--metrics 70000: a port must be from 1 to 65535"),
         (["--metrics-groups", "0"], "--metrics-groups 0: the number must be at least 1"),
+        (["--state", "no/file"], "--state no/file: no is not a folder in which files can be written"),
     ],
 )
 def test_an_invalid_option_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

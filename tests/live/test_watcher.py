@@ -244,6 +244,27 @@ def test_a_generation_before_the_start_that_waits_for_topic_metadata(is_earliest
     assert expected == [event["event"] for event in watcher.observe_topics(two_partitions(2_000))]
 
 
+def test_topic_metadata_that_arrives_with_a_rebalance_is_applied_before_and_after_it() -> None:
+    watcher = started()
+    watcher.observe_topics(two_partitions(500))
+    changed = two_partitions(2_000).slice(0, 1)
+
+    for _ in range(2):
+        watcher.observe_topics(changed)
+
+    assert [500, 500, 2_000] == watcher.topics()["t"].to_pylist()
+
+
+def test_topic_metadata_after_the_clock_was_set_back_replaces_that_of_later_times() -> None:
+    watcher = started()
+    for time in (500, 2_000, 1_000, 1_500):
+        watcher.observe_topics(two_partitions(time) if time == 2_000 else two_partitions(time).slice(0, 1))
+
+    watcher.observe_topics(two_partitions(2_000))
+
+    assert [500, 1_500, 2_000, 2_000] == watcher.topics()["t"].to_pylist()
+
+
 def test_a_storm_before_the_start_lasts_after_it() -> None:
     watcher = Watcher()
     watcher.push(batch(*(generation(number, 1_000 + number, number) for number in range(1, 22))), {3: 22})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -122,6 +123,8 @@ def _check(options: argparse.Namespace) -> None:
         raise IllegalArgumentError(f"--metrics {options.metrics}: a port must be from 1 to {_HIGHEST_PORT}")
     if options.metrics_groups < 1:
         raise IllegalArgumentError(f"--metrics-groups {options.metrics_groups}: the number must be at least 1")
+    if options.state is not None and not os.access(folder := Path(options.state).parent, os.W_OK | os.X_OK):
+        raise IllegalArgumentError(f"--state {options.state}: {folder} is not a folder in which files can be written")
 
 
 def _printer(watch: Watch, *, is_json: bool) -> Report:

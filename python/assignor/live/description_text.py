@@ -86,7 +86,7 @@ def _groups(description: ClusterDescription) -> str:
                 _notes(lag) if lag else "",
             )
         )
-    return table(header, rows, right=range(4, 8)) if rows else "no groups"
+    return table(header, rows, right=range(4, 8)) if rows else "no groups, or none that may be described"
 
 
 def _notes(lag: dict[str, Any]) -> str:

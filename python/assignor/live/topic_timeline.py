@@ -28,15 +28,18 @@ class TopicTimeline:
         self._snapshots = list(_split(rows)) if rows is not None else []
 
     def add(self, snapshot: pa.RecordBatch) -> bool:
-        """Add a later snapshot, with equal times; return True if it differs from the one before.
+        """Add a snapshot, with equal times; return True if it differs from the last one.
 
-        A snapshot without topics has no row that could hold its time, and is ignored.
+        A snapshot without topics has no row that could hold its time, and is ignored. Snapshots that are not earlier
+        are replaced: the same one is added twice, or the clock was set back.
         """
         if not snapshot.num_rows:
             return False
         known = self._snapshots
         is_new = not known or not _is_equal(known[-1], snapshot)
-        if not is_new and len(known) > 1 and _is_equal(known[-2], snapshot):
+        while known and known[-1]["t"][0].as_py() >= snapshot["t"][0].as_py():
+            known.pop()
+        if len(known) > 1 and _is_equal(known[-1], snapshot) and _is_equal(known[-2], snapshot):
             known.pop()
         known.append(snapshot)
         del known[:-MOST_SNAPSHOTS]

@@ -139,6 +139,7 @@ class Watch:
             AuthorizationError: A permission is missing.
             ClusterError: The cluster does not answer at the start, or refuses the connection later.
             SnapshotError: The state file is of another cluster or log.
+            OSError: The state file cannot be written at the end.
             KeyboardInterrupt: After Ctrl-C, when the current events are reported and saved.
         """
         self._ids = self._partitions()
@@ -154,7 +155,7 @@ class Watch:
             reader.assign(starts)
             while not (self._is_over() or self._is_stopped.is_set()):
                 self._step(reader, ends)
-            self._save(is_due=True)
+            self._save()
 
     def stop(self) -> None:
         """End `run` when the current events are reported and saved. Any thread can call this."""
@@ -292,24 +293,29 @@ class Watch:
                 self._notice(f"group {group!r} does not exist yet")
 
     def _deliver(self, events: list[Event]) -> None:
-        """Report events, and save the state after them."""
+        """Report events, and save the state after them. A full disk does not end the watch."""
         if events:
             self._report(events)
-        self._save(is_due=bool(events) or time.monotonic() - self._saved >= SAVE_SECONDS)
+        if not events and time.monotonic() - self._saved < SAVE_SECONDS:
+            return
+        try:
+            self._save()
+            self._is_saved = True
+        except OSError as error:
+            if self._is_saved:
+                self._notice(f"{error}; the watch continues without saving")
+            self._is_saved = False
+        self._saved = time.monotonic()
 
-    def _save(self, *, is_due: bool) -> None:
+    def _save(self) -> None:
+        """Save the state in the state file, if there is one and the state is complete."""
         file = self._options.state_file
-        if file is None or not is_due or self.watcher.is_silent:
+        if file is None or self.watcher.is_silent:
             return
         try:
             watch_state.save(file, self.watcher.state(self._cluster_id))
         except OSError as error:
-            if self._is_saved:
-                self._notice(f"cannot write {file}: {error.strerror}; the watch continues without saving")
-            self._is_saved = False
-        else:
-            self._is_saved = True
-        self._saved = time.monotonic()
+            raise OSError(f"cannot write {file}: {error.strerror or error}") from error
 
     def _read_lag(self) -> None:
         """Compute the lag again if it is due, and take the result when it is there."""
