@@ -17,7 +17,7 @@ import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kio.schema.metadata.v13 import MetadataRequest, MetadataResponse
+from kio.schema.metadata.v12 import MetadataRequest, MetadataResponse
 
 from assignor.spark.java import OLDEST, java_version
 from tests.broker.connection import Connection, ConnectionLostError
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 POM = Path(__file__).with_name("pom.xml")
 JARS = POM.parents[2] / "target" / "kafka"
+
+OLD_POM = POM.with_name("pom-3.7.xml")
+OLD_JARS = JARS.with_name("kafka-3.7")
 
 SETTINGS: Mapping[str, str] = {
     "auto.create.topics.enable": "false",
@@ -79,6 +82,7 @@ class Cluster:
         settings: Settings that replace or extend `SETTINGS`.
         jvm: Options for Java; by default those for a fast start and a small heap.
         cluster_id: Id of the cluster; by default a random one.
+        is_old: Start a broker of Kafka 3.7.
 
     Attributes:
         port: Port on 127.0.0.1; the same after a restart.
@@ -93,11 +97,14 @@ class Cluster:
         settings: Mapping[str, str] | None = None,
         jvm: Sequence[str] = SMALL_JVM,
         cluster_id: str | None = None,
+        *,
+        is_old: bool = False,
     ) -> None:
         self._java = _find_java()
         self._jvm = jvm
         self._cluster_id = cluster_id or random_id()
-        install_jars()
+        pom, self._jars = (OLD_POM, OLD_JARS) if is_old else (POM, JARS)
+        install_jars(pom, self._jars)
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
         self._guard: subprocess.Popen[bytes] | None = None
@@ -226,7 +233,7 @@ class Cluster:
         )
 
     def _command(self, *program: str) -> list[str]:
-        return [str(self._java), *self._jvm, "-cp", str(JARS / "*"), *program, str(self._configuration)]
+        return [str(self._java), *self._jvm, "-cp", str(self._jars / "*"), *program, str(self._configuration)]
 
 
 def _find_java() -> Path:
@@ -240,16 +247,20 @@ def _find_java() -> Path:
     raise BrokerMissingError(f"no Java {OLDEST} or newer in JAVA_HOME or on the PATH, which a broker needs")
 
 
-def install_jars() -> None:
+def install_jars(pom: Path = POM, jars: Path = JARS) -> None:
     """Fetch the jars of a broker with Maven, unless they exist.
+
+    Args:
+        pom: Pom that copies the jars.
+        jars: Folder to which it copies them.
 
     Raises:
         BrokerMissingError: Maven is missing or failed.
     """
-    if shutil.which("mvn") is None and not (JARS / ".complete").exists():
+    if shutil.which("mvn") is None and not (jars / ".complete").exists():
         raise BrokerMissingError("no Maven (mvn) on the PATH, which fetches the jars of a broker")
     try:
-        maven_jars.install(POM, JARS)
+        maven_jars.install(pom, jars)
     except maven_jars.JarsMissingError as error:
         raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {error}") from None
 
