@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow.dataset as ds
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -21,6 +22,7 @@ from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader
 from assignor.live.recorder import record
 from assignor.offsets import decode_record
 from assignor.recording import Recording
+from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,3 +204,18 @@ def test_report_on_a_live_cluster_equals_the_report_on_its_recording(
     assert {"kept", "out", "again", "assignor-report"} == {path.name for path in tmp_path.iterdir()}
     assert 2 == main(["report", "kept", "--bootstrap-server", broker.address])
     assert "either the FOLDER of a recording or --bootstrap-server" in capsys.readouterr().err
+
+
+def test_a_topic_with_the_same_records_can_be_recorded(broker: Cluster, tmp_path: Path) -> None:
+    fleet = pq.read_table(RECORDING / "records.parquet", columns=["key", "value"]).slice(0, 500).to_pylist()
+    admin = AdminClient({"bootstrap.servers": broker.address})
+    admin.create_topics([NewTopic("copied-log", 1)])["copied-log"].result(30)
+    producer = Producer({"bootstrap.servers": broker.address})
+    for row in fleet:
+        producer.produce("copied-log", row["value"], row["key"])
+    producer.flush()
+
+    found = record(ClientSettings.read(broker.address), tmp_path / "out", until_end=True, topic="copied-log")
+
+    assert (500, 0, 0) == (found.records, found.aborted, found.missing)
+    assert fleet == [{name: row[name] for name in ("key", "value")} for row in rows(tmp_path / "out")]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assignor.errors import IllegalArgumentError, UnreachableError
-from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader, OffsetsLog
+from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, TOPIC, LogReader, OffsetsLog
 from assignor.live.recording_files import RecordingFiles
 from assignor.live.topics import end_offsets, topic_rows
 
@@ -66,6 +66,7 @@ def record(
     is_stopped: Callable[[], bool] = lambda: False,
     show: Callable[[Progress], None] = lambda _: None,
     snapshot_seconds: float = SNAPSHOT_SECONDS,
+    topic: str = TOPIC,
 ) -> Progress:
     """Record a live cluster, or continue a recording.
 
@@ -77,6 +78,7 @@ def record(
         is_stopped: Function that returns True to end the run early.
         show: Function that gets the progress, several times a second.
         snapshot_seconds: Seconds between snapshots of the topics and their end offsets.
+        topic: The topic, which has records like those of `__consumer_offsets`.
 
     Returns:
         What was recorded.
@@ -90,9 +92,10 @@ def record(
     """
     admin = settings.admin()
     cluster_id = settings.metadata(admin).cluster_id or ""
-    ids = OffsetsLog(settings).partitions(admin)
+    logs = [OffsetsLog(settings, topic, level) for level in (READ_COMMITTED, READ_UNCOMMITTED)]
+    ids = logs[0].partitions(admin)
     with RecordingFiles(folder, cluster_id, settings.address) as files:
-        run = _Run(settings, admin, files, ids, show, is_stopped)
+        run = _Run(settings, admin, files, logs, ids, show, is_stopped)
         with run.committed, run.uncommitted:
             run.check_log()
             run.loop(until_end, None if duration is None else time.monotonic() + duration, snapshot_seconds)
@@ -105,14 +108,14 @@ class _Run:
         settings: ClientSettings,
         admin: Any,
         files: RecordingFiles,
+        logs: list[OffsetsLog],
         ids: list[int],
         show: Callable[[Progress], None],
         is_stopped: Callable[[], bool],
     ) -> None:
         self.progress = Progress()
-        self._settings, self._admin, self._files, self._ids = settings, admin, files, ids
+        self._settings, self._admin, self._files, self._logs, self._ids = settings, admin, files, logs, ids
         self._show, self._is_stopped = show, is_stopped
-        self._logs = [OffsetsLog(settings, isolation=level) for level in (READ_COMMITTED, READ_UNCOMMITTED)]
         earliest = {"auto.offset.reset": "earliest"}  # the reader starts within the bounds of the log
         self.committed, self.uncommitted = (LogReader(log, **earliest) for log in self._logs)
         self._topics: pa.RecordBatch | None = None
