@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 SHARED = {
     "tests/broker/plugins": "cluster with racks",
     "tests/broker": "broker",
-    "tests/live": "broker",
+    "tests/live": "live brokers",  # one after another, each file with its own
     "tests/spark/test_connect.py": "spark programs",  # these two start programs with Spark of their own
     "tests/spark/test_examples.py": "spark programs",
     "tests/spark": "spark",
@@ -77,6 +78,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip(str(error))
     with cluster:
         yield cluster
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start be interrupted, even in a background job, which ignores interrupts."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
