@@ -175,7 +175,7 @@ def test_small_rounds_and_batches_give_the_same_records(
     monkeypatch.setattr(LogReader.poll, "__defaults__", (3,))
     monkeypatch.setattr(recorder, "COMMIT_SECONDS", 0.0)
 
-    record(ClientSettings.read(broker.address), tmp_path, until_end=True)
+    record(ClientSettings.read(broker.address, timeout=60), tmp_path, until_end=True)
 
     found = places(tmp_path)
     assert sorted(in_log(broker.address, READ_UNCOMMITTED)) == sorted(found)

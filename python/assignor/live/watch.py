@@ -155,6 +155,8 @@ class Watch:
             reader.assign(starts)
             while not (self._is_over() or self._is_stopped.is_set()):
                 self._step(reader, ends)
+            if self._options.has_lag and self.lag is None and not self._is_stopped.is_set():
+                self._read_lag(self._settings.timeout)  # a short watch, which ends before the first lag is known
             self._save()
 
     def stop(self) -> None:
@@ -317,12 +319,12 @@ class Watch:
         except OSError as error:
             raise OSError(f"cannot write {file}: {error.strerror or error}") from error
 
-    def _read_lag(self) -> None:
-        """Compute the lag again if it is due, and take the result when it is there."""
+    def _read_lag(self, seconds: float = 0) -> None:
+        """Compute the lag again if it is due, and take the result when it is there; wait for it for some seconds."""
         if self._caught_up is not None and time.monotonic() - self._lag_read >= LAG_SECONDS:
             self._lag_read = time.monotonic()
             self._lag.start()
-        found = self._lag.take()
+        found = self._lag.take(seconds)
         if found is not None:
             self.lag = found
             if self.metrics is not None:
