@@ -70,13 +70,10 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture(scope="session")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start one real Kafka broker when a test first asks for it, and share it."""
-    from tests.broker.cluster import BrokerMissingError, Cluster
+    from tests.broker.cluster import Cluster
+    from tests.broker.running import running
 
-    try:
-        cluster = Cluster(tmp_path_factory.mktemp("kafka"))
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
+    with running(Cluster, tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster
 
 

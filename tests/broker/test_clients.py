@@ -13,7 +13,9 @@ from kafka import KafkaAdminClient
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
 from assignor.clients import confluent, kafka_python
 from assignor.errors import IllegalArgumentError, WrongTypeError
+from tests.broker.cluster import Cluster
 from tests.broker.groups import TOPICS, Groups
+from tests.broker.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -63,19 +65,14 @@ READS = {
 @pytest.fixture(scope="module")
 def groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Groups]:
     """Start groups on their own broker, which has a rack."""
-    from tests.broker.cluster import BrokerMissingError, Cluster
-
-    try:
-        cluster = Cluster(tmp_path_factory.mktemp("racked"), {"broker.rack": "r1", **LONG_SHARE_SESSIONS})
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
-        running = Groups(cluster)
+    settings = {"broker.rack": "r1", **LONG_SHARE_SESSIONS}
+    with running(Cluster, tmp_path_factory.mktemp("racked"), settings) as cluster:
+        found = Groups(cluster)
         try:
-            running.start()
-            yield running
+            found.start()
+            yield found
         finally:
-            running.end()
+            found.end()
 
 
 @pytest.fixture(scope="module")

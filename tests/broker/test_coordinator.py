@@ -25,12 +25,12 @@ from tests.broker.classic_mistakes import MISTAKES
 from tests.broker.classic_play import Played, Player
 from tests.broker.classic_programs import PROFILES, SCRIPTED, TOPICS, Program, draw
 from tests.broker.classic_shrinking import shrink
+from tests.broker.cluster import Cluster
+from tests.broker.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from uuid import UUID
-
-    from tests.broker.cluster import Cluster
 
 pytestmark = pytest.mark.broker
 
@@ -114,12 +114,9 @@ class Run:
 
 
 @pytest.fixture(scope="module")
-def small_broker(tmp_path_factory: pytest.TempPathFactory, broker: Cluster) -> Iterator[Cluster]:
+def small_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start a second broker with an initial rebalance delay and groups of at most three members."""
-    del broker  # skips the tests if no broker can be started
-    from tests.broker.cluster import Cluster
-
-    with Cluster(tmp_path_factory.mktemp("small"), SMALL_SETTINGS) as cluster:
+    with running(Cluster, tmp_path_factory.mktemp("small"), SMALL_SETTINGS) as cluster:
         yield cluster
 
 

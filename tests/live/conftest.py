@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker.cluster import BrokerMissingError, Cluster
+from tests.broker.cluster import Cluster
+from tests.broker.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,9 +16,5 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start a broker that no other file uses: tests compare the whole log, which other groups would write to."""
-    try:
-        cluster = Cluster(tmp_path_factory.mktemp("kafka"))
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
+    with running(Cluster, tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster

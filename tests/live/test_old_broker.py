@@ -14,7 +14,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from tests.broker.cluster import BrokerMissingError, Cluster
+from tests.broker.cluster import Cluster
+from tests.broker.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,11 +28,7 @@ GROUP, TOPIC = "old-group", "old-topic"
 
 @pytest.fixture(scope="module")
 def old_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    try:
-        cluster = Cluster(tmp_path_factory.mktemp("kafka"), is_old=True)
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
+    with running(Cluster, tmp_path_factory.mktemp("kafka"), is_old=True) as cluster:
         yield cluster
 
 

@@ -14,7 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
 from assignor.recording import Recording
-from tests.broker.cluster import BrokerMissingError
+from tests.broker.running import running
 from tests.live.secured import SecuredCluster
 
 if TYPE_CHECKING:
@@ -29,11 +29,8 @@ TOPIC = "__consumer_offsets"
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
     """Start a broker with the users reader, describer and stranger, and a group with a commit."""
-    try:
-        cluster = SecuredCluster(tmp_path_factory.mktemp("secured"), ("reader", "describer", "stranger"))
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
+    users = ("reader", "describer", "stranger")
+    with running(SecuredCluster, tmp_path_factory.mktemp("secured"), users) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.address})
         rights = [
             ("reader", AclOperation.READ, ResourceType.TOPIC, TOPIC),

@@ -28,6 +28,8 @@ from tests.live.test_record import Commits, command, in_log, places
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from tests.live.test_record import Place
+
 pytestmark = pytest.mark.broker
 
 ROOT = Path(__file__).parents[2]
@@ -80,12 +82,18 @@ def test_ctrl_c_ends_with_complete_files_and_a_summary(broker: Cluster, tmp_path
     complete(broker.address, tmp_path)
 
 
-def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
+def recorded_before(broker: Cluster, folder: Path, later: range) -> list[Place]:
+    """Record a log up to its end, write more commits, and return the places of the recorded records."""
     commits = Commits(broker)
     commits.plain(range(3))
-    assert 0 == main(command(broker.address, tmp_path, "--until-end"))
-    before = places(tmp_path)
-    commits.plain(range(3, 6))
+    assert 0 == main(command(broker.address, folder, "--until-end"))
+    before = places(folder)
+    commits.plain(later)
+    return before
+
+
+def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
+    before = recorded_before(broker, tmp_path, range(3, 6))
     process = start(*command(broker.address, tmp_path))
     until((tmp_path / "records.parquet" / ".part-00000002.parquet").exists)
     process.kill()
@@ -97,11 +105,7 @@ def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line_and_the_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
-    commits = Commits(broker)
-    commits.plain(range(3))
-    assert 0 == main(command(broker.address, tmp_path, "--until-end"))
-    before = places(tmp_path)
-    commits.plain(range(300))
+    before = recorded_before(broker, tmp_path, range(300))
     process = start(*command(broker.address, tmp_path, "--until-end"), file_size=4096)
     _, errors = process.communicate(timeout=60)
 

@@ -18,7 +18,8 @@ from assignor.coordinator import RebalanceCause
 from assignor.live import watch_state
 from assignor.live.watcher import Watcher
 from tests.broker.admin import Admin
-from tests.broker.cluster import BrokerMissingError, Cluster
+from tests.broker.cluster import Cluster
+from tests.broker.running import running
 from tests.live.consumer_program import CLIENTS
 from tests.live.watching import Watching, until
 
@@ -274,11 +275,7 @@ def test_a_killed_watch_continues_without_lost_or_repeated_events(
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[Cluster]:
-    try:
-        cluster = Cluster(tmp_path)
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster:
+    with running(Cluster, tmp_path) as cluster:
         yield cluster
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker.cluster import BrokerMissingError
 from tests.broker.plugins.mixed_groups import RACKS, MixedGroups
 from tests.broker.plugins.racks import RackedCluster
+from tests.broker.running import running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedGroups]:
     """Start a cluster with racks, and create the topics."""
-    try:
-        cluster = RackedCluster(tmp_path_factory.mktemp("racks"), RACKS)
-    except BrokerMissingError as error:
-        pytest.skip(str(error))
-    with cluster, MixedGroups(cluster) as running:
-        running.create_topics(orders=(1, 2, 3, 1, 2, 3, 1), payments=(2, 3, 1, 2), single=(3,))
-        yield running
+    with running(RackedCluster, tmp_path_factory.mktemp("racks"), RACKS) as cluster, MixedGroups(cluster) as found:
+        found.create_topics(orders=(1, 2, 3, 1, 2, 3, 1), payments=(2, 3, 1, 2), single=(3,))
+        yield found
     gc.collect()

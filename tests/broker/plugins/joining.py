@@ -88,7 +88,7 @@ def leader_first(leader: str, members: Sequence[Joining]) -> list[Joining]:
 def shares(generation: Generation) -> dict[str, list[tuple[str, int]]]:
     """Return the partitions of each consumer by its name in the group."""
     return {
-        client.rpartition(".")[2]: sorted(map(tuple, partitions))  # type: ignore[arg-type]
+        client.rpartition(".")[2]: sorted((each.topic, each.partition) for each in partitions)
         for client, partitions in sorted(generation.shares_by_client.items())
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from tests.broker.cluster import Cluster, free_ports, random_id
+from tests.broker.cluster import CONTROLLER, Cluster, free_ports, random_id
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,12 +26,13 @@ class RackedCluster:
 
     def __init__(self, folder: Path, racks: tuple[str, ...]) -> None:
         controller, *ports = free_ports(1 + len(racks))
-        common = {"controller.quorum.voters": f"1@127.0.0.1:{controller}", "offsets.topic.num.partitions": "1"}
+        voters = f"{CONTROLLER}@127.0.0.1:{controller}"
+        common = {"controller.quorum.voters": voters, "offsets.topic.num.partitions": "1"}
         cluster_id = random_id()
         self._nodes = []
         for number, (rack, port) in enumerate(zip(racks, ports, strict=True), 1):
             listener = f"PLAINTEXT://127.0.0.1:{port}"
-            is_controller = number == 1
+            is_controller = number == CONTROLLER
             settings = {
                 **common,
                 "node.id": str(number),
@@ -48,9 +49,8 @@ class RackedCluster:
     def __enter__(self) -> RackedCluster:
         with contextlib.ExitStack() as started:
             started.callback(self.kill)
-            self._nodes[0].format()
-            for number, node in enumerate(self._nodes[1:], 2):
-                node.write_format(number)
+            for number, node in enumerate(self._nodes, 1):
+                node.format(number)
             for node in self._nodes:
                 node.launch()
             for node in self._nodes:
