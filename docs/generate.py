@@ -80,13 +80,16 @@ def group_diagram() -> str:
 
 
 def answer_table() -> str:
-    """Return a table of the answer to each request in each state of a classic group."""
+    """Return a table of the answer to each request of a classic group, with the states that give this answer."""
     rows = []
     for kind in group_state.RequestKind:
-        answers = [group_state.ANSWERS[state][kind] for state in GroupState]
-        cells = (f"`{answer.name}`" if isinstance(answer, ErrorCode) else answer.value for answer in answers)
-        rows.append((kind.value, *cells))
-    return table(("", *(state.value for state in GroupState)), rows)
+        states: dict[str, list[str]] = {}
+        for state in GroupState:
+            answer = group_state.ANSWERS[state][kind]
+            text = f"`{answer.name}`" if isinstance(answer, ErrorCode) else answer.value
+            states.setdefault(text, []).append(state.value)
+        rows += [(kind.value, ", ".join(names), text) for text, names in states.items()]
+    return table(("request", "states", "answer"), rows)
 
 
 def cause_table() -> str:
@@ -136,8 +139,7 @@ def assignor_table() -> str:
                 str(len(moved(start, left))),
             )
         )
-    header = ("assignor", "protocol", "load", "load, half of the members subscribe to 2 topics", "moved: one joins")
-    return table((*header, "moved: one leaves"), rows)
+    return table(("assignor", "protocol", "load", "load, mixed", "moved, join", "moved, leave"), rows)
 
 
 Assignment = Mapping[str, Sequence[TopicPartition]]

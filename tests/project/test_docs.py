@@ -72,6 +72,7 @@ def test_examples_of_the_readme() -> None:
         ("rebalance-causes.md", 8),
         ("replay-events.md", 6),
         ("subscription-state.md", 12),
+        ("tutorial.md", 15),
         ("why-did-my-group-rebalance.md", 9),
         *(
             (path.relative_to(ROOT / "docs").as_posix(), 3)
