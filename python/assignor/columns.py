@@ -56,7 +56,7 @@ class TopicColumns(NamedTuple):
         partitions: Number of partitions of each topic. Partition ids are 0 to n-1.
         rack_set: None, or one entry per partition, topic after topic: the index in `rack_sets` of the racks of its
             replicas.
-        rack_sets: Distinct sets of racks, each an iterable; None in it is a broker without a rack.
+        rack_sets: Distinct sets of racks, each an iterable; None in a set is a broker without a rack.
 
     Example:
         >>> from assignor import MemberColumns, TopicColumns, plan

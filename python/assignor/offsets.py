@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Record", "coordinator_partition", "decode_batch", "decode_record", "encode_record"]
 
 MOST_PARTITIONS = 2**31 - 1
-"""Largest number of partitions of a topic, an int32."""
+"""Largest number of partitions of a topic: the largest int32."""
 
 
 DECODED = "decoded"
@@ -117,8 +117,8 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
     Raises:
         WireError: The layout of the type or the version is not known, a field is missing or unknown, or a value is out
             of range for its field. `field` begins with key or value.
-        WrongTypeError: `record` is not a Record, or a value has the wrong type for its field. For None, this is its
-            subclass NullArgumentError.
+        WrongTypeError: `record` is not a Record, or a value has the wrong type for its field. None raises its subclass
+            NullArgumentError.
 
     Example:
         >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}, 0, {"epoch": 7, "metadataHash": 0}))
@@ -175,8 +175,7 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
         The absolute value of Java's `String.hashCode`, modulo `partitions` (`GroupCoordinatorService.partitionFor`).
 
     Raises:
-        WrongTypeError: `group` is not a str, or `partitions` is not an int. For None, this is its subclass
-            NullArgumentError.
+        WrongTypeError: `group` is not a str, or `partitions` is not an int. None raises its subclass NullArgumentError.
         IllegalArgumentError: `partitions` is not positive or not an int32.
 
     Example:

@@ -3,17 +3,17 @@
 Kafka keeps assigned partitions, and partitions without a reset strategy, in hash tables. Their iteration order is
 visible in the order of fetching and in an error message.
 
-A java.util.HashMap (OpenJDK 17) has a power of two of buckets. The low bits of a key's hash code, after its high half
-is XORed into its low half, select the bucket. A new key goes to the end of its bucket. The table doubles when it holds
-more keys than three quarters of its buckets; doubling keeps the order within a bucket. A table therefore lists its keys
-by bucket, and within a bucket in the order of insertion. In a table of fewer than 64 buckets, a ninth key in a bucket
-doubles the table immediately.
+A java.util.HashMap (OpenJDK 17) has a power of two of buckets. To select the bucket of a key, the table XORs the high
+half of the hash code into its low half and takes the low bits. A new key goes to the end of its bucket. The table
+doubles when it holds more keys than three quarters of its buckets; doubling keeps the order within a bucket. A table
+therefore lists its keys by bucket, and within a bucket in the order of insertion. In a table of fewer than 64 buckets,
+a ninth key in a bucket doubles the table immediately.
 
 In a table of 64 or more buckets, a bucket with a ninth key becomes a tree; `assignor.tree_bins` computes its order. Not
 modelled: trees of keys with equal hash codes that Java cannot compare, such as partitions. Their order depends on
 identity hash codes, which differ from run to run; here the later key counts as the greater one. Such a tree needs nine
-partitions in one bucket. Topics such as `t00`, `t10`, ... `t90` with ten partitions each have them, because the next
-tens digit and the next partition id both increase the hash code by 31.
+partitions in one bucket. That happens with topics such as `t00`, `t10`, ... `t90` with ten partitions each, because the
+next tens digit and the next partition id both increase the hash code by 31.
 """
 
 from __future__ import annotations

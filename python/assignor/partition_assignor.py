@@ -32,8 +32,8 @@ NO_GENERATION = -1
 class PartitionAssignor(Protocol):
     """Interface of an assignor that members use (ConsumerPartitionAssignor).
 
-    An assignor may also have the method `assign_encoded` of `RangeAssignor`. A coordinator calls it instead of `assign`
-    if it is there and does not return None.
+    An assignor may also have the method `assign_encoded` of `RangeAssignor`. A coordinator then calls it first, and
+    calls `assign` only if it returns None.
 
     Attributes:
         name: Unique name that members vote for, such as `"range"`.
@@ -124,7 +124,7 @@ class ClientAssignor:
         return plan(topics, joined, assignor=self.name, engine=self.engine).encode(version)
 
     def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:
-        """Do nothing: the assignor remembers no assignment."""
+        """Do nothing: the assignor keeps no state."""
 
 
 class RangeAssignor(ClientAssignor):

@@ -73,7 +73,7 @@ class Replay:
         self._machine = machine.Replay(rows, is_open=is_open, is_compared=is_compared, settings=found)
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
-        """Apply a record and return its events, after those of the deadlines of its group up to its timestamp.
+        """Apply a record. Return the events of its group's deadlines up to its timestamp, then those of the record.
 
         Records of a group must come in the order of the log. A record with an offset that is not higher than the last
         one of its group is counted as a duplicate and ignored.

@@ -1,9 +1,9 @@
 """Iteration order of a java.util.HashMap in which a bucket becomes a tree.
 
-In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also a list,
-which iteration follows: a new key comes after its parent in the tree, and the root then moves to the front. When
-the table doubles, a tree is split in the order of its list; a part of six or fewer keys becomes a chain again. A tree
-compares hash codes, and keys of equal hash codes by their natural order if they have one.
+In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also linked in
+a list, which gives the iteration order: a new key comes after its parent in the tree, and the root then moves to the
+front. When the table doubles, a tree is split in the order of its list; a part of six or fewer keys becomes a chain
+again. A tree compares hash codes, and keys of equal hash codes by their natural order if they have one.
 
 This module simulates all insertions, which is slow. `assignor.ordering` uses it only if a bucket has nine keys.
 Source: java.util.HashMap of OpenJDK 17.

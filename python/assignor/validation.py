@@ -107,7 +107,7 @@ def read_int(value: object, what: str, *, bits: int) -> int:
 
 
 def as_bytes(data: object, name: str) -> bytes:
-    """Return the data as `bytes`; errors name it."""
+    """Return the data as `bytes`; errors begin with `name`."""
     if isinstance(data, bytes):
         return data
     if isinstance(data, Bytes):

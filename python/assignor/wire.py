@@ -90,7 +90,7 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
 
     Raises:
         WireError: The message is invalid: Kafka's reader throws SchemaException.
-        WrongTypeError: `data` is not bytes. For None, this is its subclass NullArgumentError.
+        WrongTypeError: `data` is not bytes. None raises its subclass NullArgumentError.
 
     Example:
         >>> decode_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff").topics
@@ -122,7 +122,7 @@ def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> DecodedAssignm
     Raises:
         WireError: The message is invalid: Kafka's reader throws SchemaException. An empty message, which a broker
             sends to a member that its leader left out, is also invalid.
-        WrongTypeError: `data` is not bytes. For None, this is its subclass NullArgumentError.
+        WrongTypeError: `data` is not bytes. None raises its subclass NullArgumentError.
 
     Example:
         >>> decode_assignment(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\0\0\0\1\0\0\0\7" b"\xff\xff\xff\xff").partitions
@@ -154,7 +154,7 @@ def encode_subscription(
         WireError: The version is negative, or a topic or the rack has more than 32,767 bytes in UTF-8.
         IllegalArgumentError: A number is out of range, a name has a lone surrogate, or the subscription has a pattern,
             which ConsumerProtocol cannot carry.
-        WrongTypeError: `subscription` is not a subscription, or `version` is not an int. For None, this is its subclass
+        WrongTypeError: `subscription` is not a subscription, or `version` is not an int. None raises its subclass
             NullArgumentError.
 
     Example:
@@ -209,8 +209,8 @@ def encode_assignment(
         WireError: The version is negative, or a topic has more than 32,767 bytes in UTF-8.
         IllegalArgumentError: A partition id or the version is out of range, a topic has a lone surrogate, or user data
             is given twice.
-        WrongTypeError: `partitions` is not an iterable of (topic, partition) tuples, or `version` is not an int. For
-            None, this is its subclass NullArgumentError.
+        WrongTypeError: `partitions` is not an iterable of (topic, partition) tuples, or `version` is not an int. None
+            raises its subclass NullArgumentError.
 
     Example:
         >>> encode_assignment([("foo", 7), ("foo", 1)], 0)

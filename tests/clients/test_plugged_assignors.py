@@ -252,8 +252,8 @@ def test_shadow_names_the_first_members_that_differ(caplog: pytest.LogCaptureFix
     (record,) = caplog.records
     assert (
         "range: kafka-python's answer differs from Kafka's for 3 of 3 members and 3 partitions. "
-        "m1: kafka-python only nothing, Kafka only t-0, t-1; m2: kafka-python only t-3, Kafka only nothing; "
-        "m3: kafka-python only t-0, t-1, Kafka only t-3"
+        "Kafka's answer for m1 adds t-0, t-1 and removes nothing; for m2 adds nothing and removes t-3; "
+        "for m3 adds t-3 and removes t-0, t-1"
     ) == record.getMessage()
 
 
@@ -262,7 +262,7 @@ def test_shadow_raises_the_error_of_the_client(caplog: pytest.LogCaptureFixture)
 
     with pytest.raises(KeyError):
         kafka_python_group.answer(shadow, {"t1": 3, "t2": 1}, {"c1": ("t1",), "c2": ("t2",)})
-    assert ["roundrobin: kafka-python's assignor fails for these members, and shadow mode lets it decide"] == [
+    assert ["roundrobin: kafka-python's assignor fails for these members; shadow mode raises its error"] == [
         record.getMessage() for record in caplog.records
     ]
 

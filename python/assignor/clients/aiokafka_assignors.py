@@ -8,17 +8,17 @@ The classes have Kafka's protocol names, so their members can be in one group wi
 consumers and with members that use aiokafka's own assignors. A member writes the subscription that Kafka's consumer
 writes, in version 3. aiokafka is eager, so there is no `cooperative-sticky`. Pass a class, or an instance with options.
 
-What an aiokafka leader does not pass to its assignor, so that the answer differs from Kafka's:
+aiokafka does not pass these values to the assignor of a leader, so the answer can differ from Kafka's:
 
 * Group instance ids. Static members are ordered by their member ids, among the others.
 * Racks of the members. Partitions are assigned as if no member had a rack.
-* Generations. The user data of `StickyAssignor` has the generation -1, as aiokafka's own has. If two members claim the
-  same partition, neither keeps it.
+* Generations. The user data of `StickyAssignor` has the generation -1, as in aiokafka's own class. If two members claim
+  the same partition, neither keeps it.
 
 aiokafka reads only the fields of version 0, and ignores what follows. It therefore accepts members that Kafka's
 consumer rejects, such as those of kafka-go with a version 1 header and a version 0 body.
 
-A class that is passed itself keeps a separate state for each asyncio task, because each consumer joins in its own task.
+If you pass the class, it keeps a separate state for each asyncio task, because each consumer joins in its own task.
 (aiokafka's own sticky class shares its state among all consumers of a process.) Do not share an instance between
 consumers.
 
@@ -128,9 +128,9 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
 
     Args:
         client_rack: Rack of this consumer, for groups that another client leads. None or `""` means no rack.
-        shadow: Let aiokafka's own assignor of that name decide, and log how the answer of Kafka's class differs: a line
-            per rebalance on the logger `assignor.clients`, at INFO if the answers are equal, else at WARNING. The
-            subscriptions, too, are those of aiokafka's assignor.
+        shadow: Use the subscriptions and the answers of aiokafka's own assignor of the same name, and log how the
+            answers of Kafka's class differ: a line per rebalance on the logger `assignor.clients`, at INFO if the
+            answers are equal, else at WARNING.
         tolerant: Has no effect; accepted so that the same arguments work for both clients. aiokafka reads all members
             as if it were True.
 
@@ -160,7 +160,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
 
     @classmethod
     def _of_running_task(cls) -> AiokafkaAssignor:
-        """Return the instance that a call on the class uses in the running task: each consumer joins in its own."""
+        """Return the instance for a call on the class in the running task: each consumer joins in a task of its own."""
         try:
             task: object = asyncio.current_task() or cls
         except RuntimeError:  # no event loop is running

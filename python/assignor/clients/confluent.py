@@ -273,9 +273,9 @@ def describe_group(listed: Any, future: Any, with_members: Any = None, list_erro
 
     Args:
         listed: The group in the result of `list_consumer_groups`.
-        future: What `describe_consumer_groups` returned for it, which must be done.
+        future: Future that `describe_consumer_groups` returned for the group; it must be done.
         with_members: The group in the result of `list_groups`, whose members have the bytes of their subscriptions.
-        list_error: Why there is no such result, or "".
+        list_error: Error message if `list_groups` failed, else "".
     """
     kind = _kind(listed)
     state = _state(listed)

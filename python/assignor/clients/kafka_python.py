@@ -238,7 +238,7 @@ def _kind(listed: Mapping[str, Any]) -> str:
 
 
 def _describe(admin: Any, group_ids: list[str]) -> list[GroupDescription]:
-    """Describe groups in one call; if the client cannot decode one of them, which fails the call, bisect to find it."""
+    """Describe groups in one call. If it fails because one group cannot be decoded, bisect to find that group."""
     try:
         described = admin.describe_groups(group_ids)
     except Exception as error:  # undecodable bytes raise errors of many classes

@@ -7,7 +7,7 @@
 The classes have Kafka's protocol names, so their members can be in one group with Java, librdkafka and aiokafka
 consumers and with members that use kafka-python's own assignors. A member writes the subscription that Kafka's consumer
 writes, in version 3: owned partitions, generation and rack. A leader reads group instance ids and racks, and gives the
-answers of Kafka's classes. Pass an instance, or a class for one without options. Do not share an instance between
+answers of Kafka's classes. Pass an instance, or the class if you need no options. Do not share an instance between
 consumers: it remembers the assignment of one member.
 
 Limits that come from kafka-python:
@@ -16,8 +16,8 @@ Limits that come from kafka-python:
   `CooperativeStickyAssignor` reports the partitions that it had, with their generation. Newer claims of other members
   win.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
-  Neither Kafka's class nor `StickyAssignor` can read them: the first rebalance after a change from one to the other
-  assigns the partitions of such members as if they owned none.
+  Neither Kafka's class nor `StickyAssignor` can read this user data: the first rebalance after a change from one to the
+  other assigns the partitions of such members as if they owned none.
 * A leader that joins before it knows the metadata of its topics assigns no partitions, and joins again when it has
   the metadata. In kafka-python 3.0.12 a `poll(timeout_ms)` that ends during this second rebalance can leave the
   consumer outside the group. Call `consumer.topics()` before the first `poll`.
@@ -111,7 +111,7 @@ class ToleratedSubscription(ConsumerProtocolSubscription, init=False):  # type: 
 
     @classmethod
     def decode(cls, data: bytes, *arguments: Any, **options: Any) -> Any:
-        """Decode as kafka-python does, or else tolerantly.
+        """Decode as kafka-python does; if that fails, use the tolerant reader.
 
         Raises:
             WireError: The tolerant reader cannot decode the subscription either.
@@ -140,9 +140,9 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
     Args:
         client_rack: Rack of this consumer, the same as the consumer's own `client_rack`. Kafka's assignors, other than
             `roundrobin`, prefer partitions with a replica in it. None or `""` means no rack.
-        shadow: Let kafka-python's own assignor of that name decide, and log how the answer of Kafka's class differs: a
-            line per rebalance on the logger `assignor.clients`, at INFO if the answers are equal, else at WARNING. The
-            subscriptions, too, are those of kafka-python's assignor.
+        shadow: Use the subscriptions and the answers of kafka-python's own assignor of the same name, and log how the
+            answers of Kafka's class differ: a line per rebalance on the logger `assignor.clients`, at INFO if the
+            answers are equal, else at WARNING.
         tolerant: Read subscriptions whose body has an older version than their header, as kafka-go writes them. Kafka's
             own consumer cannot lead a group with such a member, and neither can kafka-python, which raises
             `struct.error`. kafka-python decodes subscriptions before it calls an assignor, so this option
@@ -304,7 +304,7 @@ class RoundRobinAssignor(KafkaPythonAssignor):
 class StickyAssignor(KafkaPythonAssignor):
     """Kafka's `sticky` for kafka-python: balanced, and members keep their partitions if possible.
 
-    A member gives its partitions up before it joins, and asks for them in its user data. Arguments are those of
+    A member gives up its partitions before it joins, and claims them in its user data. Arguments are those of
     `KafkaPythonAssignor`.
 
     Example:
@@ -328,7 +328,7 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`, then with `[CooperativeStickyAssignor()]`.
 
     Args:
-        eager: Give all partitions up before joining, and report none as owned.
+        eager: Give up all partitions before joining, and report none as owned.
         options: Arguments of `KafkaPythonAssignor`. With `shadow=True`, `eager` has no effect.
 
     Example:

@@ -35,7 +35,7 @@ Answer = TypeVar("Answer")
 log = logging.getLogger("assignor.clients")
 
 SUBSCRIPTIONS_PER_TOPIC = 50
-"""Number of subscriptions of members whose union takes as long as the partitions of one topic."""
+"""Number of subscribed topic names that are collected in the time in which the partitions of one topic are read."""
 
 SHOWN_MEMBERS = 3
 """Number of members that a comparison describes."""
@@ -83,7 +83,7 @@ def plan_joined(
     group, missing = _core.decoded_group(partitions_per_topic, members)
     if missing:
         log.warning(
-            "%s: no partitions are known of %d subscribed topics; they are assigned when their metadata is known: %s%s",
+            "%s: no partitions are known of %d subscribed topics, which are assigned when their metadata arrives: %s%s",
             assignor,
             len(missing),
             ", ".join(missing[:SHOWN_PARTITIONS]),
@@ -127,7 +127,8 @@ class Membership:
             topics=tuple(names),
             rack=self.client_rack or None,
             user_data=self._rules.subscription_user_data(names),
-            # An eager member has given its partitions up, and a cooperative one those of topics it has left.
+            # An eager member has given up its partitions, and a cooperative one those of topics that it no longer
+            # subscribes to.
             owned_partitions=tuple(partition for partition in self._assigned if partition.topic in subscribed)
             if self.cooperative
             else (),
@@ -149,8 +150,8 @@ def asked_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
     """Return the topics that the members subscribe to, or all topics of the cluster if that takes less time.
 
     Args:
-        cluster: The client's `ClusterMetadata`, or an object of a test with its method `partitions_for_topic`, which is
-            the only one that the clients' own assignors call.
+        cluster: The client's `ClusterMetadata`. A test can pass an object that has only the method
+            `partitions_for_topic`: the clients' own assignors call no other.
         members: The members.
     """
     subscriptions = sum(map(len, members.topics))
@@ -165,7 +166,9 @@ def asked_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
 
 
 def counted(cluster: Any, members: JoinedMembers) -> dict[str, int | list[int]]:
-    """Return the partitions of the members' topics that have any: a count for ids 0 to n - 1, else the ids.
+    """Return the partitions of the members' topics: a count if the ids are 0 to n - 1, else the ids.
+
+    Topics without known partitions are left out.
 
     Args:
         cluster: The client's `ClusterMetadata`.
@@ -187,9 +190,9 @@ def shadow_answer(
     entries: Callable[[Answer], Iterable[tuple[str, Iterable[int]]]],
     ours: Callable[[], Plan],
 ) -> dict[str, Answer]:
-    """Return the answer of the client's own assignor, and log in one line how it differs from that of Kafka's class.
+    """Return the answer of the client's own assignor, and log in one line how the answer of Kafka's class differs.
 
-    The level is INFO if they are equal, else WARNING. An error of `ours` is logged, not raised.
+    The level is INFO if the answers are equal, else WARNING. An error of `ours` is logged, not raised.
 
     Args:
         assignor: Name of the assignor.
@@ -201,7 +204,7 @@ def shadow_answer(
     try:
         answer = theirs()
     except Exception:
-        log.warning("%s: %s's assignor fails for these members, and shadow mode lets it decide", assignor, client)
+        log.warning("%s: %s's assignor fails for these members; shadow mode raises its error", assignor, client)
         raise
     try:
         _log_comparison(assignor, client, {member: entries(of) for member, of in answer.items()}, ours())
@@ -225,11 +228,11 @@ def _log_comparison(
         log.info("%s: %s's answer for %d members equals Kafka's", assignor, client, len(theirs))
         return
     details = "; ".join(
-        f"{member}: {client} only {_names(extra)}, Kafka only {_names(missing)}"
+        f"for {member} adds {_names(missing)} and removes {_names(extra)}"
         for member, extra, missing in differing[:SHOWN_MEMBERS]
     )
     log.warning(
-        "%s: %s's answer differs from Kafka's for %d of %d members and %d partitions. %s%s",
+        "%s: %s's answer differs from Kafka's for %d of %d members and %d partitions. Kafka's answer %s%s",
         assignor,
         client,
         len(differing),

@@ -21,7 +21,7 @@ class TopicRow(NamedTuple):
         topic: The name of the topic.
         partitions: Number of partitions; their ids are 0 to `partitions` - 1.
         racks: For each partition the racks of its replicas, with None for a replica on an unknown broker or one without
-            a rack; None instead of the tuple if no broker of the cluster has a rack.
+            a rack; None instead of a tuple if no broker of the cluster has a rack.
         topic_id: Its id in Kafka's text format; None if the client did not return it.
     """
 

@@ -67,7 +67,7 @@ def explain_pattern(
     r"""Explain what a pattern matches, and report probable mistakes in it.
 
     It looks for globs (`logs-*`), unescaped dots, patterns without a `.*` at the end that must match the whole name,
-    characters that no topic name contains, letters of the other case, and differences between the dialects.
+    characters that no topic name contains, letters in the wrong case, and differences between the dialects.
 
     Args:
         pattern: The pattern, as the client has it.

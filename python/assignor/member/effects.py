@@ -121,8 +121,8 @@ class ReleaseAssignment:
 class LeaveCompleted:
     """Report that the member has left the group, or that there was nothing to leave.
 
-    Each `Leave` is followed by this effect. One effect completes all pending leaves: a second `Leave` before the answer
-    to the leave heartbeat adds no other.
+    This effect follows each `Leave`. One effect completes all pending leaves: a second `Leave` before the answer to the
+    leave heartbeat causes no second effect.
     """
 
 

@@ -104,7 +104,7 @@ class HeartbeatManager:
         """Check that a heartbeat with this number exists.
 
         Raises:
-            IllegalStateError: It does not; the error names the state and the event.
+            IllegalStateError: No such heartbeat exists; the error names the state and the event.
         """
         if not 0 < number <= self._last:
             raise IllegalStateError(
@@ -115,7 +115,7 @@ class HeartbeatManager:
         """Check that a heartbeat with this number exists and has not been sent.
 
         Raises:
-            IllegalStateError: It does not, or it has been sent; the error names the state and the event.
+            IllegalStateError: No such heartbeat exists, or it has been sent; the error names the state and the event.
         """
         self.check_number(number, what)
         if number in self._in_flight and self._in_flight[number].is_sent:
@@ -201,7 +201,7 @@ class HeartbeatManager:
         return True
 
     def deadlines(self) -> Iterator[int]:
-        """Yield the times at which the heartbeats change something without an event."""
+        """Yield the deadlines of the heartbeats, at which they need a `Tick`."""
         for heartbeat in self._in_flight.values():
             yield heartbeat.expires
         state = self._machine.state
@@ -241,7 +241,7 @@ class HeartbeatManager:
         return any(heartbeat.leaves and heartbeat.join_number == join_number for heartbeat in self._in_flight.values())
 
     def _find_coordinator(self, now: int) -> bool:
-        """Look for the coordinator, unless the last look-up was just now: the same broker may be found repeatedly."""
+        """Look for the coordinator, unless the last look-up was recent: the same broker may be found repeatedly."""
         if not self._needs_coordinator() or now < self._find_coordinator_at:
             return False
         self._is_finding_coordinator = True

@@ -208,8 +208,8 @@ class Member:
             now: Time in milliseconds, from any origin. A time earlier than the previous one counts as the previous one.
 
         Raises:
-            IllegalStateError: The state does not allow the event, such as an answer without a question, or a
-                subscription in FATAL. The error names the state and the event. Nothing has changed.
+            IllegalStateError: The state does not allow the event, such as an answer to an effect that is not pending,
+                or a subscription in FATAL. The error names the state and the event. Nothing has changed.
             IllegalArgumentError: The event is invalid, such as a response to another member. Nothing has changed.
             WrongTypeError: The event or one of its parts has a wrong type. Nothing has changed.
         """

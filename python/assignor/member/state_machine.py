@@ -275,7 +275,7 @@ class MemberStateMachine:
         return True
 
     def deadline(self) -> int | None:
-        """Return the time at which the reconciliation changes something without an event, or None."""
+        """Return the next deadline of the reconciliation, or None."""
         commit = self._reconciler.commit_deadline()
         if commit is not None or self.state is not MemberState.RECONCILING:
             return commit

@@ -1,4 +1,4 @@
-"""Committed offsets, kept as by the consumer of Kafka 0.9 and 0.10.
+"""Committed offsets, as the consumer of Kafka 0.9 and 0.10 stores them.
 
 Source: SubscriptionState of kafka-clients 0.9 and 0.10. The class of kafka-clients 4.4.0 keeps no committed offsets.
 """

@@ -45,7 +45,7 @@ class AutoOffsetResetStrategy:
 
     Raises:
         WrongTypeError: The type is not a `StrategyType`, or the duration not an int.
-        IllegalArgumentError: There is a duration without `BY_DURATION`, or the reverse; or the duration is negative.
+        IllegalArgumentError: A duration is given without `BY_DURATION`, is missing with it, or is negative.
 
     Example:
         >>> AutoOffsetResetStrategy.from_string("by_duration:PT1H30M").timestamp(now=10_000_000)

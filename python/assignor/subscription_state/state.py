@@ -185,11 +185,11 @@ class SubscriptionState:
         return self._subscription.set_group_topics(frozenset(read_names(topics, "group_subscribe")))
 
     def reset_group_subscription(self) -> None:
-        """Remove the topics of the other members, as a member does that is no longer the leader."""
+        """Remove the topics of the other members, because this member is no longer the leader."""
         self._subscription.group_topics = frozenset()
 
     def unsubscribe(self) -> None:
-        """Clear subscription and assignment; keep the listener."""
+        """Clear the subscription and the assignment; keep the listener."""
         self._subscription.clear()
         self._assignment.clear()
         self._committed_offsets.clear()
@@ -335,7 +335,7 @@ class SubscriptionState:
     def matches_subscribed_pattern(self, topic: str) -> bool:
         """Return True if the client matches a pattern and it matches the name.
 
-        In `java`, the consumer's own dialect, the pattern must match the whole name.
+        The dialect is `java`: the pattern must match the whole name.
 
         Raises:
             IllegalArgumentError: There is a pattern, and the name is not a legal topic name in Kafka.
@@ -424,7 +424,7 @@ class SubscriptionState:
         return state is not None and is_subscribed and state.is_fetchable
 
     def fetchable_partitions(self, predicate: Predicate | None = None) -> list[TopicPartition]:
-        """Return fetchable partitions that pass the predicate, in fetch order; in a share group all that pass."""
+        """Return fetchable partitions that pass the predicate, in fetch order; in a share group, all that pass it."""
         return [tp for tp in self._fetchable() if predicate is None or predicate(tp)]
 
     def has_fetchable_partitions(self, predicate: Predicate | None = None) -> bool:
