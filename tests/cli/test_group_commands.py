@@ -190,7 +190,10 @@ def test_the_text_of_what_if_has_a_line_per_scenario(commands: Commands) -> None
         ({"subscriptions": None}, "FILE: subscriptions must be an object, not None"),
         ({"topics": {}}, "FILE: unknown key 'topics'; allowed are partitions_per_topic, subscriptions, assignor, "),
         ({"partitions_per_topic": {"t": -1}}, "topic 't': a partition count cannot be negative: -1"),
-        ({"partitions_per_topic": {"t": [{"id": 1}]}}, "FILE: topic 't': {'id': 1} must be as {\"partition\": 0, "),
+        (
+            {"partitions_per_topic": {"t": [{"id": 1}]}},
+            "FILE: topic 't': {'id': 1} must have the form {\"partition\": ",
+        ),
         ({"subscriptions": {"a": "t"}}, "FILE: member 'a' must be a list of topics or an object, not 't'"),
         ({"subscriptions": {"a": {"topic": ["t"]}}}, "FILE: member 'a': unknown key 'topic'; allowed are topics, "),
         ({"subscriptions": {"a": {"topics": "t"}}}, "FILE: member 'a': topics must be an iterable of topic names"),
@@ -264,7 +267,7 @@ def test_what_if_names_what_it_cannot_use(commands: Commands) -> None:
             {"subscriptions": {"a": {"topics": ["orders"], "generation": 2**31}}},
             "FILE: member 'a': generation cannot be over 2147483647: 2147483648",
         ),
-        ({"prefer_rack_aware": True}, "FILE: what-if does not have prefer_rack_aware; remove it"),
+        ({"prefer_rack_aware": True}, "FILE: what-if does not support prefer_rack_aware; remove it"),
     ):
         given = commands.file({**GROUP, "scenarios": {"x": ["add_members=1"]}, **change})
         assert commands.error("what-if", given).startswith(message)

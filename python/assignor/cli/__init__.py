@@ -47,10 +47,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The words after `assignor`; those of the process by default.
 
     Returns:
-        The exit code: 0 on success; 1 if `report` has a finding that `--fail-on` names, or `describe` cannot describe a
-        named group; 2 if the input is invalid or a
-        dependency is missing, 3 if a live cluster does not answer or refuses, after one line on standard error that
-        says which; 130 after Ctrl-C.
+        The exit code: 0 on success; 1 if `check` finds a problem, `report` has a finding that `--fail-on` names, or
+        `describe` cannot describe a named group; 2 if the input is invalid or a dependency is missing; 3 if a live
+        cluster does not answer or rejects the request; 130 after Ctrl-C. With 2 and 3, one line on standard error has
+        the reason.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # print the report even if the terminal cannot encode a character

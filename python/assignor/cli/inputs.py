@@ -106,7 +106,7 @@ def partitions_of(value: Any, place: str) -> list[TopicPartition]:
     for entry in _list(value, place):
         if not isinstance(entry, list) or len(entry) != 2:
             raise IllegalArgumentError(
-                f'{place}: {shown(entry)} must be a pair of topic and partition, as ["orders", 0]'
+                f'{place}: {shown(entry)} must be a pair of topic and partition, such as ["orders", 0]'
             )
         found.append(TopicPartition(*entry))
     return found
@@ -163,7 +163,9 @@ def _partitions(value: Any, place: str) -> Any:
             found.append(entry)
             continue
         if not {"partition"} <= set(entry) <= _PARTITION_FIELDS:
-            raise IllegalArgumentError(f'{place}: {shown(entry)} must be as {{"partition": 0, "racks": ["r1", null]}}')
+            raise IllegalArgumentError(
+                f'{place}: {shown(entry)} must have the form {{"partition": 0, "racks": ["r1", null]}}'
+            )
         found.append(PartitionInfo(entry["partition"], tuple(_list(entry.get("racks", []), f"{place}: racks"))))
     return found
 

@@ -40,7 +40,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         dest="start",
         choices=_STARTS,
         default=_STARTS[0],
-        help="report only new events, or those of the whole log too (default: %(default)s)",
+        help="latest: report new events only; earliest: first report those of the whole log (default: %(default)s)",
     )
     command.add_argument(
         "--state",
@@ -52,7 +52,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         dest="seconds",
         type=float,
         metavar="SECONDS",
-        help="end with exit code 0 so long after the log was read to its end (default: no end)",
+        help="end with exit code 0 this long after the log has been read to its end (default: no end)",
     )
     command.add_argument(
         "--page",

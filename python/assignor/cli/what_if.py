@@ -78,7 +78,8 @@ def _named(group: GroupInput) -> dict[str, list[str]]:
     for name, steps in named.items():
         if not isinstance(steps, list) or not all(isinstance(step, str) for step in steps):
             raise IllegalArgumentError(
-                f'{group.place}: scenario {name!r} must be a list of steps, as ["add_members=2"], not {shown(steps)}'
+                f"{group.place}: scenario {name!r} must be a list of steps, such as "
+                f'["add_members=2"], not {shown(steps)}'
             )
     return named
 
@@ -152,7 +153,7 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
     from assignor.spark.scenario import as_data
 
     if group.settings.get("prefer_rack_aware"):
-        raise IllegalArgumentError(f"{group.place}: what-if does not have prefer_rack_aware; remove it")
+        raise IllegalArgumentError(f"{group.place}: what-if does not support prefer_rack_aware; remove it")
     plan(group.partitions_per_topic, group.subscriptions, **group.settings)  # reports invalid input
     topic = {
         "topic": pa.string(),

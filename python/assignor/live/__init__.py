@@ -1,4 +1,5 @@
-"""Live clusters, read with confluent-kafka (`pip install 'assignor[kafka]'`): this room changes nothing on them.
+"""Readers of live clusters, through confluent-kafka (`pip install 'assignor[kafka]'`).
 
-It commits no offset and joins no group: its consumers assign partitions to themselves.
+They change nothing on a cluster. Their consumers commit no offset and join no group: they assign partitions to
+themselves.
 """

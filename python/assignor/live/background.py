@@ -38,7 +38,7 @@ class Background(Generic[Result]):
             self._thread.start()
 
     def take(self, seconds: float = 0) -> Result | None:
-        """Return the result of a call that has ended, once; None without one.
+        """Return the result of a call that has ended, only once; None without a new result.
 
         Args:
             seconds: How long to wait for the end of the call.

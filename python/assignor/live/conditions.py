@@ -1,4 +1,4 @@
-"""Conditions of groups that last: storms, partitions without an owner, and stuck members."""
+"""Lasting conditions of groups: storms, partitions without an owner, and stuck members."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Condition:
     """Lasting conditions of a group.
 
     Attributes:
-        storm_since: Time of the first rebalance of the storm that lasts; None without one.
+        storm_since: Time of the first rebalance of the current storm; None without a storm.
         unowned: Number of partitions without an owner since the last rebalance; None if that is not known.
         stuck: Ids of the members that are stuck.
     """

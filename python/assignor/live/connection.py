@@ -47,7 +47,7 @@ class ErrorLog:
 
     Attributes:
         reason: Last error of a connection, or "".
-        refusal: Error that will not go away by itself, such as wrong credentials, or "".
+        refusal: Error that a retry cannot solve, such as wrong credentials, or "".
     """
 
     def __init__(self) -> None:
@@ -114,7 +114,7 @@ class ClientSettings:
 
     @property
     def address(self) -> str:
-        """Addresses of the brokers that are asked first."""
+        """Addresses of the brokers that clients contact first."""
         return str(self.client["bootstrap.servers"])
 
     @property
@@ -137,7 +137,7 @@ class ClientSettings:
         return self._create(AdminClient, {})
 
     def consumer(self, **fixed: Any) -> Any:
-        """Return a Consumer with the settings `CONSUMER` and further ones.
+        """Return a Consumer with the settings `CONSUMER` and the given ones.
 
         Raises:
             IllegalArgumentError: librdkafka rejects a setting.

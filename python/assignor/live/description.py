@@ -107,8 +107,8 @@ def describe(
 ) -> ClusterDescription:
     """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
 
-    Owners are read before committed offsets, and these before end offsets, so that no record that is committed in
-    between looks like one beyond the end.
+    Owners are read first, then committed offsets, then end offsets. So a commit in between does not look like one
+    beyond the end.
 
     Args:
         settings: Settings of the clients.

@@ -103,7 +103,7 @@ class OffsetsLog:
         return any(error and error.args[0].name() == "TOPIC_AUTHORIZATION_FAILED" for error in errors)
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[pa.RecordBatch]:
-        """Yield the records of ranges of offsets, those that the log still has.
+        """Yield the records in ranges of offsets that the log still has.
 
         Args:
             ranges: First offset and the offset after the last one, by partition. The end of a range must not be beyond
@@ -152,7 +152,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
 
         Args:
             starts: First offset by partition.
-            ends: Offsets before which reading stops; by default it continues with records that are yet to come.
+            ends: Offsets before which reading stops; by default it continues with later records.
         """
         from confluent_kafka import TopicPartition
 
@@ -160,7 +160,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         self._ends = None if ends is None else {id: ends[id] for id in starts}
         places = [TopicPartition(self._log.topic, id, start) for id, start in starts.items() if self._is_open(id)]
         self._consumer.assign(places)
-        self._consumer.resume(places)  # librdkafka does not do it for a partition that was assigned before
+        self._consumer.resume(places)  # `assign` does not resume a partition that was assigned before
 
     @property
     def is_done(self) -> bool:
@@ -223,7 +223,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
             self._consumer.pause([TopicPartition(self._log.topic, id)])
 
     def _handle(self, id: int, error: Any, message: Any) -> None:
-        """Handle an event that is no record."""
+        """Handle an event that is not a record."""
         name = error.name()
         if name == "_PARTITION_EOF":
             if id in self.positions and self._is_open(id):

@@ -1,4 +1,4 @@
-"""Ends of the partitions of the log, asked for again and again without waiting for the answers."""
+"""Ends of the partitions of the log, requested repeatedly without waiting for the answers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class LogEnds:
             self._futures.append({place.partition: future for place, future in found.items()})
 
     def take(self) -> Answer | None:
-        """Return the answer to the last request, once; None while some leaders have not answered in time."""
+        """Return the answer to the last request, only once; None while a request is in flight or none was sent."""
         self._admin.poll(0)
         if self._asked is None or not all(each.done() for found in self._futures for each in found.values()):
             return None

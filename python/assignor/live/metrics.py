@@ -1,7 +1,7 @@
 """Metrics of a watcher for Prometheus, in a registry of their own.
 
-Metrics of groups have the label `group`. So that their number is limited, only some groups have a label of their own;
-the others are summed up under one label.
+Metrics of groups have the label `group`. To limit the number of series, only some groups have a label of their own; the
+others are summed up under one label.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A record counts as aborted if a read_uncommitted reader gets it and a read_committed reader does not. Both read the same
 offsets, all before the first open transaction, so that the outcome of each transaction is known. The read_committed
-reader is first: a record that compaction removes in between is then not taken for an aborted one.
+reader is first, so that a record that compaction removes in between does not count as aborted.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Progress:
 
     Attributes:
         records: Number of records that this run has recorded.
-        aborted: Number of those of aborted transactions.
+        aborted: Number of these records that belong to aborted transactions.
         missing: Number of offsets up to the end of the log that are not recorded yet.
         is_open: True if the offsets that are missing at the end follow an open transaction.
         problem: Why the cluster does not answer at the moment, or "".
@@ -73,7 +73,7 @@ def record(
     Args:
         settings: Settings of the clients.
         folder: Folder of the recording; a run with the same folder continues where the last one ended.
-        until_end: True ends at the end that the log has at the start of the run.
+        until_end: True to stop at the end that the log has at the start of the run.
         duration: Seconds after which the run ends; by default it has no limit.
         is_stopped: Function that returns True to end the run early.
         show: Function that gets the progress, several times a second.
@@ -222,7 +222,7 @@ class _Run:
 
 
 def _aborted(batch: pa.RecordBatch, committed: Mapping[int, np.ndarray]) -> list[tuple[int, int]]:
-    """Return the place of each record that a read_committed reader does not get."""
+    """Return partition and offset of each record that a read_committed reader does not get."""
     none = np.empty(0, np.int64)
     return [
         (id, int(offset))

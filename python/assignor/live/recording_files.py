@@ -38,7 +38,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
     Args:
         folder: New or empty folder, or one that this class wrote.
         cluster_id: Id of the cluster.
-        address: Address of the cluster, which is noted for people.
+        address: Address of the cluster, stored as information for people.
 
     Attributes:
         folder: The folder.
@@ -204,7 +204,7 @@ def _positions(part: Path) -> dict[int, int]:
 
 
 def _check_cluster(folder: Path, cluster_id: str, address: str) -> None:
-    """Check that the folder is of this cluster, or make it so if it is empty."""
+    """Check that the folder belongs to this cluster; store the cluster in an empty folder."""
     path = folder / CLUSTER_FILE
     if not path.exists():
         if any(not each.name.startswith(".") for each in folder.iterdir()):
@@ -234,7 +234,7 @@ def _read_aborted(path: Path) -> set[tuple[int, int]]:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write a file so that it is complete or not there."""
+    """Replace a file so that a crash leaves the old content or the new one."""
     hidden = path.with_name(f".{path.name}")
     with hidden.open("w", encoding="utf-8") as file:
         file.write(text)

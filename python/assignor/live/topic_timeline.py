@@ -28,10 +28,10 @@ class TopicTimeline:
         self._snapshots = list(_split(rows)) if rows is not None else []
 
     def add(self, snapshot: pa.RecordBatch) -> bool:
-        """Add a snapshot, with equal times; return True if it differs from the last one.
+        """Add a snapshot, whose rows have the same time. Return True if it differs from the last one.
 
-        A snapshot without topics has no row that could hold its time, and is ignored. Snapshots that are not earlier
-        are replaced: the same one is added twice, or the clock was set back.
+        A snapshot without topics has no row that could hold its time, and is ignored. A new snapshot replaces those
+        that are not earlier: the same one is added twice, or the clock was set back.
         """
         if not snapshot.num_rows:
             return False

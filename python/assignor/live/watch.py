@@ -1,4 +1,4 @@
-"""Watch of a live cluster: the log, the topics and the ends of the log are read, and a `Watcher` gets them."""
+"""Watch of a live cluster: it reads the log, its ends and the topics, and passes them to a `Watcher`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ SAVE_SECONDS = 10.0
 """Time between two writes of the state file without events."""
 
 _RECONNECT = {"reconnect.backoff.max.ms": 1_000}
-"""Client settings for a return soon after the brokers; librdkafka's default is 10 s. Settings of the user win."""
+"""Client settings that reconnect soon after brokers return (librdkafka's default: 10 s); the user's override them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -63,8 +63,8 @@ class WatchOptions:
     Attributes:
         groups: Group ids; empty for all.
         is_earliest: True to report the events of the whole log, not only new ones.
-        state_file: File from which to continue, and in which the state is saved; None for none.
-        seconds: Time after which the watch ends, from the time at which the log was read to its end; None for no end.
+        state_file: File from which to continue, and in which the state is saved; None for no file.
+        seconds: Time to watch after the log has been read to its end; None for no limit.
         has_lag: True to compute the lag of all groups every `LAG_SECONDS`.
     """
 
@@ -239,7 +239,7 @@ class Watch:
             self._read_lag()
 
     def _current_topics(self, *, is_needed: bool) -> pa.RecordBatch | None:
-        """Return topic metadata if new metadata has arrived; ask for it if it is needed for a rebalance, or old."""
+        """Return topic metadata if new metadata has arrived; request it if a rebalance needs it or it is old."""
         age = time.monotonic() - self._topics_read
         self._topics_due |= is_needed
         if age >= (TOPICS_PAUSE if self._topics_due else TOPICS_SECONDS):
@@ -346,7 +346,7 @@ def _now() -> int:
 def _interrupts(event: threading.Event) -> Iterator[None]:
     """Set an event at the first Ctrl-C or SIGTERM, so that the current events are reported and saved.
 
-    The signal has its usual effect after the block; a second one has it at once.
+    The signal has its usual effect after the block. A second signal has its usual effect immediately.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

@@ -1,8 +1,8 @@
 """State of a watcher in a file, from which a later run continues.
 
 The first line of the file has the version and the checksum of the rest: a line of JSON, the topic metadata as an Arrow
-stream, and the snapshot of the replay. A new file replaces the old one in one step, so that a killed process leaves one
-of them.
+stream, and the snapshot of the replay. A new file replaces the old one in one step, so a killed process leaves either
+the old file or the new one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 Each partition of the log has its own clock, because a coordinator writes one partition and each group is in one
 partition. Deadlines, such as the end of a storm, fire by that clock. It follows the timestamps of the records. If the
-log is read to its end, and no transaction is open, it also follows the time at which the end was asked for: a record
-that was not there yet gets a later timestamp. Clocks of brokers differ, so it stays `MARGIN_MS` behind.
+log is read to its end, and no transaction is open, it also follows the time at which the end was requested: a record
+that did not exist yet gets a later timestamp. Clocks of brokers differ, so it stays `MARGIN_MS` behind.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class PartitionClock:
     now: int = _NO_TIME
 
     def at_end(self, asked: int) -> int:
-        """Return the time of the broker, at least, when the end of the partition was asked for at a local time."""
+        """Return the earliest possible time of the broker at the local time at which the end was requested."""
         if self.received is None:
             return asked
         return min(asked, self.latest + asked - self.received)
@@ -166,7 +166,7 @@ class Watcher:
         """Advance the clocks of partitions, and return the events of the deadlines that are due.
 
         Args:
-            ends: Current ends of partitions. The clock of a partition that is not here follows its records only.
+            ends: Current ends of partitions. The clock of a partition without an end here follows only its records.
             asked: Local time in milliseconds just before the ends were asked for.
         """
         events: list[Event] = []

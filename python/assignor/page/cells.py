@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assignor.page.data import Row
 
 NOT_KNOWN = "not known"
-"""Text of a number that the log does not tell."""
+"""Text for a number that is not in the log."""
 
 _SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
 

@@ -323,7 +323,7 @@ def _unowned(tables: Tables) -> Any:
                 _tip("group", "group"),
                 _tip("to", "until (UTC)"),
                 _tip("unowned_most", "without an owner, at most", is_number=True),
-                _tip("unowned_last", "without an owner, at last", is_number=True),
+                _tip("unowned_last", "without an owner, at the end", is_number=True),
             ],
         )
         .add_params(*_params(tables))

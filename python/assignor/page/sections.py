@@ -214,7 +214,7 @@ def _of_rebalances(found: Tables, groups: dict[str, int], charts: set[str]) -> I
         Column("moved", "partitions moved", "number"),
         Column("not_known", "rebalances whose moves are not known", "number"),
         Column("unowned_most", "without an owner, at most", "number", NOT_KNOWN),
-        Column("unowned_last", "without an owner, at last", "number", NOT_KNOWN),
+        Column("unowned_last", "without an owner, at the end", "number", NOT_KNOWN),
     )
     yield from _numbers("rebalances", columns, found.rebalances, groups, Filter("start", "end"))
 
@@ -230,7 +230,7 @@ def _storms(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         Column("rebalances", "rebalances", "number"),
         Column("since", "since (UTC)", "time"),
         Column("until", "until (UTC)", "time", "lasts at the end"),
-        Column("unowned", "without an owner at last", "number"),
+        Column("unowned", "without an owner at the end", "number"),
         Column("partitions", "changed owners or had none", "number"),
         Column("which", "which", "long"),
     )
@@ -309,7 +309,7 @@ def _chart_and_table(
 
 def _what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
     if "what-if" not in charts:
-        text = "Not computed: no group has members, an assignor of Kafka and topics that are known."
+        text = "Not computed: no group has members, one of Kafka's assignors and known topics."
         yield from _section("what-if", text, iter(()))
         return
     text = (
@@ -321,7 +321,7 @@ def _what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterato
 
 def _of_what_if(found: Tables, groups: dict[str, int]) -> Iterator[str]:
     yield '<fieldset class="choice needs-script" aria-label="What if" hidden>'
-    for value, label in (("less", "one member less"), ("more", "one member more")):
+    for value, label in (("less", "one member fewer"), ("more", "one member more")):
         checked = " checked" if value == "less" else ""
         yield f'<label><input type="radio" name="scenario" value="{value}"{checked}>{label}</label>'
     yield "</fieldset>\n"
@@ -352,7 +352,7 @@ def _of_what_if(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         Column("group", "group", "name"),
         Column("member", "member", "name"),
         Column("now", "now", "number", "not in the group"),
-        Column("less", "one member less", "number", "leaves"),
+        Column("less", "one member fewer", "number", "leaves"),
         Column("more", "one member more", "number"),
         Column("member_id", "member id", "name"),
     )

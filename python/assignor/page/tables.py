@@ -39,7 +39,7 @@ class Tables:
         step: Length of a time bin in milliseconds.
         total: Totals of all groups, also of those that are not shown: `groups`, `rebalances`, `storms`, `findings`,
             `records` (None if not known).
-        shown: Groups that the page shows, in the order of `MOST_GROUPS`.
+        shown: Groups that the page shows, in the order that `MOST_GROUPS` states.
         causes: Number of rebalances of the groups that are shown by most likely cause, the most frequent first.
         groups: A row per group that is shown, as in `report.json`, with its number of rebalances.
         findings: A row per finding, the most severe first.

@@ -102,7 +102,7 @@ class Timeline:
     def add(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Count events, each group in the order of its log.
 
-        An event without a time between 1970 and 9999 has the latest time before it.
+        An event whose time is not between 1970 and 9999 gets the latest time before it.
         """
         for event in events:
             name, at = event["event"], event["at"]

@@ -92,7 +92,7 @@ class WatchPage:
         write_page(self._path, data, self._timeline)
 
     def _findings(self) -> Iterator[Row]:
-        """Yield the conditions of groups that last."""
+        """Yield the lasting conditions of groups."""
         for group, found in sorted(self._watcher.conditions.groups.items()):
             if found.storm_since is not None:
                 yield _finding(

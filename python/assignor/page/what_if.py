@@ -22,7 +22,7 @@ ASSIGNORS = {
 }
 """Kafka's assignors by kind of group; other assignors, such as that of Kafka Streams, are not computed."""
 
-LESS, MORE = "one member less", "one member more"
+LESS, MORE = "one member fewer", "one member more"
 """Names of the what-ifs: the member with the most partitions leaves; a member with its subscription joins."""
 
 NEW_MEMBER = "new member"
@@ -122,7 +122,7 @@ def _summary(group: str, name: str, loads: Mapping[str, int], moved: int) -> Row
 def _moved(
     before: Mapping[str, Sequence[tuple[str, int, int]]], after: Mapping[str, Sequence[tuple[str, int, int]]]
 ) -> int:
-    """Return the number of partitions that have an owner before and another one, or none, after."""
+    """Return the number of partitions whose owner changes, including those that lose their owner."""
     members = {member: number for number, member in enumerate({**before, **after})}
     ends: dict[str, int] = {}
     for spans in (*before.values(), *after.values()):

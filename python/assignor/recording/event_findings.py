@@ -50,8 +50,8 @@ def _episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Even
     """Return the last event of each storm or stuck member: with `until`, or the latest one if it lasts.
 
     Args:
-        events: Beginnings and ends, in the order of `assignor.replay`. Those with one key follow each other.
-        key: Function that returns what an event is about.
+        events: Beginnings and ends, in the order of `assignor.replay`. Episodes with the same key do not overlap.
+        key: Function that returns the member or group of an episode.
     """
     found: list[Event] = []
     lasting: dict[Any, int] = {}
@@ -90,7 +90,7 @@ def _of_ended(group: str, stuck: list[Event]) -> Finding:
 
 
 def _silences(stuck: list[Event]) -> str:
-    """Return the evidence for stuck members: who, how often a member commits usually, and its partitions."""
+    """Return the evidence for stuck members: their ids, how often each usually commits, and their partitions."""
     shown = [
         f"{each['member']} (usually commits every {format_duration(each['usual_interval_ms'])}): "
         f"{format_partitions(each['topic_partitions'])}"

@@ -244,7 +244,7 @@ class _GroupHistory:
 _MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
 OFFSET_PROBLEMS = {
     "never_committed": "no offset was ever committed",
-    "not_owned": "offset committed for a partition without this owner",
+    "not_owned": "offset committed for a partition without an owner",
     "went_back": "committed offset went back",
 }
 _OTHERS = {

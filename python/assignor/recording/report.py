@@ -203,7 +203,7 @@ class Report:
         }
 
     def findings(self) -> list[Finding]:
-        """Return what needs attention, by group."""
+        """Return the findings, by group."""
         remarks: dict[str, list[Remark]] = {}
         for remark in self.remarks:
             remarks.setdefault(remark.group, []).append(remark)

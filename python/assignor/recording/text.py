@@ -87,7 +87,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
 
 
 def _attention(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield a line for each finding that needs attention; of many of one kind and group, only for the last ones."""
+    """Yield a line for each finding that needs attention, but only the last ones of a kind if a group has many."""
     for (group, kind), found in itertools.groupby(findings, lambda each: (each.group, each.kind)):
         if KINDS[kind].needs_attention:
             texts = [each.text for each in found]

@@ -125,7 +125,7 @@ def _positive(name: str, text: str | None) -> int | None:
 
 @dataclasses.dataclass
 class OffsetRange(InputPartition):
-    """Offsets of a partition from `start` to before `end`."""
+    """Offsets of a partition from `start` up to, but not including, `end`."""
 
     partition: int
     start: int
