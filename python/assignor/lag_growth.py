@@ -21,7 +21,7 @@ RISES = 5
 """Number of times in a row that the low point of the lag has to rise."""
 
 SHARE = 0.1
-"""Smallest part of the new records by which the lag has to grow."""
+"""Smallest growth of the lag, as a share of the new records."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """Time in which the lag of a group grew within one generation.
+    """Period in which the lag of a group grew within one generation.
 
     Attributes:
         since: Time of the first low point in milliseconds.
@@ -67,7 +67,7 @@ class Growth:
 def find_growth(
     moments: Sequence[Moment], window_ms: int = 0, *, rises: int = RISES, share: float = SHARE
 ) -> Growth | None:
-    """Return the last time in which lag grew; None if it did not.
+    """Return the last period in which lag grew; None if it did not.
 
     The moments of a generation are divided into windows of `window_ms`. Lag grows if its low points in successive
     windows rise at least `rises` times in a row, and if it grows by at least `share` of the records that the partitions

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignor import _core
-from assignor.clients.membership import JoinedMembers, asked_topics, counted, plan_joined
+from assignor.clients.membership import JoinedMembers, known_partitions, plan_joined, subscribed_topics
 from assignor.errors import AssignorError, IllegalArgumentError, WrongTypeError
 
 
@@ -23,15 +23,15 @@ class Cluster:
 def test_partitions_are_read_of_the_topics_that_members_ask_for() -> None:
     members = JoinedMembers(["a", "b"], [["t1", "gone"], ["t1", "t3"]])
 
-    assert {"t1", "t3", "gone"} == set(asked_topics(Cluster(), members))
-    assert {"t1": 2, "t3": 2} == counted(Cluster(), members)
+    assert {"t1", "t3", "gone"} == set(subscribed_topics(Cluster(), members))
+    assert {"t1": 2, "t3": 2} == known_partitions(Cluster(), members)
 
 
 def test_partitions_of_all_topics_are_read_if_members_subscribe_to_many() -> None:
     members = JoinedMembers([f"m{number}" for number in range(251)], [["t1", "gone"]] * 251)
 
-    assert Cluster().topics(False) == set(asked_topics(Cluster(), members))
-    assert {"t1", "gone"} == set(asked_topics(Cluster(), JoinedMembers(["m"] * 250, [["t1", "gone"]] * 250)))
+    assert Cluster().topics(False) == set(subscribed_topics(Cluster(), members))
+    assert {"t1", "gone"} == set(subscribed_topics(Cluster(), JoinedMembers(["m"] * 250, [["t1", "gone"]] * 250)))
 
 
 def test_a_cluster_needs_only_the_partitions_of_a_topic() -> None:
@@ -41,7 +41,7 @@ def test_a_cluster_needs_only_the_partitions_of_a_topic() -> None:
 
     members = JoinedMembers([f"m{number}" for number in range(251)], [["t1", "gone"]] * 251)
 
-    assert {"t1": 2} == counted(Partitions(), members)
+    assert {"t1": 2} == known_partitions(Partitions(), members)
 
 
 def test_members_claim_only_what_their_bytes_contain() -> None:

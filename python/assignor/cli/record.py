@@ -134,7 +134,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
 @contextlib.contextmanager
 def stopped_by_signals() -> Iterator[list[int]]:
-    """Yield a list that gets the number of SIGINT (Ctrl-C) or SIGTERM. A second Ctrl-C interrupts at once."""
+    """Yield a list that gets the number of SIGINT (Ctrl-C) or SIGTERM. A second Ctrl-C interrupts immediately."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received

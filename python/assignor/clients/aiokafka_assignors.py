@@ -32,7 +32,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from assignor.clients.membership import JoinedMembers, Membership, counted, plan_joined, shadow_answer
+from assignor.clients.membership import JoinedMembers, Membership, known_partitions, plan_joined, shadow_answer
 from assignor.errors import MissingDependencyError
 from assignor.wire import encode_subscription
 
@@ -221,7 +221,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
             [member.subscription for member in members.values()],
             user_data=[member.user_data for member in members.values()] if self._reads_user_data else None,
         )
-        return plan_joined(self.name, counted(cluster, joined), joined)
+        return plan_joined(self.name, known_partitions(cluster, joined), joined)
 
 
 class RangeAssignor(AiokafkaAssignor):

@@ -34,11 +34,11 @@ from assignor.clients.kafka_python import read_topics
 from assignor.clients.membership import (
     JoinedMembers,
     Membership,
-    asked_topics,
-    counted,
+    known_partitions,
     log,
     plan_joined,
     shadow_answer,
+    subscribed_topics,
 )
 from assignor.errors import MissingDependencyError, WireError
 from assignor.ordering import java_order
@@ -363,5 +363,5 @@ def _bytes(user_data: Any) -> bytes | None:
 
 def _partitions(cluster: Any, members: JoinedMembers) -> Mapping[str, int | list[int] | list[PartitionInfo]]:
     if not (members.has_racks() and hasattr(cluster, "brokers")):
-        return counted(cluster, members)
-    return read_topics(cluster, asked_topics(cluster, members)).partitions_per_topic(None)
+        return known_partitions(cluster, members)
+    return read_topics(cluster, subscribed_topics(cluster, members)).partitions_per_topic(None)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from assignor import Plan
     from assignor.model import PartitionInfo
 
-__all__ = ["JoinedMembers", "Membership", "asked_topics", "counted", "plan_joined", "shadow_answer"]
+__all__ = ["JoinedMembers", "Membership", "known_partitions", "plan_joined", "shadow_answer", "subscribed_topics"]
 
 Answer = TypeVar("Answer")
 """Assignment of a member as the client represents it."""
@@ -146,7 +146,7 @@ class Membership:
         return [RebalanceProtocol.COOPERATIVE if self.cooperative else RebalanceProtocol.EAGER]
 
 
-def asked_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
+def subscribed_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
     """Return the topics that the members subscribe to, or all topics of the cluster if that takes less time.
 
     Args:
@@ -165,7 +165,7 @@ def asked_topics(cluster: Any, members: JoinedMembers) -> Iterable[str]:
     return set().union(*members.topics)
 
 
-def counted(cluster: Any, members: JoinedMembers) -> dict[str, int | list[int]]:
+def known_partitions(cluster: Any, members: JoinedMembers) -> dict[str, int | list[int]]:
     """Return the partitions of the members' topics: a count if the ids are 0 to n - 1, else the ids.
 
     Topics without known partitions are left out.
@@ -174,7 +174,7 @@ def counted(cluster: Any, members: JoinedMembers) -> dict[str, int | list[int]]:
         cluster: The client's `ClusterMetadata`.
         members: The members.
     """
-    partitions = {topic: cluster.partitions_for_topic(topic) for topic in asked_topics(cluster, members)}
+    partitions = {topic: cluster.partitions_for_topic(topic) for topic in subscribed_topics(cluster, members)}
     return {
         topic: len(ids) if max(ids) == len(ids) - 1 and min(ids) == 0 else sorted(ids)
         for topic, ids in partitions.items()

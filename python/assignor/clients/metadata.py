@@ -49,7 +49,7 @@ class ClusterTopics:
             self.errors[topic] = "it has no known partitions"
 
     def add_error(self, topic: str, code: int) -> None:
-        """Add a topic for which the broker answered an error."""
+        """Add a topic for which the broker returned an error."""
         self.errors[topic] = f"the broker answered {ERRORS.get(code, f'error code {code}')}"
 
     def partitions_per_topic(self, topics: Iterable[str] | None) -> dict[str, int | list[PartitionInfo]]:

@@ -162,8 +162,8 @@ class ClientSettings:
 
         Args:
             admin: The AdminClient.
-            futures: What its methods returned.
-            doing: What the calls do, for the text of an error, such as `list the topics`.
+            futures: Futures that its methods returned.
+            doing: Action of the calls, for error messages, such as `list the topics`.
 
         Raises:
             ClusterError: The cluster did not answer in time or rejects the connection.

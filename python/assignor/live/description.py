@@ -25,7 +25,7 @@ OFFSET_CALLS = 100
 """Number of groups whose committed offsets are requested at the same time; each needs a call of its own."""
 
 UNREAD = "confluent-kafka returns neither kind, state nor members of share and streams groups"
-"""Why a share or streams group, whose kind is "", has no members. Committed offsets of streams groups are read."""
+"""Reason why share and streams groups, whose kind is "", have no members. Committed offsets of streams are read."""
 
 _COMMITTED = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]

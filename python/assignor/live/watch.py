@@ -215,7 +215,7 @@ class Watch:
         return time.monotonic() - self._caught_up >= self._options.seconds
 
     def _step(self, reader: LogReader, ends: LogEnds) -> None:
-        """Read once, and report and save what is new."""
+        """Read records once; report the new events, and save the state."""
         records = reader.poll(POLL_SECONDS)
         now = _now()
         is_current = self._caught_up is not None

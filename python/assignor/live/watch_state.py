@@ -31,7 +31,7 @@ _FIRST_LINE = re.compile(rb"assignor watch state, version (\d+), sha256 ([0-9a-f
 
 @dataclass(frozen=True)
 class WatchState:
-    """What a watcher needs to continue. Times are in milliseconds.
+    """State from which a watcher continues. Times are in milliseconds.
 
     Attributes:
         cluster_id: Id of the cluster.

@@ -88,7 +88,7 @@ def table(
 
     Args:
         name: Name of the table.
-        caption: What a row is, for readers who cannot see the heading before it.
+        caption: Description of a row, for readers who cannot see the heading before the table.
         columns: The columns; the first is the heading of the row.
         rows: The rows.
         groups: Numbers of the groups that the filter has.

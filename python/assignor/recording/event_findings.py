@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 STUCK_MS = 60_000
-"""Shortest time without commits, in milliseconds, for which a member that commits again is in a finding."""
+"""Shortest time without commits, in milliseconds, that is a finding although the member commits again."""
 
 _MEMBERS_SHOWN = 4
 

@@ -13,7 +13,7 @@ class Kind(NamedTuple):
 
     Attributes:
         severity: `error`, `warning` or `info`.
-        meaning: What such a finding says.
+        meaning: Meaning of such a finding, as text.
         needs_attention: True if the text report lists it under the groups that need attention.
     """
 

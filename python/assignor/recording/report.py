@@ -38,7 +38,7 @@ class ComparedAssignments:
         assignor: Kafka's name of the assignor.
         checked: Number of compared generations and epochs.
         equal: Number of compared generations and epochs with equal assignments.
-        reason: Why the first different one differs; None if all are equal.
+        reason: Reason why the first different one differs; None if all are equal.
         since: Time of the first different one in milliseconds.
         until: Time of the last different one in milliseconds.
     """

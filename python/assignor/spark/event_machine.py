@@ -47,7 +47,7 @@ class EventReplay(Protocol):
 
 @dataclass(frozen=True)
 class MachineSettings:
-    """What a worker needs to create machines.
+    """Settings with which a worker creates machines.
 
     Attributes:
         new_replay: Function that returns a replay without groups.

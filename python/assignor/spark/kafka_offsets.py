@@ -1,7 +1,7 @@
 """`kafka_offsets`: Spark data source that reads `__consumer_offsets` through confluent-kafka, without a connector.
 
-It only reads. It assigns partitions to its consumers itself, so that no group gets a member, and it commits nothing:
-Spark's checkpoint has the positions of a stream. `assignor.spark.sources.kafka_offsets` registers and opens it.
+It only reads: it assigns partitions to its consumers itself, so no group gets a member, and it commits nothing. Spark's
+checkpoint has the positions of a stream. `assignor.spark.sources.kafka_offsets` registers and opens it.
 """
 
 from __future__ import annotations

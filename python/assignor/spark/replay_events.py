@@ -55,8 +55,8 @@ def events(
             clusters. Remove records of aborted transactions first, as a read_committed consumer does. Duplicate records
             are ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`.
-        until: Only for a batch: time in milliseconds up to which deadlines fire at the end, or None for those that the
-            records of the partition show to have passed.
+        until: Only for a batch: time in milliseconds up to which deadlines fire at the end. None fires only deadlines
+            that records of the same partition have passed.
         finish: Only for a batch: True (default) to return the events that wait for later records.
         delay_ms: How far timestamps in a partition of the log can go back. Deadlines of silent groups fire that much
             later. None fires deadlines only by the records of their own group, and by `until`.

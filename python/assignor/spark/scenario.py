@@ -118,9 +118,10 @@ class Scenario:
     def use(self, assignor: str | None = None, group_protocol: str = "classic") -> Scenario:
         """Switch the group to another assignor or protocol; it rebalances, and later steps use the new assignor.
 
-        The assignor starts from what the members own, as Kafka's does when the members switch one after another or a
-        classic group becomes a group of the consumer protocol (KIP-848). A group that already uses this assignor does
-        not change. A group whose own assignor is not Kafka's is computed from this step on.
+        The assignor starts from the partitions that the members own. Kafka's assignors do the same when the members
+        switch one after another, or when a classic group becomes a group of the consumer protocol (KIP-848). A group
+        that already uses this assignor does not change. A group whose own assignor is not Kafka's is computed from this
+        step on.
 
         Args:
             assignor: Kafka's name of the assignor; None means the default of the protocol.

@@ -97,7 +97,7 @@ def kafka_connector(
 ) -> DataFrame:
     """Return the records of a live cluster, read through Spark's Kafka connector.
 
-    This sets what the connector needs to read this topic:
+    The connector needs these settings to read this topic, which the function makes:
 
     - the setting `spark.sql.streaming.kafka.useDeprecatedOffsetFetching` of the session to true. Without it the
       connector looks offsets up with an admin client that omits internal topics, and returns no rows and no error.
