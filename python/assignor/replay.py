@@ -33,6 +33,8 @@ class Replay:
         storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
         storm_window_ms: Time window of a storm in milliseconds.
         stuck_factor: A member is stuck if it has not committed for this multiple of its usual interval.
+        stuck_interval_ms: Commits of a member within this time in milliseconds count as one. The usual interval is at
+            least as long.
         never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
 
     Raises:
@@ -50,6 +52,7 @@ class Replay:
         storm_rebalances: int = 20,
         storm_window_ms: int = 60_000,
         stuck_factor: int = 10,
+        stuck_interval_ms: int = 1_000,
         never_committed_ms: int = 60_000,
     ) -> None:
         check_engine(engine)
@@ -57,6 +60,7 @@ class Replay:
             "storm_rebalances": storm_rebalances,
             "storm_window_ms": storm_window_ms,
             "stuck_factor": stuck_factor,
+            "stuck_interval_ms": stuck_interval_ms,
             "never_committed_ms": never_committed_ms,
         }
         for name, value in settings.items():

@@ -90,7 +90,7 @@ fn note_commit(
         Some(rhythm) => rhythm,
         None => state.rhythms.entry(Arc::clone(&member)).or_default(),
     };
-    let since = rhythm.add(clock);
+    let since = rhythm.add(clock, settings.stuck_interval);
     if let Some(deadline) = rhythm.deadline(settings.stuck_factor) {
         state.lower_deadline(deadline);
     }

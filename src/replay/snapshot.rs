@@ -132,7 +132,8 @@ pub(super) fn read_snapshot(data: &[u8], wanted: Settings) -> Result<(Counts, Ve
 
 impl std::fmt::Display for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "[{}, {}, {}, {}]", self.storm_rebalances, self.storm_window, self.stuck_factor, self.never_committed)
+        let Self { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed } = self;
+        write!(f, "[{storm_rebalances}, {storm_window}, {stuck_factor}, {stuck_interval}, {never_committed}]")
     }
 }
 
@@ -426,7 +427,7 @@ macro_rules! stored_structs {
 }
 
 stored_structs! {
-    Settings { storm_rebalances, storm_window, stuck_factor, never_committed }
+    Settings { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed }
     Counts { records, duplicates, bad_records, unknown_types, time_backwards }
     TopicPartitions { topic, partitions }
     ParsedSubscription { version, topics, rack, owned, generation, user_data, refused }
@@ -455,7 +456,7 @@ stored_structs! {
         initialized, is_converted
     }
     Storm { times, since, count, changed }
-    CommitRhythm { last, intervals, stuck_since }
+    CommitRhythm { last, burst, intervals, stuck_since }
     Tenure { holder, since, has_commit, is_reported }
     PartitionState { offset, tenure, last_holder, is_reported }
     PendingLeave { member, at, deadline, offset, kind, generation }

@@ -29,13 +29,21 @@ pub struct Settings {
     pub storm_window: i64,
     /// A member is stuck if it has not committed for this multiple of its usual interval.
     pub stuck_factor: i64,
+    /// Commits of a member within this time are one burst; the usual interval between bursts is at least as long.
+    pub stuck_interval: i64,
     /// Time after which a partition with an owner and without a committed offset is reported.
     pub never_committed: i64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { storm_rebalances: 20, storm_window: 60_000, stuck_factor: 10, never_committed: 60_000 }
+        Self {
+            storm_rebalances: 20,
+            storm_window: 60_000,
+            stuck_factor: 10,
+            stuck_interval: 1_000,
+            never_committed: 60_000,
+        }
     }
 }
 

@@ -1,17 +1,18 @@
 //! Stuck members: members that committed offsets regularly and have stopped.
 //!
-//! A commit does not name the member that sends it. Replay attributes it to the member that owns the partition.
+//! A commit does not name the member that sends it. Replay attributes it to the member that owns the partition. Commits that follow
+//! each other closely, such as those of several partitions, are one burst: intervals are the times between the begins of bursts.
 
 const MOST_INTERVALS: usize = 9;
 const LEAST_INTERVALS: usize = 5;
-/// Shortest time without a commit, in milliseconds, after which a member can be stuck.
-const LEAST_SILENCE: i64 = 1_000;
 
-/// Times of the commits of a member: the last one, and the latest intervals between two of them.
+/// Times of the commits of a member: the last one, and the latest intervals between bursts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct CommitRhythm {
     /// The last commit.
     pub(super) last: Option<i64>,
+    /// The first commit of the last burst.
+    pub(super) burst: Option<i64>,
     /// The latest intervals, oldest first.
     pub(super) intervals: Vec<i64>,
     /// The last commit before the member became stuck; None if it is not stuck.
@@ -20,20 +21,25 @@ pub(super) struct CommitRhythm {
 
 impl CommitRhythm {
     /// Add a commit; return the time of the last commit before if the member was stuck until now.
-    pub(super) fn add(&mut self, at: i64) -> Option<i64> {
+    ///
+    /// A commit within `shortest` milliseconds of the first one of a burst belongs to the burst.
+    pub(super) fn add(&mut self, at: i64, shortest: i64) -> Option<i64> {
         let since = self.stuck_since.take();
-        if let Some(last) = self.last {
-            if at <= last {
-                return since;
-            }
-            if since.is_none() {
+        if self.last.is_some_and(|last| at <= last) {
+            return since;
+        }
+        self.last = Some(at);
+        match self.burst.filter(|_| since.is_none()).map(|burst| at.saturating_sub(burst)) {
+            Some(interval) if interval < shortest => return since,
+            Some(interval) => {
                 if self.intervals.len() == MOST_INTERVALS {
                     self.intervals.remove(0);
                 }
-                self.intervals.push(at.saturating_sub(last));
+                self.intervals.push(interval);
             }
+            None => {}
         }
-        self.last = Some(at);
+        self.burst = Some(at);
         since
     }
 
@@ -53,6 +59,6 @@ impl CommitRhythm {
         if self.intervals.iter().max().is_some_and(|longest| *longest > limit) {
             return None;
         }
-        Some(last.saturating_add(limit.max(LEAST_SILENCE)))
+        Some(last.saturating_add(limit))
     }
 }

@@ -122,12 +122,13 @@ def random_settings(rng: random.Random) -> dict[str, Any]:
         "storm_rebalances": rng.choice([2, 3, 20]),
         "storm_window_ms": rng.choice([1_000, 60_000]),
         "stuck_factor": rng.choice([2, 10]),
+        "stuck_interval_ms": rng.choice([1, 1_000]),
         "never_committed_ms": rng.choice([100, 60_000]),
     }
 
 
 def test_engines_agree_on_random_logs() -> None:
-    rng = random.Random(19)
+    rng = random.Random(20)
     seen = set()
     for _ in range(LOGS):
         settings, records = random_settings(rng), random_log(rng)

@@ -48,8 +48,9 @@ fn too_large(full: ColumnFull) -> PyErr {
 #[pymethods]
 impl PyReplay {
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     #[pyo3(signature = (topics, *, is_open = false, is_compared = true, storm_rebalances = 20, storm_window_ms = 60_000,
-                        stuck_factor = 10, never_committed_ms = 60_000))]
+                        stuck_factor = 10, stuck_interval_ms = 1_000, never_committed_ms = 60_000))]
     fn new(
         topics: ArrowArray,
         is_open: bool,
@@ -57,18 +58,21 @@ impl PyReplay {
         storm_rebalances: i64,
         storm_window_ms: i64,
         stuck_factor: i64,
+        stuck_interval_ms: i64,
         never_committed_ms: i64,
     ) -> PyResult<Self> {
         let settings = Settings {
             storm_rebalances,
             storm_window: storm_window_ms,
             stuck_factor,
+            stuck_interval: stuck_interval_ms,
             never_committed: never_committed_ms,
         };
         for (name, value) in [
             ("storm_rebalances", storm_rebalances),
             ("storm_window_ms", storm_window_ms),
             ("stuck_factor", stuck_factor),
+            ("stuck_interval_ms", stuck_interval_ms),
             ("never_committed_ms", never_committed_ms),
         ] {
             if value < 1 {

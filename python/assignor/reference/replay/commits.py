@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["apply_commit", "commit_deadline", "fire_commits", "forget_rhythm", "own"]
 
 
-def apply_commit(state: GroupState, entry: LogRecord, record: Record) -> list[Event]:
+def apply_commit(state: GroupState, settings: Settings, entry: LogRecord, record: Record) -> list[Event]:
     """Apply an offset commit or its tombstone; return its events."""
     partition = (record.key["topic"], record.key["partition"])
     committed, tenure = state.committed, state.committed.tenures.get((record.key["topic"], record.key["partition"]))
@@ -36,20 +36,20 @@ def apply_commit(state: GroupState, entry: LogRecord, record: Record) -> list[Ev
         events.append(problem(state, entry, "went_back", [partition], text))
     if tenure is not None:
         tenure.has_commit = True
-        events += note_commit(state, entry, tenure.holder)
+        events += note_commit(state, settings, entry, tenure.holder)
     elif state.holders_known and state.members and committed.has_stray_commit(partition, state.holders()):
         text = "The group has members, but none of them owns the partition. The log does not name who committed."
         events.append(problem(state, entry, "not_owned", [partition], text))
     return events
 
 
-def note_commit(state: GroupState, entry: LogRecord, holder: str) -> list[Event]:
+def note_commit(state: GroupState, settings: Settings, entry: LogRecord, holder: str) -> list[Event]:
     """Note a commit of a partition of a member; return the end of the time in which the member was stuck, if it was."""
     member = state.member_of(holder)
     if member is None:
         return []
     rhythm = state.rhythms.setdefault(member, CommitRhythm())
-    since = rhythm.add(state.clock or 0)
+    since = rhythm.add(state.clock or 0, settings.stuck_interval_ms)
     if since is None:
         return []
     return [stuck(state, entry.timestamp, entry.offset, member, since, entry.timestamp)]

@@ -198,7 +198,7 @@ class Replay:
 
     def _apply(self, state: GroupState, entry: LogRecord, record: Record) -> list[Event]:
         if record.type in (0, 1):
-            return apply_commit(state, entry, record)
+            return apply_commit(state, self._context.settings, entry, record)
         events = []
         if record.type in KINDS:
             state.is_deleted = record.value is None

@@ -1,6 +1,8 @@
 """Stuck members: members that committed offsets regularly and have stopped.
 
-A commit does not name the member that sends it. Replay attributes it to the member that owns the partition.
+A commit does not name the member that sends it. Replay attributes it to the member that owns the partition. Commits
+that follow each other closely, such as those of several partitions, are one burst: intervals are the times between the
+begins of bursts.
 """
 
 from __future__ import annotations
@@ -11,29 +13,35 @@ __all__ = ["CommitRhythm"]
 
 MOST_INTERVALS = 9
 LEAST_INTERVALS = 5
-LEAST_SILENCE = 1000
-"""Shortest time without a commit, in milliseconds, after which a member can be stuck."""
 
 
 @dataclass
 class CommitRhythm:
-    """Times of the commits of a member: the last one, and the latest intervals between two of them.
+    """Times of the commits of a member: the last one, and the latest intervals between bursts.
 
-    `stuck_since` is the last commit before the member became stuck; None if it is not stuck.
+    `burst` is the first commit of the last burst. `stuck_since` is the last commit before the member became stuck; None
+    if it is not stuck.
     """
 
     last: int | None = None
+    burst: int | None = None
     intervals: list[int] = field(default_factory=list)
     stuck_since: int | None = None
 
-    def add(self, at: int) -> int | None:
-        """Add a commit; return the time of the last commit before if the member was stuck until now."""
-        since, last, self.stuck_since = self.stuck_since, self.last, None
-        if last is not None and at <= last:
+    def add(self, at: int, shortest: int) -> int | None:
+        """Add a commit; return the time of the last commit before if the member was stuck until now.
+
+        A commit within `shortest` milliseconds of the first one of a burst belongs to the burst.
+        """
+        since, self.stuck_since = self.stuck_since, None
+        if self.last is not None and at <= self.last:
             return since
-        if last is not None and since is None:
-            self.intervals = [*self.intervals, at - last][-MOST_INTERVALS:]
         self.last = at
+        if self.burst is not None and since is None:
+            if at - self.burst < shortest:
+                return since
+            self.intervals = [*self.intervals, at - self.burst][-MOST_INTERVALS:]
+        self.burst = at
         return since
 
     def usual(self) -> int:
@@ -46,4 +54,4 @@ class CommitRhythm:
             return None
         if max(self.intervals) > factor * self.usual():
             return None
-        return self.last + max(LEAST_SILENCE, factor * self.usual())
+        return self.last + factor * self.usual()
