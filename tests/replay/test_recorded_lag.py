@@ -11,6 +11,7 @@ import pytest
 
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.recording import Recording, lag, local
+from assignor.recording.metadata import TIMED_END_OFFSETS
 from assignor.recording.records import SCHEMA
 from assignor.recording.summary import summarize
 from tests.lag import lag_rules
@@ -23,23 +24,13 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-END_OFFSETS = pa.schema(
-    [
-        ("at", pa.int64()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("end_offset", pa.int64()),
-        ("start_offset", pa.int64()),
-    ]
-)
-
 
 def write(folder: Path, records: list[Row], ends: list[Row]) -> Recording:
     """Write a recording with end offsets."""
     folder.mkdir()
     pq.write_table(pa.Table.from_pylist(records, SCHEMA), folder / "records.parquet")
     pq.write_table(TOPICS.empty_table(), folder / "topics.parquet")
-    pq.write_table(pa.Table.from_pylist(ends, END_OFFSETS), folder / "end_offsets.parquet")
+    pq.write_table(pa.Table.from_pylist(ends, TIMED_END_OFFSETS), folder / "end_offsets.parquet")
     return Recording.open(folder)
 
 

@@ -101,9 +101,7 @@ def summary(found: Progress, folder: str) -> str:
     text = f"assignor: recorded {found.records:,} records in {folder}, {found.aborted:,} of aborted transactions"
     if found.is_open:
         text += f"; {found.missing:,} offsets follow an open transaction and are left to the next run"
-    if found.problem:
-        text += f"; {found.problem}"
-    return text
+    return "; ".join(filter(None, [text, found.gap, found.problem]))
 
 
 class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
@@ -118,10 +116,13 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
     def show(self, found: Progress) -> None:
         """Show the progress, unless it was shown just now."""
         now = time.monotonic()
-        if now - self._last < self._interval and found.problem == self._problem:
+        problem = found.problem or found.gap
+        if now - self._last < self._interval and problem == self._problem:
             return
-        self._last, self._problem = now, found.problem
+        self._last, self._problem = now, problem
         text = f"assignor: {found.records:,} records, {found.missing:,} offsets behind the end of the log"
+        if found.gap:
+            text += f"; {found.gap}"
         if found.problem:
             text = f"assignor: waiting for the cluster: {found.problem}"
         print(f"\r\x1b[K{text}" if self._is_terminal else text, end="" if self._is_terminal else "\n", file=sys.stderr)

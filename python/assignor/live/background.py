@@ -26,11 +26,6 @@ class Background(Generic[Result]):
         self._thread: threading.Thread | None = None
         self._results: list[Result] = []
 
-    @property
-    def is_running(self) -> bool:
-        """True from `start` until the result was taken."""
-        return self._thread is not None
-
     def start(self) -> None:
         """Start a call, unless one is running."""
         if self._thread is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import re
 import time
@@ -21,7 +22,7 @@ from assignor.live.properties import parse_properties, to_librdkafka
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Result = TypeVar("Result")
 
@@ -130,10 +131,8 @@ class ClientSettings:
             IllegalArgumentError: librdkafka rejects a setting.
             MissingDependencyError: confluent-kafka is not installed.
         """
-        try:
+        with _named_dependency():
             from confluent_kafka.admin import AdminClient
-        except ImportError as error:
-            raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from error
         return self._create(AdminClient, {})
 
     def consumer(self, **fixed: Any) -> Any:
@@ -143,10 +142,8 @@ class ClientSettings:
             IllegalArgumentError: librdkafka rejects a setting.
             MissingDependencyError: confluent-kafka is not installed.
         """
-        try:
+        with _named_dependency():
             from confluent_kafka import Consumer
-        except ImportError as error:
-            raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from error
         return self._create(Consumer, {**CONSUMER, **fixed})
 
     def _create(self, kind: Any, fixed: Mapping[str, Any]) -> Any:
@@ -168,12 +165,21 @@ class ClientSettings:
         Raises:
             ClusterError: The cluster did not answer in time or rejects the connection.
         """
+        if not self.are_done(admin, futures, self.timeout):
+            raise self.unreachable(doing)
+
+    def are_done(self, admin: Any, futures: Iterable[Future[Any]], seconds: float) -> bool:
+        """Wait until calls of an AdminClient have a result; return False if some have none after some seconds.
+
+        It returns False at once if the cluster rejects the connection.
+        """
         pending = list(futures)
-        end = time.monotonic() + self.timeout
+        end = time.monotonic() + seconds
         while not all(future.done() for future in pending):
             admin.poll(_POLL_SECONDS)
             if self.errors.refusal or time.monotonic() > end:
-                raise self.unreachable(doing)
+                return False
+        return True
 
     def result(self, admin: Any, future: Future[Result], doing: str) -> Result:
         """Return the result of a call of an AdminClient.
@@ -230,6 +236,15 @@ class ClientSettings:
             return ClusterError(f"{self.address} rejects the connection: {self.errors.refusal}")
         reason = f": {self.errors.reason}" if self.errors.reason else ""
         return UnreachableError(f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s{reason}")
+
+
+@contextlib.contextmanager
+def _named_dependency() -> Iterator[None]:
+    """Replace the error of an import by one that names the extra to install."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from error
 
 
 def _silent_logger() -> logging.Logger:

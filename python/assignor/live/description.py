@@ -145,9 +145,10 @@ class _Reader:
         positions = join_owners(_table(committed, _COMMITTED), _table(owners, _OWNERS))
         places = sorted({(topic, partition) for _, topic, partition, _ in (*committed, *owners)})
         self._on_progress(f"reading the end offsets of {len(places):,} partitions")
-        found, failed = offsets(self._settings, self._admin, places)
-        ends = [(*place, start, end) for place, (start, end) in found.items()]
-        self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in sorted(failed.items())]
+        read = offsets(self._settings, self._admin, places)
+        ends = [(*place, start, end) for place, (start, end) in read.found.items()]
+        failed = sorted(read.problems.items())
+        self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in failed]
         rows = partition_lag(positions, _table(ends, END_OFFSETS))
         by_group: dict[str, list[dict[str, Any]]] = {}
         for row in rows.to_pylist():

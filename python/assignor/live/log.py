@@ -67,12 +67,14 @@ class OffsetsLog:
             UnreachableError: The offsets of a partition cannot be read at the moment.
         """
         ids = self.partitions(admin) if partitions is None else list(partitions)
-        found, problems = offsets(self.settings, admin, [(self.topic, id) for id in ids], isolation=self.isolation)
-        for (topic, id), problem in problems.items():
+        read = offsets(self.settings, admin, [(self.topic, id) for id in ids], isolation=self.isolation)
+        if read.unanswered:
+            raise self.settings.unreachable(f"read the offsets of topic {self.topic}")
+        for (topic, id), problem in read.problems.items():
             raise UnreachableError(  # such as a partition without a leader while a broker starts
                 f"cannot read the offsets of topic {topic}, partition {id}, on {self.settings.address}: {problem}"
             )
-        return {id: found[self.topic, id] for id in ids}
+        return {id: read.found[self.topic, id] for id in ids}
 
     def partitions(self, admin: Any) -> list[int]:
         """Return the ids of all partitions in ascending order.

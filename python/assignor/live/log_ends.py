@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from assignor.live.topics import offset_spec
 from assignor.live.watcher import LogEnd
 
 if TYPE_CHECKING:
@@ -49,13 +50,12 @@ class LogEnds:
             now: Local time in milliseconds.
         """
         from confluent_kafka import IsolationLevel, TopicPartition
-        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
         if self._asked is not None:
             return
         self._asked = now
         self._futures = []
-        latest: Any = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        latest = offset_spec().latest()
         for level in (IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED):
             wanted = {TopicPartition(self._log.topic, id): latest for id in self._partitions}
             found = self._admin.list_offsets(wanted, isolation_level=level, request_timeout=self._timeout)

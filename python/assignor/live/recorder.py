@@ -16,7 +16,7 @@ import numpy as np
 from assignor.errors import IllegalArgumentError, UnreachableError
 from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, TOPIC, LogReader, OffsetsLog
 from assignor.live.recording_files import RecordingFiles
-from assignor.live.topics import end_offsets, topic_rows
+from assignor.live.topics import end_offsets, no_end_offsets, topic_rows
 
 if TYPE_CHECKING:
     import os
@@ -48,6 +48,7 @@ class Progress:
         missing: Number of offsets up to the end of the log that are not recorded yet.
         is_open: True if the offsets that are missing at the end follow an open transaction.
         problem: Why the cluster does not answer at the moment, or "".
+        gap: Which partitions have no end offsets in the last snapshot because their leaders did not answer, or "".
     """
 
     records: int = 0
@@ -55,6 +56,7 @@ class Progress:
     missing: int = 0
     is_open: bool = False
     problem: str = ""
+    gap: str = ""
 
 
 def record(
@@ -218,7 +220,11 @@ class _Run:
             self._files.write_topics(rows)
         self._topics = rows
         places = list(zip(rows["topic"].to_pylist(), rows["partition"].to_pylist(), strict=True))
-        self._files.write_end_offsets(end_offsets(self._settings, self._admin, places, _milliseconds()))
+        ends, unanswered = end_offsets(self._settings, self._admin, places, _milliseconds())
+        self._files.write_end_offsets(ends)
+        self.progress.gap = no_end_offsets(unanswered) if unanswered else ""
+        if unanswered:
+            self._admin = self._settings.admin()  # the old one can look for a former leader for minutes
 
 
 def _aborted(batch: pa.RecordBatch, committed: Mapping[int, np.ndarray]) -> list[tuple[int, int]]:

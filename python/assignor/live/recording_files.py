@@ -20,7 +20,8 @@ import pyarrow.parquet as pq
 
 from assignor.errors import IllegalArgumentError
 from assignor.live.log import SCHEMA
-from assignor.live.topics import END_OFFSETS, TOPICS
+from assignor.recording.metadata import TIMED_END_OFFSETS
+from assignor.replay_columns import topic_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -60,7 +61,8 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
             self._lock = _lock(self.folder)
             try:
                 _check_cluster(self.folder, cluster_id, address)
-                for name, schema in (("records", SCHEMA), ("topics", TOPICS), ("end_offsets", END_OFFSETS)):
+                tables = {"records": SCHEMA, "topics": topic_schema(), "end_offsets": TIMED_END_OFFSETS}
+                for name, schema in tables.items():
                     place = self.folder / f"{name}.parquet"
                     place.mkdir(exist_ok=True)
                     for unfinished in place.glob(".*"):

@@ -2,44 +2,47 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
+
+from assignor.recording.lines import format_partitions
+from assignor.recording.metadata import TIMED_END_OFFSETS
+from assignor.replay_columns import topic_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from assignor.live.connection import ClientSettings
 
-TOPICS = pa.schema(
-    [
-        ("t", pa.int64()),
-        ("topic", pa.string()),
-        ("topic_id", pa.string()),
-        ("partition", pa.int32()),
-        ("racks", pa.list_(pa.string())),
-    ]
-)
-"""Columns of `topics.parquet`."""
-
-END_OFFSETS = pa.schema(
-    [
-        ("at", pa.int64()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("end_offset", pa.int64()),
-        ("start_offset", pa.int64()),
-    ]
-)
-"""Columns of `end_offsets.parquet`."""
-
 _TOPICS_PER_CALL = 500
 _PARTITIONS_PER_CALL = 5_000
 _NO_TOPIC_ID = "A" * 22
+_NO_ANSWER = ("_TRANSPORT", "_TIMED_OUT")
+
+_MARGIN_SECONDS = 1.0
+"""How long librdkafka may need to end a request after its timeout."""
+
+Place = tuple[str, int]
+"""Topic and partition id."""
+
+
+class Offsets(NamedTuple):
+    """Offsets of partitions.
+
+    Attributes:
+        found: First offset, and the offset after the last record, by partition.
+        problems: Why the offsets of a partition cannot be read.
+        unanswered: Partitions with a problem whose leader did not answer; they may be readable later.
+    """
+
+    found: Mapping[Place, tuple[int, int]]
+    problems: Mapping[Place, str]
+    unanswered: frozenset[Place]
 
 
 def topic_rows(settings: ClientSettings, admin: Any, now: int) -> pa.RecordBatch:
-    """Return the metadata of all topics that the user may describe, with the columns of `TOPICS`.
+    """Return the metadata of all topics that the user may describe, with the columns of `topic_schema`.
 
     Args:
         settings: Settings of the clients.
@@ -60,7 +63,7 @@ def topic_rows(settings: ClientSettings, admin: Any, now: int) -> pa.RecordBatch
         for partition in sorted(topic.partitions, key=lambda each: each.id):
             racks = [node.rack for node in partition.replicas]
             rows.append((now, topic.name, "" if topic_id == _NO_TOPIC_ID else topic_id, partition.id, racks))
-    return _rows(rows, TOPICS)
+    return _rows(rows, topic_schema())
 
 
 def _described(settings: ClientSettings, admin: Any, names: list[str]) -> Iterator[Any]:
@@ -81,9 +84,9 @@ def _described(settings: ClientSettings, admin: Any, names: list[str]) -> Iterat
 
 
 def end_offsets(
-    settings: ClientSettings, admin: Any, partitions: Iterable[tuple[str, int]], now: int
-) -> pa.RecordBatch:
-    """Return the first offset and the end offset of partitions, with the columns of `END_OFFSETS`.
+    settings: ClientSettings, admin: Any, partitions: Iterable[Place], now: int
+) -> tuple[pa.RecordBatch, frozenset[Place]]:
+    """Return the first offset and the end offset of partitions, with the columns of `TIMED_END_OFFSETS`.
 
     The end offset is the high watermark, with which Kafka's tools compute lag.
 
@@ -94,22 +97,26 @@ def end_offsets(
         now: Time in milliseconds before the call, for the column `at`.
 
     Returns:
-        A row for each partition, in the given order, without those whose offsets cannot be read.
+        A row for each partition, in the given order, without those whose offsets cannot be read; and those of them
+        whose leader did not answer.
 
     Raises:
-        ClusterError: The cluster does not answer.
+        ClusterError: The cluster rejects the connection.
     """
-    found, _ = offsets(settings, admin, partitions)
-    return _rows([(now, *place, end, start) for place, (start, end) in found.items()], END_OFFSETS)
+    read = offsets(settings, admin, partitions)
+    rows = [(now, *place, start, end) for place, (start, end) in read.found.items()]
+    return _rows(rows, TIMED_END_OFFSETS), read.unanswered
 
 
 def offsets(
     settings: ClientSettings,
     admin: Any,
-    partitions: Iterable[tuple[str, int]],
+    partitions: Iterable[Place],
     isolation: str = "read_uncommitted",
-) -> tuple[Mapping[tuple[str, int], tuple[int, int]], Mapping[tuple[str, int], str]]:
+) -> Offsets:
     """Return the first offset of partitions, and the offset after the last record.
+
+    A broker that does not answer affects the partitions that it leads only.
 
     Args:
         settings: Settings of the clients.
@@ -117,41 +124,57 @@ def offsets(
         partitions: Topic and partition id of each.
         isolation: With `read_committed`, the last record is the one before the first open transaction.
 
-    Returns:
-        The offsets by partition, and what is wrong with each partition whose offsets cannot be read.
-
     Raises:
-        ClusterError: The cluster does not answer.
+        ClusterError: The cluster rejects the connection.
     """
-    from confluent_kafka import IsolationLevel, KafkaException, TopicPartition
-    from confluent_kafka.admin._listoffsets import OffsetSpec
+    from confluent_kafka import IsolationLevel, TopicPartition
 
-    specs: Any = OffsetSpec  # its methods have no types
+    spec = offset_spec()
     level = IsolationLevel[isolation.upper()]
     places = list(partitions)
-    found: dict[tuple[str, int], tuple[int, int]] = {}
-    problems: dict[tuple[str, int], str] = {}
+    found: dict[Place, tuple[int, int]] = {}
+    problems: dict[Place, str] = {}
+    unanswered: set[Place] = set()
     for first in range(0, len(places), _PARTITIONS_PER_CALL):
         part = places[first : first + _PARTITIONS_PER_CALL]
         calls = [
             admin.list_offsets(
-                {TopicPartition(topic, id): spec for topic, id in part},
+                {TopicPartition(topic, id): wanted for topic, id in part},
                 isolation_level=level,
                 request_timeout=settings.timeout,
             )
-            for spec in (specs.earliest(), specs.latest())
+            for wanted in (spec.earliest(), spec.latest())
         ]
-        settings.wait(admin, [future for call in calls for future in call.values()], "read the offsets of topics")
+        futures = [future for call in calls for future in call.values()]
+        if not settings.are_done(admin, futures, settings.timeout + _MARGIN_SECONDS) and settings.errors.refusal:
+            raise settings.unreachable("read the offsets of topics")
         starts, ends = ({(place.topic, place.partition): future for place, future in call.items()} for call in calls)
         for place in part:
-            try:
-                found[place] = starts[place].result(0).offset, ends[place].result(0).offset
-            except KafkaException as error:
-                if error.args[0].name() in ("_TRANSPORT", "_TIMED_OUT"):
-                    raise settings.failed("read the offsets of topics", error.args[0]) from None
-                problems[place] = error.args[0].str()
-    settings.errors.clear()
-    return found, problems
+            answers = [starts[place], ends[place]]
+            is_done = all(future.done() for future in answers)
+            errors = [error.args[0] for future in answers if is_done and (error := future.exception())]
+            if is_done and not errors:
+                found[place] = starts[place].result().offset, ends[place].result().offset
+            elif not is_done or errors[0].name() in _NO_ANSWER:
+                problems[place] = f"no answer from its leader within {settings.timeout:g} s"
+                unanswered.add(place)
+            else:
+                problems[place] = errors[0].str()
+    if not unanswered:
+        settings.errors.clear()
+    return Offsets(found, problems, frozenset(unanswered))
+
+
+def no_end_offsets(partitions: Iterable[Place]) -> str:
+    """Return a sentence that names the partitions whose leader did not answer."""
+    return f"no answer for the end offsets of {format_partitions(sorted(partitions))}"
+
+
+def offset_spec() -> Any:
+    """Return the class OffsetSpec, whose methods have no types."""
+    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # its module does not list it
+
+    return OffsetSpec
 
 
 def _rows(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:

@@ -17,7 +17,7 @@ from assignor.live import watch_state
 from assignor.live.background import Background
 from assignor.live.log import TOPIC, LogReader, OffsetsLog
 from assignor.live.log_ends import LogEnds
-from assignor.live.topics import end_offsets, topic_rows
+from assignor.live.topics import end_offsets, no_end_offsets, topic_rows
 from assignor.live.watcher import Watcher
 from assignor.recording.lines import format_count
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from assignor.live.connection import ClientSettings
     from assignor.live.log_ends import Answer
     from assignor.live.metrics import WatchMetrics
+    from assignor.live.topics import Place
     from assignor.live.watcher import LogEnd
 
 Event = dict[str, Any]
@@ -121,6 +122,7 @@ class Watch:
         self._topics = Background(lambda: topic_rows(self._settings, self._admin, _now()))
         self._topics_read = 0.0
         self._lag = Background(self._current_lag)
+        self._unanswered: frozenset[Place] = frozenset()
         self._lag_read = 0.0
         self._topics_due = False
         self._is_stopped = threading.Event()
@@ -156,7 +158,7 @@ class Watch:
             while not (self._is_over() or self._is_stopped.is_set()):
                 self._step(reader, ends)
             if self._options.has_lag and self.lag is None and not self._is_stopped.is_set():
-                self._read_lag(self._settings.timeout)  # a short watch, which ends before the first lag is known
+                self._read_lag(2 * self._settings.timeout)  # a short watch, which ends before the first lag is known
             self._save()
 
     def stop(self) -> None:
@@ -326,16 +328,25 @@ class Watch:
             self._lag.start()
         found = self._lag.take(seconds)
         if found is not None:
-            self.lag = found
+            self.lag, unanswered = found
+            self._note_unanswered(unanswered)
             if self.metrics is not None:
-                self.metrics.lag = group_lag(found)
+                self.metrics.lag = group_lag(self.lag)
 
-    def _current_lag(self) -> pa.Table:
+    def _note_unanswered(self, partitions: frozenset[Place]) -> None:
+        """Notice when partitions without end offsets change."""
+        if partitions and partitions != self._unanswered:
+            self._notice(f"{no_end_offsets(partitions)}; their lag is not known")
+        elif self._unanswered and not partitions:
+            self._notice("the end offsets of all partitions are read again")
+        self._unanswered = partitions
+
+    def _current_lag(self) -> tuple[pa.Table, frozenset[Place]]:
         committed = self.watcher.committed()
         places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
         wanted = [(place["topic"], place["partition"]) for place in places]
-        ends = end_offsets(self._settings, self._admin, wanted, _now())
-        return partition_lag(committed, pa.Table.from_batches([ends]))
+        ends, unanswered = end_offsets(self._settings, self._admin, wanted, _now())
+        return partition_lag(committed, pa.Table.from_batches([ends])), unanswered
 
 
 def _now() -> int:

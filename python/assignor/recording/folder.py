@@ -19,6 +19,7 @@ from assignor.errors import IllegalArgumentError, MissingDependencyError
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Iterable
 
     import pyarrow as pa
     from pyarrow.dataset import Dataset
@@ -29,10 +30,6 @@ COLUMNS = {
     "topics.parquet": ("t", "topic", "topic_id", "partition", "racks"),
 }
 """Required columns of each file; other columns are ignored."""
-
-
-OPTIONAL_COLUMNS = {"end_offsets.parquet": ("at", "topic", "partition", "end_offset", "start_offset")}
-"""Required columns of files that may be missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +85,23 @@ class Recording:
         if not path.is_dir():
             problem = "is not a folder" if path.exists() else "does not exist"
             raise IllegalArgumentError(f"{path} {problem}; a recording is a folder with {' and '.join(COLUMNS)}")
-        for name, required in (COLUMNS | OPTIONAL_COLUMNS).items():
+        for name, required in COLUMNS.items():
             if not (path / name).exists():
-                if name in OPTIONAL_COLUMNS:
-                    continue
                 raise IllegalArgumentError(f"{path / name} does not exist; a recording needs {' and '.join(COLUMNS)}")
-            found = open_dataset(path / name).schema.names
-            for column in required:
-                if column not in found:
-                    raise IllegalArgumentError(
-                        f"{path / name} has no column {column}; its columns are {', '.join(found)}"
-                    )
-        return cls(path, _read_aborted(path / "aborted.json"))
+            _check_columns(path / name, required)
+        recording = cls(path, _read_aborted(path / "aborted.json"))
+        if recording.end_offsets.exists():
+            from assignor.recording.metadata import TIMED_END_OFFSETS
+
+            _check_columns(recording.end_offsets, TIMED_END_OFFSETS.names)
+        return recording
+
+
+def _check_columns(path: Path, required: Iterable[str]) -> None:
+    found = open_dataset(path).schema.names
+    for column in required:
+        if column not in found:
+            raise IllegalArgumentError(f"{path} has no column {column}; its columns are {', '.join(found)}")
 
 
 def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:

@@ -17,6 +17,7 @@ from assignor.lag import END_OFFSETS, group_lag, join_owners, partition_lag
 from assignor.lag_growth import Growth, Moment, find_growth
 from assignor.recording.folder import open_dataset, parquet_error
 from assignor.recording.lines import spans_of
+from assignor.recording.metadata import TIMED_END_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,6 @@ _PENDING = 4_000_000
 """Number of commits in memory before all but the last one of each partition and moment are dropped."""
 
 _COMMIT_TYPES = (0, 1)
-_END_OFFSETS = pa.schema([("at", pa.int64()), *END_OFFSETS])
 _PARTITION_KEYS = ("group_id", "topic", "partition")
 _UNKNOWN = -1
 _BEFORE_ALL = np.iinfo(np.int64).min
@@ -123,15 +123,15 @@ class _Ends:
     def read(cls, path: Path) -> _Ends:
         try:
             source = open_dataset(path)
-            read = source.to_table(columns=["at"]).cast(pa.schema([_END_OFFSETS.field("at")]))
+            read = source.to_table(columns=["at"]).cast(pa.schema([TIMED_END_OFFSETS.field("at")]))
             times = np.unique(read["at"].drop_null().to_numpy())
             if len(times) > MOST_MOMENTS:
                 times = times[np.linspace(0, len(times) - 1, MOST_MOMENTS).round().astype(int)]
-            rows = source.to_table(columns=_END_OFFSETS.names, filter=pc.field("at").isin(pa.array(times)))
-            rows = rows.cast(_END_OFFSETS).drop_null()
+            rows = source.to_table(columns=TIMED_END_OFFSETS.names, filter=pc.field("at").isin(pa.array(times)))
+            rows = rows.cast(TIMED_END_OFFSETS).drop_null()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
             raise WrongTypeError(
-                f"{path} must have the columns {_described(_END_OFFSETS)}: {_one_line(error)}"
+                f"{path} must have the columns {_described(TIMED_END_OFFSETS)}: {_one_line(error)}"
             ) from error
         except (pa.ArrowException, OSError) as error:
             raise parquet_error(path, error) from error

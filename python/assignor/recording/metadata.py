@@ -1,11 +1,15 @@
-"""Topic metadata over time, in the form that the engine reads."""
+"""Topic metadata over time, in the form that the engine reads, and the columns of end offsets over time."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 
 from assignor.errors import WrongTypeError
+from assignor.lag import END_OFFSETS
 from assignor.replay_columns import topic_schema
+
+TIMED_END_OFFSETS = pa.schema([("at", pa.int64()), *END_OFFSETS])
+"""Columns of `end_offsets.parquet`: those of `assignor.lag.END_OFFSETS` at a time in milliseconds."""
 
 
 def topics_table(topics: pa.Table | None) -> pa.RecordBatch:
