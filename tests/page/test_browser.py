@@ -43,16 +43,16 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def events() -> list[dict[str, Any]]:
     """Return the events of the recorded cluster."""
-    return list(replay(Recording.open(RECORDING), is_compared=False))
+    return list(replay(Recording.open(RECORDING)))
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, events: list[dict[str, Any]]) -> Path:
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the report on the recorded cluster and its page, `page.html`."""
     folder = tmp_path_factory.mktemp("report")
     recording = Recording.open(RECORDING)
     local.write_tables(recording, folder)
-    write_page(folder / "page.html", page_data(recording, summarize(recording, folder), folder, events))
+    write_page(folder / "page.html", page_data(recording, summarize(recording, folder), folder))
     return folder
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from assignor.cli import main
 from assignor.errors import IllegalArgumentError
 from assignor.recording.report_folder import REPORT_FILE, TABLES, check_report_folder, replace_report_folder
 
@@ -97,3 +98,41 @@ def test_a_failed_report_leaves_no_files(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--out", "file/out"], "cannot create {folder}/file/out: Not a directory; choose another --out folder"),
+        (
+            ["--out", "."],
+            "cannot replace .: it is not an empty folder or an earlier report; choose another --out folder",
+        ),
+        (
+            ["--keep", "kept", "--out", "kept"],
+            "cannot replace kept: it contains the recording; choose another --out folder",
+        ),
+        (
+            ["--page", "missing/page.html"],
+            "cannot write the page missing/page.html: the folder missing does not exist; create it",
+        ),
+    ],
+)
+def test_a_cluster_is_not_recorded_for_a_place_that_cannot_be_written(
+    options: list[str],
+    error: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def record(*_: object) -> None:
+        raise AssertionError("no recording is expected")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("assignor.cli.record.record_to_end", record)
+    (tmp_path / "file").write_text("mine")
+
+    assert 2 == main(["report", "--bootstrap-server", "127.0.0.1:1", *options])
+
+    assert f"assignor: {error.format(folder=tmp_path)}\n" == capsys.readouterr().err
+    assert ["file"] == [path.name for path in tmp_path.iterdir()]

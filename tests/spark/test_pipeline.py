@@ -207,17 +207,25 @@ def assert_equal_without_spark(found: Report, recording: Recording, out: Path, l
         assert sorted(map(repr, expected.to_pylist())) == sorted(map(repr, written.to_pylist())), name
 
 
-def test_json_is_the_only_output_on_standard_output(
-    spark: SparkSession, fleet: Report, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_json_is_the_only_output_on_standard_output_and_the_page_is_that_of_this_process(
+    spark: SparkSession,
+    fleet: Report,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert spark.version
+    monkeypatch.setattr("assignor.page.html.bundle", lambda: "/* scripts */")
+    words = ["report", str(FLEET), "--json", "--out", str(tmp_path / "out")]
 
-    code = main(["report", str(FLEET), "--json", "--engine", "spark", "--out", str(tmp_path / "out")])
+    code = main([*words, "--engine", "spark", "--page", str(tmp_path / "spark.html")])
 
     printed = capsys.readouterr()
+    assert 0 == main([*words, "--engine", "local", "--page", str(tmp_path / "local.html")])
+    assert (tmp_path / "local.html").read_bytes() == (tmp_path / "spark.html").read_bytes()
     assert 0 == code
     assert fleet.to_json() == json.loads(printed.out)
-    assert ["starting Spark", "decoding records", "replaying groups", "summarizing"] == [
+    assert ["starting Spark", "decoding records", "replaying groups", "summarizing", "writing the page"] == [
         line.split(":")[0] for line in printed.err.splitlines()
     ]
 

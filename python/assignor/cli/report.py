@@ -16,13 +16,10 @@ from assignor.recording.findings import KINDS
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterable
 
     from pyspark.sql import SparkSession
 
     from assignor.recording import Recording
-    from assignor.recording.events import Event
-    from assignor.recording.report import Report
 
 
 FOUND = 1
@@ -71,26 +68,23 @@ def run(options: argparse.Namespace) -> int:
         raise IllegalArgumentError("report needs either the FOLDER of a recording or --bootstrap-server")
     if options.keep is not None and options.bootstrap_server is None:
         raise IllegalArgumentError(f"--keep {options.keep} needs --bootstrap-server")
+    kinds = _kinds(options.fail_on)
     if options.folder is not None:
-        return _report(options)
-    from assignor.cli.record import record_to_end
-
-    _kinds(options.fail_on)
+        return _report(options, Path(options.folder), kinds)
     with tempfile.TemporaryDirectory(prefix="assignor-") as temporary:
         # The name of the folder is the default name of the report.
-        options.folder = options.keep or Path(temporary) / "live"
-        record_to_end(options, Path(options.folder))
-        return _report(options)
+        return _report(options, Path(options.keep or Path(temporary) / "live"), kinds)
 
 
-def _report(options: argparse.Namespace) -> int:
+def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:
+    """Check where the report goes, record the cluster if there is one, and write and print the report."""
     from assignor.recording import Recording
     from assignor.recording.report_folder import check_report_folder, replace_report_folder
+    from assignor.spark.progress import progress
 
-    kinds = _kinds(options.fail_on)
-    recording = Recording.open(options.folder)
-    out = Path("assignor-report") / recording.folder.resolve().name if options.out is None else Path(options.out)
-    place = check_report_folder(out, recording.folder)
+    recording = Recording.open(folder) if options.folder is not None else None
+    out = Path("assignor-report") / folder.resolve().name if options.out is None else Path(options.out)
+    place = check_report_folder(out, folder)
     if not options.json:
         import assignor.recording.text  # noqa: F401  # fails before any work if rich is missing
     if options.page is not None:
@@ -99,16 +93,23 @@ def _report(options: argparse.Namespace) -> int:
         check_page(options.page)
     with contextlib.ExitStack() as stack:
         with replace_report_folder(place) as part:
+            if recording is None:
+                from assignor.cli.record import record_to_end
+
+                record_to_end(options, folder)
+                recording = Recording.open(folder)
             spark = _start_spark(stack) if uses_spark(options.engine, recording) else None
             from assignor.recording.summary import summarize
-            from assignor.spark.progress import progress
 
             _write_tables(spark, recording, part)
             with progress(None, "summarizing", quiet=False):
                 found = summarize(recording, part)
         if options.page is not None:
+            from assignor.page import write_page
+            from assignor.page.report_data import page_data
+
             with progress(spark, "writing the page", quiet=False):
-                _write_page(options.page, spark, recording, found, place)
+                write_page(options.page, page_data(recording, found, place))
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
     else:
@@ -146,19 +147,3 @@ def _write_tables(spark: SparkSession | None, recording: Recording, part: Path) 
     from assignor.spark.report import write_tables
 
     write_tables(spark, recording, part)
-
-
-def _write_page(path: str, spark: SparkSession | None, recording: Recording, report: Report, place: Path) -> None:
-    from assignor.page import write_page
-    from assignor.page.report_data import page_data
-
-    events: Iterable[Event]
-    if spark is None:
-        from assignor.recording.events import replay
-
-        events = replay(recording, is_compared=False)
-    else:
-        from assignor.spark.event_lines import event_lines
-
-        events = (json.loads(line) for _, _, _, line in event_lines(spark, recording, is_compared=False))
-    write_page(path, page_data(recording, report, place, events))

@@ -1,4 +1,4 @@
-"""Input of a page from the tables of a report and the events of its recording."""
+"""Input of a page from the tables of a report."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assignor.page.data import MemberRow, PageData
 from assignor.page.timeline import LAST_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     import pyarrow as pa
@@ -21,29 +21,42 @@ if TYPE_CHECKING:
     from assignor.recording.report import Report
 
 
-def page_data(recording: Recording, report: Report, part: Path, events: Iterable[Mapping[str, Any]]) -> PageData:
+_EVENT_FIELDS = [
+    *("event", "cluster", "group", "at", "generation", "causes", "joined", "left", "moved", "unowned"),
+    *("since", "until", "rebalances", "topic_partitions"),
+]
+"""Fields of events that `Timeline` reads."""
+
+
+def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     """Return the input of a page.
 
     Args:
         recording: The recording.
         report: The report on it.
         part: Folder with the tables of the report.
-        events: Events of the recording, each group in the order of its log.
     """
-    found = report.to_json()
+    found: dict[str, Any] = report.to_json()
     times = _times(part)
     return PageData(
         title=recording.folder.resolve().name,
-        events=events,
+        events=_events(part),
         records=report.records,
         since=times[0],
         until=times[1],
-        groups=found["groups"],  # type: ignore[arg-type]
-        findings=found["findings"],  # type: ignore[arg-type]
+        groups=found["groups"],
+        findings=found["findings"],
         members=lambda groups: _members(part, groups),
         topics=last_topics(recording.topics()),
         lag=_lag(part),
     )
+
+
+def _events(part: Path) -> Iterator[Row]:
+    """Yield rebalances and storms, each group in the order of its log."""
+    source = dataset(part / "events", format="parquet")
+    for batch in source.to_batches(columns=_EVENT_FIELDS, filter=pc.field("event").isin(["rebalance", "storm"])):
+        yield from batch.to_pylist()
 
 
 def _times(part: Path) -> tuple[int | None, int | None]:

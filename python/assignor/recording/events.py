@@ -42,16 +42,13 @@ def to_json(event: Event, *, ascii_only: bool = False) -> str:
     return _ENCODE[ascii_only](found)
 
 
-def replay(
-    recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = (), is_compared: bool = True
-) -> Iterator[Event]:
+def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = ()) -> Iterator[Event]:
     """Replay a recording in this process, and yield its events in the order in which the machine emits them.
 
     Args:
         recording: The recording.
         is_committed: True to omit the records of aborted transactions, as a read_committed reader does.
         groups: Group ids to replay; none for all.
-        is_compared: False to omit the comparison of generations with the answers of their assignors.
 
     Raises:
         IllegalArgumentError: A file of the recording cannot be read.
@@ -64,21 +61,18 @@ def replay(
             found = batch.filter(pc.invert(batch["aborted"])) if is_committed else batch
             yield found.filter(pc.is_in(found["group_id"], wanted)) if len(wanted) else found
 
-    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), is_compared)
+    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording))
 
 
-def replay_batches(
-    batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None, is_compared: bool = True
-) -> Iterator[Event]:
+def replay_batches(batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None) -> Iterator[Event]:
     """Replay records in which each group has the order of the log, and yield the events.
 
     Args:
         batches: Records with the columns offset, timestamp, key and value.
         topics: Topic metadata.
         end: Time up to which deadlines fire at the end; None for an empty log.
-        is_compared: False to omit the comparison of generations with the answers of their assignors.
     """
-    machine = _core.Replay(topics, is_compared=is_compared)
+    machine = _core.Replay(topics)
     for batch in batches:
         yield from _rows(machine.push(batch.select(_REPLAYED)))
     if end is not None:

@@ -1,4 +1,4 @@
-"""Events of each group of a report, read from its tables with pyarrow."""
+"""Events of each group of a report that findings come from, read from its tables with pyarrow."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COMMIT_TYPES = [0, 1]
 
 
 def read_events(part: Path) -> dict[str, tuple[Event, ...]]:
-    """Return the events in the table `events` by group, in the order of replay.
+    """Return storms, stuck members and unusual offsets in the table `events` by group, in the order of replay.
 
     An event `never_committed` keeps only the partitions that have an owner and no committed offset at the end of the
     log. It is left out if there are none.
@@ -29,7 +29,7 @@ def read_events(part: Path) -> dict[str, tuple[Event, ...]]:
         part: Folder with the tables that `report_folder.TABLES` names.
     """
     found: dict[str, list[Event]] = {}
-    for event in pq.read_table(part / "events").to_pylist():
+    for event in pq.read_table(part / "events", filters=pc.field("event") != "rebalance").to_pylist():
         found.setdefault(event["group"], []).append(event)
     waiting = pa.array([group for group, events in found.items() if any(map(_is_never_committed, events))], pa.string())
     owned, committed = _owned(part, waiting), _committed(part, waiting)

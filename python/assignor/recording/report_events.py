@@ -1,4 +1,4 @@
-"""Events that findings of a report come from: storms, stuck members and unusual offsets."""
+"""Events that a report keeps: rebalances, storms, stuck members and unusual offsets."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from assignor.replay_columns import COMMON, FIELDS
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-KINDS = ("storm", "stuck", "offsets")
-"""Kinds of events that are kept."""
+KINDS = ("rebalance", "storm", "stuck", "offsets")
+"""Kinds of events that are kept: findings and the page come from them."""
 
 COLUMNS = frozenset((*COMMON, *(name for kind in KINDS for name in FIELDS[kind])))
 """Columns of the events, which have the order of the engine: the common ones and those of the kept kinds."""
 
 
 class ReportEvents:
-    """Replay of the records of a recording as events. It keeps the events that findings come from.
+    """Replay of the records of a recording as events. It keeps those of `KINDS`.
 
     The events are those of `assignor replay` for a read_committed reader: the same machine finds them.
 

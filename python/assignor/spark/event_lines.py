@@ -41,7 +41,6 @@ def event_lines(
     is_committed: bool = True,
     groups: Collection[str] = (),
     ascii_only: bool = False,
-    is_compared: bool = True,
 ) -> Iterator[tuple[str | None, int, int, str]]:
     """Replay a recording, and yield group, time, offset and JSON of each event; see `recording.events.replay`.
 
@@ -63,6 +62,6 @@ def event_lines(
                 yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
     # As in `recording.events.replay`, deadlines of silent groups fire only at the end.
-    found = events(records, recording.topics(), until=end_of(recording), delay_ms=None, is_compared=is_compared)
+    found = events(records, recording.topics(), until=end_of(recording), delay_ms=None)
     for row in found.mapInArrow(render, _LINES).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

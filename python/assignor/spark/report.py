@@ -33,7 +33,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         generations  a row per generation or epoch: `group_id` and `schemas.GENERATION`
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
         assignments  a row per span of partitions of a member: `cluster`, `group_id`, member_id, topic, start, count
-        events       a row per storm, stuck member or unusual offset: `recording.report_events.COLUMNS`
+        events       a row per rebalance, storm, stuck member or unusual offset: `recording.report_events.COLUMNS`
         report.json  the object that `assignor report --json` prints
 
     Args:
