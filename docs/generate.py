@@ -30,7 +30,7 @@ LIFE = DOCS.parent / "tests" / "vectors" / "member_timeline.json.gz"
 
 
 def state_diagram() -> str:
-    """Return the member's transitions as a mermaid diagram; of those within a state, only assignments."""
+    """Return the member's transitions as a mermaid diagram, without those that keep the state, except assignments."""
     edges: dict[tuple[MemberState, MemberState], list[str]] = {}
     for state, row in TRANSITIONS.items():
         for trigger, after in row.items():
@@ -45,7 +45,7 @@ def error_table() -> str:
     """Return a table of the reactions to error codes."""
     rows = [(str(code), f"`{error.name}`", error.reaction.value) for code, error in ERRORS.items()]
     return table(
-        ("code", "error", "what follows"),
+        ("code", "error", "reaction"),
         [*rows, ("any other", "", heartbeat_error(UNKNOWN_SERVER_ERROR).reaction.value)],
     )
 
@@ -54,12 +54,14 @@ def life_table() -> str:
     """Return a table of the recorded events of one member of a real group."""
     life: list[dict[str, Any]] = json.loads(gzip.decompress(LIFE.read_bytes()))
     rows = [(f"{entry['at'] / 1000:.3f}", entry["event"], entry["state"], entry["effects"]) for entry in life]
-    return table(("seconds", "what happened", "state after it", "what the member asked for"), rows)
+    return table(("seconds", "event", "state after it", "effects"), rows)
 
 
 def simulation_table() -> str:
     """Return a table of the results of the last long run of the simulation."""
-    return table(("what", "how many"), (tuple(row) for row in json.loads(SIMULATION.read_text(encoding="utf-8"))))
+    return table(
+        ("event or result", "number"), (tuple(row) for row in json.loads(SIMULATION.read_text(encoding="utf-8")))
+    )
 
 
 def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:

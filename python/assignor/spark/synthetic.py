@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import IllegalArgumentError
-from assignor.spark.synthetic_rows import CONFIGURED_GROUPS, CONFIGURED_TOPICS, Maker
+from assignor.spark.synthetic_rows import CONFIGURED_GROUPS, CONFIGURED_TOPICS, SyntheticRows
 from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def synthetic_fleet(
         raise IllegalArgumentError(
             f"synthetic_fleet: topics_per_group must be at most topics, which is {topics}: {topics_per_group}"
         )
-    made = Maker(spark, groups, members, topics, topics_per_group, clusters, racks, shares, seed)
+    made = SyntheticRows(spark, groups, members, topics, topics_per_group, clusters, racks, shares, seed)
     return SyntheticFleet(made.topics(), made.members(), made.current())
 
 
