@@ -15,7 +15,7 @@ from assignor.errors import IllegalArgumentError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["RISES", "SHARE", "Growth", "Moment", "find_growth"]
+__all__ = ["RISES", "SHARE", "Growth", "Measurement", "find_growth"]
 
 RISES = 5
 """Number of times in a row that the low point of the lag has to rise."""
@@ -25,13 +25,13 @@ SHARE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Measurement:
     """Lag of a group at one time.
 
     Attributes:
         at: Time in milliseconds.
         lag: Sum of the known lags of its partitions; None if none is known.
-        produced: Number of records that its partitions got since the previous moment.
+        produced: Number of records that its partitions got since the previous measurement.
         generation: Generation or epoch of the group; None if it has no members.
     """
 
@@ -47,7 +47,7 @@ class Growth:
 
     Attributes:
         since: Time of the first low point in milliseconds.
-        until: Time of the last low point in milliseconds; None if the lag still grows at the last moment.
+        until: Time of the last low point in milliseconds; None if the lag still grows at the last measurement.
         first: Lag at the first low point.
         last: Lag at the last low point.
         produced: Number of records that the partitions got in between.
@@ -65,38 +65,38 @@ class Growth:
 
 
 def find_growth(
-    moments: Sequence[Moment], window_ms: int = 0, *, rises: int = RISES, share: float = SHARE
+    measurements: Sequence[Measurement], window_ms: int = 0, *, rises: int = RISES, share: float = SHARE
 ) -> Growth | None:
     """Return the last period in which lag grew; None if it did not.
 
-    The moments of a generation are divided into windows of `window_ms`. Lag grows if its low points in successive
+    The measurements of a generation are divided into windows of `window_ms`. Lag grows if its low points in successive
     windows rise at least `rises` times in a row, and if it grows by at least `share` of the records that the partitions
     got meanwhile. So a single rise does not count, nor does lag that rises and falls with the commits.
 
     Args:
-        moments: The moments in order of time.
-        window_ms: Length of a window in milliseconds, which should be twice the time between commits. Moments that are
-            further apart than that are windows of their own.
-        rises: Number of rises.
+        measurements: The measurements in order of time.
+        window_ms: Length of a window in milliseconds, which should be twice the time between commits. If measurements
+            are further apart than that, each is a window.
+        rises: Number of rises in a row.
         share: Part of the new records, from 0 to 1.
 
     Raises:
         IllegalArgumentError: `rises` is not positive, or `share` is not from 0 to 1.
 
     Example:
-        >>> slow = [Moment(at=at, lag=3 * at, produced=10, generation=1) for at in range(7)]
+        >>> slow = [Measurement(at=at, lag=3 * at, produced=10, generation=1) for at in range(7)]
         >>> find_growth(slow)
         Growth(since=0, until=None, first=0, last=18, produced=60, rises=6, generation=1)
-        >>> find_growth([Moment(at, 500 if at > 3 else 0, 10, 1) for at in range(7)])
+        >>> find_growth([Measurement(at, 500 if at > 3 else 0, 10, 1) for at in range(7)])
     """
     if rises < 1:
         raise IllegalArgumentError(f"rises must be at least 1, not {rises}")
     if not 0 <= share <= 1:
         raise IllegalArgumentError(f"share must be from 0 to 1, not {share}")
     found = None
-    for points, lasts in _rising_runs(moments, window_ms):
-        first, last = moments[points[0]], moments[points[-1]]
-        produced = sum(moment.produced for moment in moments[points[0] + 1 : points[-1] + 1])
+    for points, lasts in _rising_runs(measurements, window_ms):
+        first, last = measurements[points[0]], measurements[points[-1]]
+        produced = sum(measurement.produced for measurement in measurements[points[0] + 1 : points[-1] + 1])
         before, after = first.lag or 0, last.lag or 0
         if len(points) > rises and after - before >= share * produced and first.generation is not None:
             until = None if lasts else last.at
@@ -104,14 +104,14 @@ def find_growth(
     return found
 
 
-def _rising_runs(moments: Sequence[Moment], window_ms: int) -> Iterator[tuple[list[int], bool]]:
-    """Yield the low points of each time in which they rise, and whether it lasts until the last moment."""
-    for segment in _segments(moments):
-        low_points = list(_low_points(moments, segment, window_ms))
-        is_current = segment[-1] == len(moments) - 1
+def _rising_runs(measurements: Sequence[Measurement], window_ms: int) -> Iterator[tuple[list[int], bool]]:
+    """Yield the low points of each period in which they rise, and whether it lasts until the last measurement."""
+    for segment in _segments(measurements):
+        low_points = list(_low_points(measurements, segment, window_ms))
+        is_current = segment[-1] == len(measurements) - 1
         run = low_points[:1]
         for one, other in pairwise(low_points):
-            if (moments[other].lag or 0) > (moments[one].lag or 0):
+            if (measurements[other].lag or 0) > (measurements[one].lag or 0):
                 run.append(other)
                 continue
             yield run, False
@@ -120,25 +120,25 @@ def _rising_runs(moments: Sequence[Moment], window_ms: int) -> Iterator[tuple[li
             yield run, is_current
 
 
-def _segments(moments: Sequence[Moment]) -> Iterator[list[int]]:
-    """Yield the indices of successive moments with the same generation and a known lag."""
+def _segments(measurements: Sequence[Measurement]) -> Iterator[list[int]]:
+    """Yield the indices of successive measurements with the same generation and a known lag."""
 
     def key(index: int) -> int | None:
-        return None if moments[index].lag is None else moments[index].generation
+        return None if measurements[index].lag is None else measurements[index].generation
 
-    for generation, indices in groupby(range(len(moments)), key):
+    for generation, indices in groupby(range(len(measurements)), key):
         if generation is not None:
             yield list(indices)
 
 
-def _low_points(moments: Sequence[Moment], segment: list[int], window_ms: int) -> Iterator[int]:
+def _low_points(measurements: Sequence[Measurement], segment: list[int], window_ms: int) -> Iterator[int]:
     """Yield the index of the lowest lag in each complete window of a segment."""
-    start = moments[segment[0]].at
-    step = moments[segment[-1]].at - moments[segment[-2]].at if len(segment) > 1 else 0
-    end = moments[segment[-1]].at + step
+    start = measurements[segment[0]].at
+    step = measurements[segment[-1]].at - measurements[segment[-2]].at if len(segment) > 1 else 0
+    end = measurements[segment[-1]].at + step
     if window_ms <= 0:
         yield from segment
         return
-    for number, indices in groupby(segment, lambda index: (moments[index].at - start) // window_ms):
+    for number, indices in groupby(segment, lambda index: (measurements[index].at - start) // window_ms):
         if start + (number + 1) * window_ms <= end or step >= window_ms:
-            yield min(indices, key=lambda index: moments[index].lag or 0)
+            yield min(indices, key=lambda index: measurements[index].lag or 0)

@@ -65,7 +65,7 @@ class Replay:
         }
         for name, value in settings.items():
             if value < 1:
-                raise IllegalArgumentError(f"{name} = {value}: it must be >= 1")
+                raise IllegalArgumentError(f"{name} must be >= 1, not {value}")
         rows = [] if topics is None else topics
         self._machine: RustReplay | Machine
         if engine == "rust":

@@ -7,23 +7,24 @@ import random
 import pytest
 
 from assignor.errors import IllegalArgumentError
-from assignor.lag_growth import Growth, Moment, find_growth
+from assignor.lag_growth import Growth, Measurement, find_growth
 
 
-def moments(
+def measurements(
     lags: list[int | None], *, produced: int = 100, generations: list[int | None] | None = None
-) -> list[Moment]:
-    """Return moments every 10 s."""
+) -> list[Measurement]:
+    """Return measurements every 10 s."""
     numbers = generations or [1] * len(lags)
     return [
-        Moment(10_000 * at, lag, produced, number) for at, (lag, number) in enumerate(zip(lags, numbers, strict=True))
+        Measurement(10_000 * at, lag, produced, number)
+        for at, (lag, number) in enumerate(zip(lags, numbers, strict=True))
     ]
 
 
-def simulated(rng: random.Random, speed: float, *, commit_ms: int, step_ms: int, count: int) -> list[Moment]:
+def simulated(rng: random.Random, speed: float, *, commit_ms: int, step_ms: int, count: int) -> list[Measurement]:
     """Return the lag of a consumer that reads `speed` times the records that are produced, up to the end."""
     end, consumed, committed, next_commit = 0.0, 0.0, 0.0, rng.randrange(commit_ms)
-    found: list[Moment] = []
+    found: list[Measurement] = []
     seen = 0
     for at in range(count * step_ms):
         rate = 2.0 * rng.random()
@@ -32,7 +33,7 @@ def simulated(rng: random.Random, speed: float, *, commit_ms: int, step_ms: int,
         if at == next_commit:
             committed, next_commit = consumed, at + commit_ms
         if at % step_ms == 0:
-            found.append(Moment(at, round(end) - round(committed), round(end) - seen, 1))
+            found.append(Measurement(at, round(end) - round(committed), round(end) - seen, 1))
             seen = round(end)
     return found
 
@@ -40,46 +41,46 @@ def simulated(rng: random.Random, speed: float, *, commit_ms: int, step_ms: int,
 def test_lag_that_rises_five_times_grows() -> None:
     lags: list[int | None] = [40, 60, 80, 100, 130, 160]
 
-    assert Growth(0, None, 40, 160, 500, 5, 1) == find_growth(moments(lags))
-    assert find_growth(moments(lags[:-1])) is None
-    assert find_growth(moments(lags[:-1]), rises=4) is not None
+    assert Growth(0, None, 40, 160, 500, 5, 1) == find_growth(measurements(lags))
+    assert find_growth(measurements(lags[:-1])) is None
+    assert find_growth(measurements(lags[:-1]), rises=4) is not None
 
 
 def test_growth_ends_with_the_last_rise() -> None:
-    found = find_growth(moments([40, 60, 80, 100, 130, 160, 150, 20]))
+    found = find_growth(measurements([40, 60, 80, 100, 130, 160, 150, 20]))
 
     assert (0, 50_000, 160) == (found.since, found.until, found.last) if found else found
 
 
 def test_one_rise_is_not_growth() -> None:
-    assert find_growth(moments([0, 0, 0, 5_000, 5_000, 5_000, 5_000, 5_000])) is None
+    assert find_growth(measurements([0, 0, 0, 5_000, 5_000, 5_000, 5_000, 5_000])) is None
 
 
 def test_growth_is_a_part_of_the_new_records() -> None:
     lags: list[int | None] = [0, 10, 20, 30, 40, 50]
 
-    assert find_growth(moments(lags, produced=100)) is not None
-    assert find_growth(moments(lags, produced=101)) is None
-    assert find_growth(moments(lags, produced=101), share=0.09) is not None
+    assert find_growth(measurements(lags, produced=100)) is not None
+    assert find_growth(measurements(lags, produced=101)) is None
+    assert find_growth(measurements(lags, produced=101), share=0.09) is not None
 
 
 def test_growth_is_within_one_generation() -> None:
     lags: list[int | None] = [0, 20, 40, 60, 80, 100, 120, 140]
 
-    assert find_growth(moments(lags, generations=[1, 1, 1, 1, 2, 2, 2, 2])) is None
-    found = find_growth(moments(lags, generations=[1, 1, 2, 2, 2, 2, 2, 2]))
+    assert find_growth(measurements(lags, generations=[1, 1, 1, 1, 2, 2, 2, 2])) is None
+    found = find_growth(measurements(lags, generations=[1, 1, 2, 2, 2, 2, 2, 2]))
     assert (20_000, 2) == (found.since, found.generation) if found else found
-    assert find_growth(moments(lags, generations=[None] * 8)) is None
+    assert find_growth(measurements(lags, generations=[None] * 8)) is None
 
 
 def test_unknown_lag_interrupts_growth() -> None:
-    assert find_growth(moments([0, 20, 40, None, 60, 80, 100, 120])) is None
+    assert find_growth(measurements([0, 20, 40, None, 60, 80, 100, 120])) is None
 
 
 def test_the_last_of_several_times_is_returned() -> None:
     rising: list[int | None] = [0, 20, 40, 60, 80, 100]
 
-    found = find_growth(moments([*rising, *rising, 120]))
+    found = find_growth(measurements([*rising, *rising, 120]))
 
     assert (60_000, None, 120) == (found.since, found.until, found.last) if found else found
 
@@ -107,16 +108,16 @@ def test_a_consumer_that_is_too_slow_has_growing_lag(seed: int, commit_ms: int, 
 def test_the_rise_between_two_commits_is_not_growth() -> None:
     lags: list[int | None] = [10 * (at % 8) for at in range(24)]
 
-    assert find_growth(moments(lags, produced=10), 0) is not None
-    assert find_growth(moments(lags, produced=10), 160_000) is None
+    assert find_growth(measurements(lags, produced=10), 0) is not None
+    assert find_growth(measurements(lags, produced=10), 160_000) is None
 
 
 def test_an_incomplete_window_does_not_count() -> None:
-    # Windows of 20 s: the low points are 0, 20, 40, 60, 80; the last window has only its first moment.
+    # Windows of 20 s: the low points are 0, 20, 40, 60, 80; the last window has only its first measurement.
     lags: list[int | None] = [0, 90, 20, 90, 40, 90, 60, 90, 80, 90, 200]
 
-    assert find_growth(moments(lags, produced=1), 20_000) is None
-    assert find_growth(moments([*lags, 210], produced=1), 20_000) is not None
+    assert find_growth(measurements(lags, produced=1), 20_000) is None
+    assert find_growth(measurements([*lags, 210], produced=1), 20_000) is not None
 
 
 def test_settings_are_checked() -> None:

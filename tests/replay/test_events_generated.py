@@ -129,7 +129,7 @@ def test_a_snapshot_that_cannot_be_used_is_rejected() -> None:
 
 
 def test_settings_and_engines_are_checked() -> None:
-    with pytest.raises(errors.IllegalArgumentError, match="stuck_factor = 0: it must be >= 1"):
+    with pytest.raises(errors.IllegalArgumentError, match="stuck_factor must be >= 1, not 0"):
         Replay(engine="reference", stuck_factor=0)
     with pytest.raises(errors.IllegalArgumentError, match="engine must be"):
         Replay(engine="other")  # type: ignore[arg-type]

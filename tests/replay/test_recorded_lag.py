@@ -68,7 +68,7 @@ def end(at: int, end_offset: int | None, *, topic: str = "t", partition: int = 0
 
 
 def steady(lags: list[int], *, generations: dict[int, int] | None = None) -> tuple[list[Row], list[Row]]:
-    """Return a recording with a moment each 10 s, in which group g has these lags, and a commit 1 s before each."""
+    """Return a recording with end offsets every 10 s, in which group g has these lags, and a commit 1 s before each."""
     numbers = generations or {0: 1}
     records, ends = [], []
     for step, behind in enumerate(lags):
@@ -89,7 +89,7 @@ def kinds(report: Report) -> list[str]:
     return [finding.kind for finding in report.findings()]
 
 
-def test_lag_at_each_moment_equals_a_count_of_the_records(tmp_path: Path) -> None:
+def test_lag_at_each_time_equals_a_count_of_the_records(tmp_path: Path) -> None:
     rng = random.Random(20)
     times = [1_000 * step for step in range(1, 9)]
     logs: dict[str, list[tuple[int, str, int, int | None]]] = {"g": [], "h": [], "": []}
@@ -127,7 +127,7 @@ def test_lag_at_each_moment_equals_a_count_of_the_records(tmp_path: Path) -> Non
 
 
 def over_time(part: Path) -> dict[tuple[str, int], int | None]:
-    """Return the lag by group and moment, as the report wrote it."""
+    """Return the lag by group and time, as the report wrote it."""
     rows = pq.read_table(part / "lag_over_time").to_pylist()
     return {(row["group_id"], row["at"]): row["lag"] for row in rows}
 
@@ -135,7 +135,7 @@ def over_time(part: Path) -> dict[tuple[str, int], int | None]:
 def expected_rows(
     logs: dict[str, list[tuple[int, str, int, int | None]]], owned: dict[str, dict[str, list[int]]], ends: list[Row]
 ) -> list[Row]:
-    """Return the lag of each partition at the last moment, with the owners of group g."""
+    """Return the lag of each partition at the last time, with the owners of group g."""
     owners = {("g", topic, id): who for who, topics in owned.items() for topic, ids in topics.items() for id in ids}
     standing: dict[tuple[str, str, int], int | None] = dict.fromkeys(owners)
     for group, commits in logs.items():
@@ -215,7 +215,7 @@ def test_committed_offsets_outside_the_log_are_a_finding(tmp_path: Path) -> None
     assert (55, 1, 1, 1) == tuple(sums.sums[name] for name in ("lag", "unknown", "beyond_end", "before_start"))
 
 
-def test_commits_after_the_last_moment_do_not_count(tmp_path: Path) -> None:
+def test_commits_after_the_last_time_do_not_count(tmp_path: Path) -> None:
     records = [
         record(0, 1_000, generation("g", 1, {"a": {"t": [0]}})),
         record(1, 2_000, commit("g", "t", 0, 7)),
@@ -243,7 +243,7 @@ def test_text_has_a_column_only_with_end_offsets(tmp_path: Path) -> None:
     assert "lag" not in without.to_text().splitlines()[0]
 
 
-def test_many_moments_are_thinned_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_times_are_thinned_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lag, "MOST_MOMENTS", 4)
     recording = write(tmp_path / "recording", *steady(list(range(100, 111))))
 

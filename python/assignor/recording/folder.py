@@ -4,7 +4,7 @@ records.parquet   partition int32, offset int64, timestamp int64 (ms), key binar
 topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per snapshot and partition
 aborted.json      [[partition, offset], ...]: records of aborted transactions, which a read_committed reader skips;
                   optional
-end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per moment and
+end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per time and
                   partition; optional
 """
 

@@ -1,4 +1,4 @@
-"""Lag of the groups of a recording: at each moment of its end offsets, and whether it grows."""
+"""Lag of the groups of a recording: at each time of its end offsets, and whether it grows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyarrow.dataset import dataset
 
 from assignor.errors import WrongTypeError
 from assignor.lag import END_OFFSETS, group_lag, join_owners, partition_lag
-from assignor.lag_growth import Growth, Moment, find_growth
+from assignor.lag_growth import Growth, Measurement, find_growth
 from assignor.recording.folder import open_dataset, parquet_error
 from assignor.recording.lines import spans_of
 from assignor.recording.metadata import TIMED_END_OFFSETS
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 MOST_MOMENTS = 500
-"""Largest number of moments that are read; of more, evenly spaced ones are read, and the last one."""
+"""Largest number of times that are read; of more, evenly spaced ones and the last one are read."""
 
 _PENDING = 4_000_000
-"""Number of commits in memory before all but the last one of each partition and moment are dropped."""
+"""Number of commits in memory before all but the last one of each partition before each time are dropped."""
 
 _COMMIT_TYPES = (0, 1)
 _PARTITION_KEYS = ("group_id", "topic", "partition")
@@ -43,10 +43,10 @@ _BEFORE_ALL = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class GroupLag:
-    """Lag of a group at the last moment of the end offsets.
+    """Lag of a group at the last time of the end offsets.
 
     Attributes:
-        at: The moment in milliseconds.
+        at: That time in milliseconds.
         sums: Columns of `lag.GROUP_LAG` without the group id.
         out_of_range: Spans of partitions with a committed offset beyond the end, and before the start.
         deleted: Number of records that were deleted before they were read.
@@ -69,7 +69,7 @@ class GroupLag:
 def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
     """Compute the lag of each group, and write the tables `lag` and `lag_over_time` of a report.
 
-    Committed offsets are those of the log up to the moment, owners those at the end of the log.
+    The lag at a time uses the commits of the log up to this time, and the owners at the end of the log.
 
     Args:
         recording: The recording.
@@ -105,12 +105,12 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
 
 @dataclass(frozen=True)
 class _Ends:
-    """End offsets by partition and moment; -1 is unknown.
+    """End offsets by partition and time; -1 is unknown.
 
     Attributes:
-        times: The moments in milliseconds.
+        times: The times in milliseconds.
         places: Index of each topic and partition.
-        starts: First offsets: a row per partition, a column per moment.
+        starts: First offsets: a row per partition, a column per time.
         ends: End offsets.
     """
 
@@ -139,14 +139,14 @@ class _Ends:
         names, codes = topics.dictionary.to_pylist(), topics.indices.to_numpy()
         keys, place = np.unique(codes.astype(np.int64) << 32 | ids, return_inverse=True)
         places = {(names[key >> 32], int(key & 0xFFFFFFFF)): index for index, key in enumerate(keys.tolist())}
-        moment = np.searchsorted(times, rows["at"].to_numpy())
+        column = np.searchsorted(times, rows["at"].to_numpy())
         starts, ends = (np.full((len(keys), len(times)), _UNKNOWN) for _ in range(2))
-        starts[place, moment] = rows["start_offset"].to_numpy()
-        ends[place, moment] = rows["end_offset"].to_numpy()
+        starts[place, column] = rows["start_offset"].to_numpy()
+        ends[place, column] = rows["end_offset"].to_numpy()
         return cls(times, places, starts, ends)
 
     def last(self) -> pa.Table:
-        """Return the end offsets at the last moment, with the columns of `lag.END_OFFSETS`."""
+        """Return the end offsets at the last time, with the columns of `lag.END_OFFSETS`."""
         known = np.flatnonzero(self.ends[:, -1] != _UNKNOWN)
         places = list(self.places)
         columns = [[places[index][0] for index in known], [places[index][1] for index in known]]
@@ -155,11 +155,11 @@ class _Ends:
 
 @dataclass(frozen=True)
 class _Commits:
-    """Committed offsets by partition of a group and moment; -1 means no offset.
+    """Committed offsets by partition of a group and time; -1 means no offset.
 
     Attributes:
         keys: Group id, topic and partition of each row, sorted.
-        offsets: Committed offsets: a row per key, a column per moment.
+        offsets: Committed offsets: a row per key, a column per time.
         intervals: Usual time between commits in milliseconds by group: the median of the means of its partitions.
     """
 
@@ -177,7 +177,7 @@ class _Commits:
         return reader.commits()
 
     def last(self) -> pa.Table:
-        """Return the committed offsets at the last moment."""
+        """Return the committed offsets at the last time."""
         known = np.flatnonzero(self.offsets[:, -1] != _UNKNOWN)
         groups, topics, ids = zip(*(self.keys[index] for index in known), strict=True) if len(known) else ((), (), ())
         columns = {"group_id": pa.array(groups, pa.string()), "topic": pa.array(topics, pa.string())}
@@ -185,12 +185,12 @@ class _Commits:
 
 
 class _CommitReader:
-    """Commits of a log in any order, reduced to the last one before each moment."""
+    """Commits of a log in any order, reduced to the last one before each time."""
 
     def __init__(self, times: Numbers) -> None:
         self._times = times
         self._keys: dict[tuple[str, str, int], int] = {}
-        self._parts: list[Numbers] = []  # columns: key, moment, offset in the log, committed offset
+        self._parts: list[Numbers] = []  # columns: key, index of the time, offset in the log, committed offset
         self._pending = 0
         self._counts: dict[int, list[int]] = {}  # number of commits, first and last time by key
 
@@ -205,9 +205,9 @@ class _CommitReader:
         committed = pc.fill_null(found.cast(pa.int64()), _UNKNOWN).to_numpy(zero_copy_only=False)
         times = batch["timestamp"].to_numpy(zero_copy_only=False)
         self._count(keys, times, committed)
-        moments = np.searchsorted(self._times, times)
-        rows = np.stack([keys, moments, batch["offset"].to_numpy(zero_copy_only=False), committed], axis=1)
-        self._parts.append(rows[moments < len(self._times)])
+        indices = np.searchsorted(self._times, times)
+        rows = np.stack([keys, indices, batch["offset"].to_numpy(zero_copy_only=False), committed], axis=1)
+        self._parts.append(rows[indices < len(self._times)])
         self._pending += len(rows)
         if self._pending > _PENDING:
             self._parts = [self._reduced()]
@@ -249,7 +249,7 @@ class _CommitReader:
         return {group: round(float(np.median(found))) for group, found in means.items()}
 
     def _reduced(self) -> Numbers:
-        """Return the last commit, in the order of the log, of each key before each moment."""
+        """Return the last commit, in the order of the log, of each key before each time."""
         rows = np.concatenate(self._parts) if self._parts else np.empty((0, 4), np.int64)
         rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0]))]
         if not len(rows):
@@ -292,8 +292,8 @@ def _generations(part: Path) -> dict[str, tuple[list[int], list[int | None]]]:
 
 def _series(
     ends: _Ends, commits: _Commits, generations: dict[str, tuple[list[int], list[int | None]]]
-) -> Iterator[tuple[str, list[Moment]]]:
-    """Yield the groups with committed offsets, and their lag at each moment."""
+) -> Iterator[tuple[str, list[Measurement]]]:
+    """Yield the groups with committed offsets, and their lag at each time."""
     bounds = [index for index, key in enumerate(commits.keys) if not index or key[0] != commits.keys[index - 1][0]]
     for first, end in zip(bounds, [*bounds[1:], len(commits.keys)], strict=True):
         group = commits.keys[first][0]
@@ -309,7 +309,7 @@ def _series(
         yield (
             group,
             [
-                Moment(
+                Measurement(
                     int(at),
                     int(total) if count else None,
                     int(step),
@@ -322,9 +322,9 @@ def _series(
         )
 
 
-def _over_time(series: dict[str, list[Moment]]) -> pa.Table:
-    """Return the lag of each group at each moment."""
-    rows = [(group, moment.at, moment.lag) for group, moments in sorted(series.items()) for moment in moments]
+def _over_time(series: dict[str, list[Measurement]]) -> pa.Table:
+    """Return the lag of each group at each time."""
+    rows = [(group, one.at, one.lag) for group, measured in sorted(series.items()) for one in measured]
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     kinds = {"group_id": pa.string(), "at": pa.int64(), "lag": pa.int64()}
     return pa.table({name: pa.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)})

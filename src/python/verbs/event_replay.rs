@@ -76,7 +76,7 @@ impl PyReplay {
             ("never_committed_ms", never_committed_ms),
         ] {
             if value < 1 {
-                return Err(IllegalArgumentError::new_err(format!("{name} = {value}: it must be >= 1")));
+                return Err(IllegalArgumentError::new_err(format!("{name} must be >= 1, not {value}")));
             }
         }
         let metadata = recordings::metadata(&batch(&topics)?)?;
