@@ -132,7 +132,7 @@ def test_settings_and_engines_are_checked() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="stuck_factor must be >= 1, not 0"):
         Replay(engine="reference", stuck_factor=0)
     with pytest.raises(errors.IllegalArgumentError, match="engine must be"):
-        Replay(engine="other")  # type: ignore[arg-type]
+        Replay(engine="other")  # type: ignore[arg-type]  # deliberately wrong value
 
 
 def test_the_log_of_a_newer_broker_continues_after_an_unknown_type() -> None:

@@ -225,7 +225,8 @@ def test_commits_after_the_last_time_do_not_count(tmp_path: Path) -> None:
     found = only(reported(write(tmp_path / "recording", records, [end(3_000, 10)])))
 
     assert found.lag is not None
-    assert {"at": 3_000, "lag": 3} == {name: found.to_json()["lag"][name] for name in ("at", "lag")}  # type: ignore[index]
+    printed: Any = found.to_json()["lag"]
+    assert {"at": 3_000, "lag": 3} == {name: printed[name] for name in ("at", "lag")}
 
 
 def test_text_has_a_column_only_with_end_offsets(tmp_path: Path) -> None:

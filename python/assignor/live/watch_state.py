@@ -115,7 +115,7 @@ def save(path: Path, state: WatchState) -> None:
     Raises:
         OSError: The file cannot be written; the old one remains.
     """
-    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False)  # noqa: SIM115
+    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False)  # noqa: SIM115  # closed below
     try:
         with file:
             file.write(state.to_bytes())
