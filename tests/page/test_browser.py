@@ -18,6 +18,7 @@ from assignor.recording import Recording, local
 from assignor.recording.events import replay
 from assignor.recording.summary import summarize
 from tests.page.browser import CHROMIUM, chromium, opened
+from tests.page.lagging import lagging
 from tests.page.made_events import finding, rebalance, reported, storm
 from tests.support.recorded_fleet import RECORDING
 
@@ -50,7 +51,7 @@ def events() -> list[dict[str, Any]]:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with the report on the recorded cluster and its page, `page.html`."""
     folder = tmp_path_factory.mktemp("report")
-    recording = Recording.open(RECORDING)
+    recording = lagging(tmp_path_factory.mktemp("recording") / RECORDING.name)
     local.write_tables(recording, folder)
     write_page(folder / "page.html", page_data(recording, summarize(recording, folder), folder))
     return folder
@@ -114,6 +115,11 @@ def chart_rows(page: Page, chart: str, data: str) -> list[dict[str, Any]]:
 def marks(page: Page, chart: str) -> int:
     """Return the number of points that a chart draws."""
     return page.locator(f"#chart-{chart} path[aria-roledescription=point]").count()
+
+
+def axis_labels(page: Page, chart: str) -> list[str]:
+    """Return the visible labels of the axes of a chart."""
+    return page.locator(f"#chart-{chart} .role-axis-label text").all_text_contents()
 
 
 def settled(page: Page) -> dict[str, Any]:
@@ -233,6 +239,33 @@ def test_filters_work_with_the_keyboard(browser: Browser, folder: Path, rebalanc
         assert len(binned(rebalances)) == marks(page, "timeline")
 
 
+def test_lag_over_time_is_that_of_the_report(browser: Browser, folder: Path) -> None:
+    known = pq.read_table(folder / "lag_over_time").filter(pc.field("lag").is_valid()).to_pylist()
+    lags = {(row["group_id"], row["at"]): row["lag"] for row in known}
+    groups = {group for group, _ in lags}
+    with opened(browser, folder / "page.html") as page:
+        drawn = {(row["group"], row["start"]): row["lag"] for row in chart_rows(page, "lag-over-time", "lag_over_time")}
+        assert lags == drawn
+        assert len(lags) == marks(page, "lag-over-time") == len(table_rows(page, "lag_over_time"))
+        labels = {label for chart in ("lag", "lag-over-time") for label in axis_labels(page, chart)}
+        assert {"1k", "10k"} <= labels
+        assert "0M" not in labels
+        assert len(groups) == page.locator("#chart-lag-over-time path[aria-roledescription='line mark']").count() > 1
+
+        group = max(lags, key=lambda key: lags[key])[0]
+        page.select_option("#group", label=group)
+        settled(page)
+        of_group = sorted((at, lag) for (each, at), lag in lags.items() if each == group)
+        assert len(of_group) == marks(page, "lag-over-time")
+        assert [lag for _, lag in of_group] == [int(row["lag"]) for row in table_rows(page, "lag_over_time")]
+
+        page.locator("#from").fill(str((of_group[5][0] - settled(page)["since"]) // SECOND))
+        start = settled(page)["since"]
+        later = [lag for at, lag in of_group if at >= start]
+        assert 0 < len(later) < len(of_group)
+        assert len(later) == marks(page, "lag-over-time") == len(table_rows(page, "lag_over_time"))
+
+
 def test_a_time_range_can_be_dragged(browser: Browser, folder: Path, rebalances: pa.Table) -> None:
     with opened(browser, folder / "page.html") as page:
         page.locator("#chart-overview").scroll_into_view_if_needed()
@@ -318,15 +351,26 @@ def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
             }
             for name in NAMES
         ],
+        lag_over_time=lambda _: [{"group": name, "at": at, "lag": at} for name in NAMES for at in (1_000, 3_000)],
     )
     write_page(tmp_path / "page.html", data)
 
     with opened(browser, tmp_path / "page.html") as page:
         assert 0 == page.locator("b, img").count()
         shown = {name.replace("\n", r"\n").replace("\u2028", r"\u2028") for name in NAMES}
-        for table in ("findings", "rebalances", "storms", "members", "what_if", "lag_of_topics", "lag", "groups"):
+        for table in (
+            "findings",
+            "rebalances",
+            "storms",
+            "members",
+            "what_if",
+            "lag_of_topics",
+            "lag",
+            "lag_over_time",
+            "groups",
+        ):
             assert shown == {row["group"] for row in table_rows(page, table)}, table
-        assert {"overview", "timeline", "moves", "unowned", "load", "what-if", "lag"} == set(
+        assert {"overview", "timeline", "moves", "unowned", "load", "what-if", "lag", "lag-over-time"} == set(
             page.evaluate("() => Object.keys(assignorViews)")
         )
         for number in range(len(NAMES)):

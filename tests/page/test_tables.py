@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assignor.page import PageData
 from assignor.page.data import MemberRow
-from assignor.page.tables import MOST_FINDINGS, MOST_GROUPS, MOST_LAG_ROWS, MOST_MEMBERS, tables
+from assignor.page.tables import MOST_FINDINGS, MOST_GROUPS, MOST_LAG_POINTS, MOST_LAG_ROWS, MOST_MEMBERS, tables
 from tests.page.made_events import finding, rebalance, reported
 
 if TYPE_CHECKING:
@@ -124,3 +124,31 @@ def test_lag_is_summed_by_topic_and_a_partition_with_two_owners_counts_once() ->
         (1, 2, "node-1"),
         (2, None, None),
     ]
+
+
+def test_lag_over_time_extends_the_time_of_the_page() -> None:
+    lags = [
+        {"group": "a", "at": at, "lag": lag} for at, lag in ((900, 1), (1_200, 5), (5_000, None), (9_000, 2), (-1, 7))
+    ]
+
+    found = tables(PageData("x", [rebalance("a", 2_000)], lag_over_time=lambda _: lags))
+
+    assert (found.since, found.until) == (900, 9_000)
+    assert found.lag_over_time == [
+        {"group": "a", "start": 900, "end": 901, "lag": 1},
+        {"group": "a", "start": 1_200, "end": 1_201, "lag": 5},
+        {"group": "a", "start": 9_000, "end": 9_001, "lag": 2},
+    ]
+
+
+def test_of_many_moments_the_highest_lag_in_each_time_bin_is_shown() -> None:
+    lags = {1_000_000_000 + second * 1_000: second % 977 for second in range(20_000)}
+    moments = [{"group": "a", "at": at, "lag": lag} for at, lag in lags.items()]
+
+    found = tables(PageData("x", [rebalance("a", 1_000_000_000)], lag_over_time=lambda _: moments))
+
+    step = found.lag_step
+    assert 0 < len(found.lag_over_time) <= MOST_LAG_POINTS
+    for row in found.lag_over_time:
+        assert row["lag"] == max(lag for at, lag in lags.items() if at // step == row["start"] // step)
+    assert {row["start"] // step for row in found.lag_over_time} == {at // step for at in lags}

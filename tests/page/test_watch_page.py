@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 from assignor.errors import IllegalArgumentError
-from assignor.lag import partition_lag
+from assignor.lag import group_lag, partition_lag
+from assignor.live.lag_history import LagHistory
 from assignor.live.watcher import Watcher
 from assignor.page import html
 from assignor.page.watch_page import WRITE_SECONDS, WatchPage
@@ -55,10 +56,12 @@ def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Pat
     topics = topics_table(recording.topics())
     watcher.start(is_earliest=True)
     watcher.observe_topics(topics)
-    page = WatchPage(str(tmp_path / "page.html"), "kafka:9092", watcher, pytest.fail, lambda: lag(watcher))
+    history = LagHistory()
+    page = WatchPage(str(tmp_path / "page.html"), "kafka:9092", watcher, pytest.fail, lambda: lag(watcher), history)
     events = []
     for batch in in_log_order(recording):
         events += watcher.push(batch, {})
+        history.add(events[-1]["at"], group_lag(lag(watcher)))
     page.add(events)
 
     data = content(tmp_path / "page.html")
@@ -78,6 +81,9 @@ def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Pat
     known = lag(watcher).filter(pc.is_valid(pc.field("lag")))
     unique = known.group_by(["group_id", "topic", "partition"]).aggregate([("lag", "max")])
     assert sum(row["lag"] for row in data["datasets"]["lag_of_topics"]) == pc.sum(unique["lag_max"]).as_py() > 0
+    latest = {row["group_id"]: row["lag"] for row in group_lag(lag(watcher)).to_pylist() if row["lag"] is not None}
+    points = [row for row in data["datasets"]["lag_over_time"] if row["start"] == events[-1]["at"]]
+    assert latest == {row["group"]: row["lag"] for row in points}
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "rebalance storm since" in text
     assert "no owner for 14 partitions" in text

@@ -107,7 +107,7 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from assignor.page.watch_page import WatchPage
 
-    page = WatchPage(options.page, settings.address, watch.watcher, _notice, lambda: watch.lag)
+    page = WatchPage(options.page, settings.address, watch.watcher, _notice, lambda: watch.lag, watch.lag_history)
     reports.append(page.add)
     try:
         watch.run()

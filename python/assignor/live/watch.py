@@ -15,6 +15,7 @@ from assignor.errors import AuthorizationError, ClusterError, SnapshotError
 from assignor.lag import group_lag, partition_lag
 from assignor.live import watch_state
 from assignor.live.background import Background
+from assignor.live.lag_history import LagHistory
 from assignor.live.log import TOPIC, LogReader, OffsetsLog
 from assignor.live.log_ends import LogEnds
 from assignor.live.topics import end_offsets, no_end_offsets, topic_rows
@@ -90,6 +91,7 @@ class Watch:
         lock: Lock that is held while the watcher changes.
         metrics: Metrics to update, or None.
         lag: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`; None before it is known.
+        lag_history: Lag of groups over time.
 
     Raises:
         SnapshotError: The state file is damaged, of a newer version, or of other groups.
@@ -116,6 +118,7 @@ class Watch:
         self.lock = threading.Lock()
         self.metrics: WatchMetrics | None = None
         self.lag: pa.Table | None = None
+        self.lag_history = LagHistory()
         self._log = OffsetsLog(self._settings)
         self._admin = self._settings.admin()
         self._cluster_id = ""
@@ -328,10 +331,12 @@ class Watch:
             self._lag.start()
         found = self._lag.take(seconds)
         if found is not None:
-            self.lag, unanswered = found
+            at, self.lag, unanswered = found
             self._note_unanswered(unanswered)
+            groups = group_lag(self.lag)
+            self.lag_history.add(at, groups)
             if self.metrics is not None:
-                self.metrics.lag = group_lag(self.lag)
+                self.metrics.lag = groups
 
     def _note_unanswered(self, partitions: frozenset[Place]) -> None:
         """Notice when partitions without end offsets change."""
@@ -341,12 +346,14 @@ class Watch:
             self._notice("the end offsets of all partitions are read again")
         self._unanswered = partitions
 
-    def _current_lag(self) -> tuple[pa.Table, frozenset[Place]]:
+    def _current_lag(self) -> tuple[int, pa.Table, frozenset[Place]]:
+        """Return the time, the lag, and the partitions whose leader did not answer."""
         committed = self.watcher.committed()
         places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
         wanted = [(place["topic"], place["partition"]) for place in places]
-        ends, unanswered = end_offsets(self._settings, self._admin, wanted, _now())
-        return partition_lag(committed, pa.Table.from_batches([ends])), unanswered
+        at = _now()
+        ends, unanswered = end_offsets(self._settings, self._admin, wanted, at)
+        return at, partition_lag(committed, pa.Table.from_batches([ends])), unanswered
 
 
 def _now() -> int:

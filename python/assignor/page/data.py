@@ -92,6 +92,8 @@ class PageData:
         lag: Function that returns the lag of the given groups, a row per partition with group, topic, partition,
             member_id, committed, end_offset, lag and problem, as `assignor.lag.partition_lag`; None if the end offsets
             are not known.
+        lag_over_time: Function that returns the lag of the given groups at some times, a row per group and time with
+            group, at and lag (None if unknown); None if the end offsets are not known.
     """
 
     title: str
@@ -104,3 +106,4 @@ class PageData:
     members: Callable[[Sequence[str]], Iterable[MemberRow]] = _no_members
     topics: Mapping[str, Any] | None = None
     lag: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]] | None = None
+    lag_over_time: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]] | None = None

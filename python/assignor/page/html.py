@@ -89,7 +89,8 @@ def page(data: PageData, timeline: Timeline | None = None) -> str:
     with ThreadPoolExecutor(1) as executor:  # the bundle takes seconds and does not need the interpreter
         library = executor.submit(bundle)
         found = tables(data, timeline)
-        from assignor.page.charts import bounds, charts, config, data_sets, label_width
+        from assignor.page.axes import bounds, config
+        from assignor.page.charts import charts, data_sets, label_width
 
         since, until = bounds(found)
         specifications = charts(found)

@@ -49,6 +49,7 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
         members=lambda groups: _members(part, groups),
         topics=last_topics(recording.topics()),
         lag=_lag(part),
+        lag_over_time=_lag_over_time(part),
     )
 
 
@@ -83,8 +84,14 @@ def _lag(part: Path) -> Callable[[Sequence[str]], list[Row]] | None:
     return lambda groups: lag_rows(dataset(part / "lag", format="parquet").to_table(), groups)
 
 
+def _lag_over_time(part: Path) -> Callable[[Sequence[str]], list[Row]] | None:
+    if not (part / "lag_over_time").exists():
+        return None
+    return lambda groups: lag_rows(dataset(part / "lag_over_time", format="parquet").to_table(), groups)
+
+
 def lag_rows(table: pa.Table, groups: Sequence[str]) -> list[Row]:
-    """Return the rows of groups in a table of `assignor.lag.partition_lag`, with the names of a page."""
+    """Return the rows of groups in a table with the column `group_id`, with the names of a page."""
     found = table.filter(pc.field("group_id").isin(list(groups)))
     return [{"group": row.pop("group_id"), **row} for row in found.to_pylist()]
 

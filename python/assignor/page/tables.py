@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assignor.page.timeline import Timeline
+from assignor.page.timeline import LAST_TIME, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ MOST_MEMBERS = 60
 
 MOST_FINDINGS = 300
 """Largest number of findings that a page lists."""
+
+MOST_LAG_POINTS = 1_500
+"""Largest number of points of lag over time, unless one time bin has more."""
 
 MOST_LAG_ROWS = 1_500
 """Largest number of partitions with lag that a page lists: those with the highest lag."""
@@ -50,6 +53,9 @@ class Tables:
         what_if_members: A row per member with its load now and after.
         lag: A row per partition; None if lag is not known.
         lag_of_topics: A row per group and topic with the sum of the lag.
+        lag_over_time: A row per group and time bin with the time and the size of the highest lag in the bin: `start`,
+            `end` (a millisecond later) and `lag`.
+        lag_step: Length of these time bins in milliseconds.
         severities: Number of findings by severity.
         left_out: Counts of rows that the page does not list, by name of the table.
     """
@@ -69,6 +75,8 @@ class Tables:
     what_if_members: list[Row]
     lag: list[Row] | None
     lag_of_topics: list[Row]
+    lag_over_time: list[Row]
+    lag_step: int
     severities: dict[str, int]
     left_out: dict[str, int]
 
@@ -82,11 +90,13 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     """
     timeline = timeline or Timeline()
     timeline.add(data.events)
-    since = min((each for each in (data.since, timeline.since) if each is not None), default=0)
-    until = max((each for each in (data.until, timeline.until) if each is not None), default=since)
     reported = {str(row["group"]): row for row in data.groups}
     shown = _shown(timeline, reported, data.findings)
     names = set(shown)
+    lags = [] if data.lag_over_time is None else _known_lags(data.lag_over_time(shown))
+    times = [data.since, data.until, timeline.since, timeline.until, *(row["at"] for row in lags)]
+    since = min((each for each in times if each is not None), default=0)
+    until = max((each for each in times if each is not None), default=since)
     step, rebalances = timeline.rows(names, since, until)
     findings = sorted(data.findings, key=lambda row: _SEVERITIES.index(row["severity"]))
     storms = timeline.storms(names)
@@ -103,6 +113,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     members = [row for group in shown for row in _members(by_group.get(group, ()))]
     lag = None if data.lag is None else _lag(data.lag(shown), by_group)
     of_topics = _of_topics(lag or ())
+    lag_step, points = _lag_points(lags, step)
     left_out = {
         "groups": len({*timeline.rebalances, *reported}) - len(shown),
         "rebalances": sum(count for group, count in timeline.rebalances.items() if group not in names),
@@ -134,6 +145,8 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         what_if_members=loads,
         lag=lag if lag is None else lag[:MOST_LAG_ROWS],
         lag_of_topics=of_topics[:MOST_LAG_ROWS],
+        lag_over_time=points,
+        lag_step=lag_step,
         severities={name: sum(row["severity"] == name for row in findings) for name in _SEVERITIES},
         left_out=left_out,
     )
@@ -218,3 +231,24 @@ def _of_topics(rows: Iterable[Row]) -> list[Row]:
         row["partitions"] += 1
         row["not_known"] += lag is None
     return sorted(found.values(), key=lambda row: (-row["lag"], row["group"], row["topic"]))
+
+
+def _known_lags(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the rows with a known lag and a time between 1970 and 9999."""
+    return [row for row in rows if row["lag"] is not None and 0 < row["at"] <= LAST_TIME]
+
+
+def _lag_points(rows: Sequence[Mapping[str, Any]], step: int) -> tuple[int, list[Row]]:
+    """Return the length of the time bins, at least `step`, and the highest lag of each group in each bin."""
+    for length in STEPS_MS[STEPS_MS.index(step) :]:
+        highest: dict[tuple[str, int], Mapping[str, Any]] = {}
+        for row in rows:
+            key = (row["group"], row["at"] // length)
+            if key not in highest or highest[key]["lag"] < row["lag"]:
+                highest[key] = row
+        if len(highest) <= MOST_LAG_POINTS:
+            break
+    found = sorted(highest.values(), key=lambda row: (row["at"], row["group"]))
+    return length, [
+        {"group": row["group"], "start": row["at"], "end": row["at"] + 1, "lag": row["lag"]} for row in found
+    ]

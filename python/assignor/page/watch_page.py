@@ -18,6 +18,7 @@ from assignor.recording.lines import format_count, format_time
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from assignor.live.lag_history import LagHistory
     from assignor.live.watcher import Watcher
     from assignor.page.data import Row
 
@@ -34,6 +35,7 @@ class WatchPage:
         watcher: The watcher.
         notice: Function that gets a sentence if the page cannot be written while the watch goes on.
         lag: Function that returns the last table of `assignor.lag.partition_lag`, or None if the lag is not known.
+        history: Lag of the groups over time.
         clock: Function that returns seconds.
 
     Raises:
@@ -48,6 +50,7 @@ class WatchPage:
         watcher: Watcher,
         notice: Callable[[str], None],
         lag: Callable[[], pa.Table | None] = lambda: None,
+        history: LagHistory | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_page(path)
@@ -56,6 +59,7 @@ class WatchPage:
         self._watcher = watcher
         self._notice = notice
         self._lag = lag
+        self._history = history
         self._clock = clock
         self._timeline = Timeline()
         self._written: float | None = None
@@ -88,6 +92,7 @@ class WatchPage:
             members=lambda groups: [member for group in groups for member in _members(states.get(group))],
             topics=last_topics(pa.Table.from_batches([self._watcher.topics()])),
             lag=None if lag is None else lambda groups: lag_rows(lag, groups),
+            lag_over_time=None if self._history is None else self._history.rows,
         )
         write_page(self._path, data, self._timeline)
 

@@ -1,0 +1,176 @@
+"""Axes, parameters, tooltips and colours that the charts of a page share.
+
+All charts have the parameter `chosen` (a group id, or null for all groups). Those with a time axis have `since` and
+`until` in milliseconds. The script of the page sets them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+
+if TYPE_CHECKING:
+    from assignor.page.palette import Theme
+    from assignor.page.tables import Tables
+
+LABEL_WIDTH = 230
+"""Largest width of the labels of a y axis in pixels; a narrow screen has less."""
+
+_ROW = 22
+_TITLE = 21
+_TIME = "%Y-%m-%d %H:%M:%S"
+_FORMATS = {
+    "milliseconds": "%H:%M:%S.%L",
+    "seconds": "%H:%M:%S",
+    "minutes": "%H:%M",
+    "hours": "%H:%M",
+    "day": "%d %b",
+    "date": "%d %b",
+    "week": "%d %b",
+    "month": "%b %Y",
+    "quarter": "%b %Y",
+    "year": "%Y",
+}
+ALL = "chosen === null"
+OF_GROUP = f"{ALL} || datum.group === chosen"
+POWERS = [0, *(10**power for power in range(10))]
+"""Values of the labels of a logarithmic axis of counts."""
+
+COUNT_LABEL = "format(datum.value, '~s')"
+"""Text of such a label; with `format`, all labels would have the unit of the largest value: 0M, 0M, 1M."""
+
+IN_TIME = "datum.start >= since && datum.start < until"
+
+
+def config(theme: Theme) -> dict[str, Any]:
+    """Return the configuration of all charts in the colours of a theme."""
+    axis = {
+        "labelColor": theme.muted,
+        "titleColor": theme.muted,
+        "gridColor": theme.line,
+        "domainColor": theme.line,
+        "tickColor": theme.line,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "titlePadding": 8,
+    }
+    return {
+        "background": "transparent",
+        "font": "system-ui, sans-serif",
+        "view": {"stroke": None},
+        "axis": axis,
+        "axisY": {"ticks": False, "domain": False, "labelPadding": 8},
+        "bar": {"color": theme.accent},
+        "line": {"color": theme.accent},
+        "rect": {"color": theme.accent},
+        "point": {"color": theme.accent},
+        "rule": {"color": theme.muted},
+        "range": {"category": list(theme.families)},
+        "style": {
+            "alarm": {"color": theme.alarm},
+            "now": {"color": theme.text},
+            "after": {"color": theme.accent},
+        },
+    }
+
+
+def params(tables: Tables, *, is_timed: bool = True) -> list[Any]:
+    """Return the parameters that the script of the page sets."""
+    found = [alt.param(name="chosen", value=None), alt.param(name="labelWidth", value=LABEL_WIDTH)]
+    if is_timed:
+        start, end = bounds(tables)
+        found += [alt.param(name="since", value=start), alt.param(name="until", value=end)]
+    return found
+
+
+def bounds(tables: Tables) -> tuple[int, int]:
+    """Return the start of the first time bin and the end of the last one in milliseconds."""
+    step = tables.step
+    return tables.since // step * step, tables.until // step * step + step
+
+
+def time_axis(field: str, title: str | None = None) -> Any:
+    """Return the x axis of the chosen time range, in UTC."""
+    return alt.X(
+        f"{field}:T",
+        title=title,
+        scale=alt.Scale(
+            type="utc",
+            domainMin=alt.ExprRef("since"),
+            domainMax=alt.ExprRef("until"),
+            nice=False,
+        ),
+        axis=_time_labels(),
+    )
+
+
+def _time_labels() -> Any:
+    return alt.Axis(
+        labelOverlap=True,
+        tickCount=alt.ExprRef("max(2, round(width / 120))"),
+        labelFlush=True,
+        grid=True,
+        format=_FORMATS,
+    )
+
+
+def whole_axis(tables: Tables) -> Any:
+    """Return the x axis of the whole time range, in UTC."""
+    start, end = bounds(tables)
+    scale = alt.Scale(type="utc", domainMin=alt.ExprRef(str(start)), domainMax=alt.ExprRef(str(end)), nice=False)
+    return alt.X("start:T", title=None, scale=scale, axis=_time_labels())
+
+
+def when(field: str, name: str) -> dict[str, str]:
+    """Return a calculated field with the time in UTC as text."""
+    return {name: f"utcFormat(datum.{field}, '{_TIME}')"}
+
+
+def counts(field: str, title: str) -> Any:
+    """Return a y axis of counts on which 1 and 10,000 are both visible."""
+    return alt.Y(
+        f"{field}:Q",
+        title=title,
+        scale=alt.Scale(type="symlog", constant=1),
+        axis=alt.Axis(
+            values=POWERS,
+            labelExpr=COUNT_LABEL,
+            labelOverlap=True,
+            minExtent=_width(_TITLE),
+        ),
+    )
+
+
+def tip(field: str, title: str, *, is_number: bool = False) -> Any:
+    """Return a line of a tooltip."""
+    return alt.Tooltip(f"{field}:Q" if is_number else f"{field}:N", title=title, format="," if is_number else "")
+
+
+def row_axis(field: str = "row") -> Any:
+    """Return a y axis with a row per group; for one group, per value of the calculated field."""
+    return alt.Y(
+        f"{field}:N",
+        title=None,
+        sort=alt.EncodingSortField("rank", op="min"),
+        axis=alt.Axis(grid=True, zindex=0, minExtent=_width(), labelLimit=_width(), labelOverlap=False),
+    )
+
+
+def _width(title: int = 0) -> Any:
+    """Return the width of the labels of a y axis without that of its title: times are aligned in all charts."""
+    return alt.ExprRef(f"max(0, labelWidth - {title})")
+
+
+def size(field: str, tables: Tables) -> Any:
+    """Return an area that grows with the logarithm of a count."""
+    most = max((row[field] or 0 for row in tables.rebalances), default=1)
+    scale = alt.Scale(type="log", domain=[1, max(most, 100)], range=[60, 240], clamp=True)
+    return alt.Size(f"{field}:Q", scale=scale, legend=None)
+
+
+def as_rows(chart: Any, tables: Tables, *more: Any, is_timed: bool = True) -> Any:
+    """Return a chart with a row per group, and with the parameters; the script sets its height."""
+    sized = chart.properties(width="container", height=_ROW, usermeta={"rowHeight": _ROW})
+    return sized.add_params(*params(tables, is_timed=is_timed), *more)

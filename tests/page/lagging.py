@@ -1,0 +1,45 @@
+"""The recorded cluster with end offsets, which the recording itself does not have."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from assignor.recording import Recording
+from assignor.recording.metadata import TIMED_END_OFFSETS
+from tests.support.recorded_fleet import RECORDING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+MOMENTS = 12
+
+
+def lagging(folder: Path) -> Recording:
+    """Write a recording whose partitions grow by 1,000 offsets plus their id at each moment.
+
+    Args:
+        folder: New folder, which gets the name of the recorded cluster.
+    """
+    folder.mkdir()
+    for file in RECORDING.iterdir():
+        (folder / file.name).symlink_to(file)
+    times = pc.min_max(pq.read_table(RECORDING / "records.parquet", columns=["timestamp"])["timestamp"]).as_py()
+    step = (times["max"] - times["min"]) // MOMENTS
+    topics = pq.read_table(RECORDING / "topics.parquet", columns=["topic", "partition"])
+    places = topics.group_by(["topic", "partition"]).aggregate([]).to_pylist()
+    rows = [
+        {
+            **place,
+            "at": times["min"] + step * moment,
+            "start_offset": 0,
+            "end_offset": (1_000 + place["partition"]) * moment,
+        }
+        for moment in range(1, MOMENTS + 1)
+        for place in places
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, TIMED_END_OFFSETS), folder / "end_offsets.parquet")
+    return Recording.open(folder)
