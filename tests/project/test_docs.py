@@ -174,6 +174,19 @@ def test_links_resolve(page: str) -> None:
     assert [] == [link for link in links if not resolves(path, link)]
 
 
+def test_each_page_is_reachable_from_the_readme() -> None:
+    reached: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in reached and page.suffix == ".md":
+            reached.add(page)
+            links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+            waiting += [(page.parent / link).resolve() for link in links]
+
+    assert set() == {ROOT / page for page in PAGES} - reached
+
+
 def resolves(page: Path, link: str) -> bool:
     """Return True if a relative link points to an existing file and, with a fragment, to one of its headings."""
     name, _, fragment = link.partition("#")
