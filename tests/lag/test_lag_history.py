@@ -24,9 +24,9 @@ def test_the_lag_of_the_wanted_groups_comes_back() -> None:
     assert [("a", 1, 5), ("a", 2, None), ("c", 2, 7)] == [tuple(row.values()) for row in history.rows(["a", "c"])]
 
 
-@pytest.mark.parametrize(("moments", "rows"), [(8, 10**6), (10**6, 8)])
-def test_old_moments_are_sparse(monkeypatch: pytest.MonkeyPatch, moments: int, rows: int) -> None:
-    monkeypatch.setattr(lag_history, "MOST_MOMENTS", moments)
+@pytest.mark.parametrize(("measurements", "rows"), [(8, 10**6), (10**6, 8)])
+def test_old_measurements_are_sparse(monkeypatch: pytest.MonkeyPatch, measurements: int, rows: int) -> None:
+    monkeypatch.setattr(lag_history, "MOST_MEASUREMENTS", measurements)
     monkeypatch.setattr(lag_history, "MOST_ROWS", rows)
     history = LagHistory()
     for at in range(1_000):

@@ -141,11 +141,11 @@ def test_lag_over_time_extends_the_time_of_the_page() -> None:
     ]
 
 
-def test_of_many_moments_the_highest_lag_in_each_time_bin_is_shown() -> None:
+def test_of_many_measurements_the_highest_lag_in_each_time_bin_is_shown() -> None:
     lags = {1_000_000_000 + second * 1_000: second % 977 for second in range(20_000)}
-    moments = [{"group": "a", "at": at, "lag": lag} for at, lag in lags.items()]
+    measurements = [{"group": "a", "at": at, "lag": lag} for at, lag in lags.items()]
 
-    found = tables(PageData("x", [rebalance("a", 1_000_000_000)], lag_over_time=lambda _: moments))
+    found = tables(PageData("x", [rebalance("a", 1_000_000_000)], lag_over_time=lambda _: measurements))
 
     step = found.lag_step
     assert 0 < len(found.lag_over_time) <= MOST_LAG_POINTS

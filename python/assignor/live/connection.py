@@ -171,7 +171,7 @@ class ClientSettings:
     def are_done(self, admin: Any, futures: Iterable[Future[Any]], seconds: float) -> bool:
         """Wait until calls of an AdminClient have a result; return False if some have none after some seconds.
 
-        It returns False at once if the cluster rejects the connection.
+        It returns False immediately if the cluster rejects the connection.
         """
         pending = list(futures)
         end = time.monotonic() + seconds
