@@ -1,4 +1,4 @@
-"""Lag over time of a live cluster: its memory is bounded, and the latest moment stays."""
+"""Lag over time of a live cluster: its memory is bounded, and the latest measurement stays."""
 
 from __future__ import annotations
 
