@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
-        "Print the topics that a topic pattern matches, in their order, as the client or the broker matches it. The "
-        "text form has one topic per line, the JSON form is a list."
+        "Print the topics that a topic pattern matches, in the given order, by the rules of the client or the broker "
+        "that uses it. The text form has one topic per line, the JSON form is a list."
     )
     add_pattern(command, nargs="+")
     add_format(command, default="text")
