@@ -76,7 +76,7 @@ def _no_generation_for_an_empty_group(patch: pytest.MonkeyPatch) -> None:
 
 def _doubled_session(patch: pytest.MonkeyPatch) -> None:
     def restart_session(context: Context, member: GroupMember) -> None:
-        context.timers.set(member.timer, context.now + 2 * member.session_timeout_ms)
+        context.timers.set(member, context.now + 2 * member.session_timeout_ms)
 
     patch.setattr(rebalancing, "restart_session", restart_session)
 

@@ -203,12 +203,12 @@ def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UU
     fields: dict[str, Any] = {"throttle_time": NO_TIME}
     match response:
         case JoinGroupResponse():
-            fields |= {field.name: getattr(response, field.name) for field in dataclasses.fields(response)}
+            fields |= response._asdict()
             fields["members"] = tuple(
                 nested("JoinGroupResponseMember", **member._asdict()) for member in response.members
             )
         case SyncGroupResponse():
-            fields |= {field.name: getattr(response, field.name) for field in dataclasses.fields(response)}
+            fields |= response._asdict()
         case LeaveGroupResponse():
             fields["members"] = tuple(
                 nested("MemberResponse", **member._asdict()) for member in response.members if version > 2

@@ -329,14 +329,14 @@ def _(original: Any, self: Any) -> bool:
 @wrong("the sync of a replaced member's old id is not awaited", "special-replaced", ClassicGroup, "replace")
 def _(original: Any, self: Any, old: Any, new: Any) -> None:
     original(self, old, new)
-    self.pending_syncs.discard(old.member_id)
+    self.pending_syncs.pop(old.member_id, None)
 
 
 @wrong("the sync of a replaced member's successor is awaited", "special-replaced", ClassicGroup, "replace")
 def _(original: Any, self: Any, old: Any, new: Any) -> None:
     original(self, old, new)
     if old.member_id in self.pending_syncs:
-        self.pending_syncs.add(new.member_id)
+        self.pending_syncs[new.member_id] = None
 
 
 @wrong("assignments are cleared when a group leaves Stable", "basic", rebalancing, "prepare_rebalance")

@@ -49,7 +49,7 @@ def wrong(driver: GroupDriver) -> list[str]:
         "joins wait only in PreparingRebalance": group.state is GroupState.PREPARING_REBALANCE
         or group.waiting_joins == 0,
         "a member without a waiting request has a session": all(
-            m.timer.deadline is not None for m in members.values() if m.join is None and m.sync is None
+            m.deadline is not None for m in members.values() if m.join is None and m.sync is None
         ),
     }
     return [fact for fact, holds in facts.items() if not holds]

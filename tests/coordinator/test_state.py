@@ -7,7 +7,7 @@ from typing import get_args
 
 import pytest
 
-from assignor.coordinator import ErrorCode, GroupState, causes
+from assignor.coordinator import ErrorCode, GroupState, HeartbeatRequest, causes
 from assignor.coordinator.causes import Fact
 from assignor.coordinator.coordinator import REQUEST_HANDLERS, TIMER_HANDLERS
 from assignor.coordinator.requests import VERSIONS
@@ -68,7 +68,7 @@ def test_every_action_is_the_answer_of_some_state() -> None:
 
 
 def test_every_request_and_every_timer_has_a_handler() -> None:
-    assert set(VERSIONS) == set(REQUEST_HANDLERS)
+    assert set(VERSIONS) == {HeartbeatRequest, *REQUEST_HANDLERS}
     assert set(TimerKind) == set(TIMER_HANDLERS)
 
 

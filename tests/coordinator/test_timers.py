@@ -1,4 +1,4 @@
-"""Data structures of the coordinator: timers, `Largest`, and members in the order of a hash map."""
+"""Data structures of the coordinator: timers, and members in the order of a hash map."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor.coordinator.members import GroupMember, Largest, MemberTable
+from assignor.coordinator.members import GroupMember, MemberTable
 from assignor.coordinator.timers import Timer, TimerKind, Timers
 from assignor.ordering import string_hash, text_order
 from tests.member.simulation.hash_tables import HashTable
@@ -42,16 +42,17 @@ def test_timers_fire_by_deadline_then_in_order_of_setting(steps: list[tuple[str,
         assert min((when for when, _ in expected.values()), default=None) == timers.next_deadline()
 
 
-def test_a_timer_that_is_moved_later_has_one_entry() -> None:
+def test_a_timer_that_is_moved_later_leaves_few_deadlines() -> None:
     timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "g")
     for time in range(10_000):
         timers.set(timer, time)
 
-    assert 1 == len(timers._heap)
+    assert [9_999] == list(timers._by_deadline)
+    assert len(timers._heap) <= 66
     assert 9_999 == timers.next_deadline()
 
 
-def test_at_most_half_of_the_entries_are_cancelled() -> None:
+def test_cancelled_timers_leave_few_deadlines() -> None:
     timers = Timers()
     for number in range(10_000):
         timer = Timer(TimerKind.JOIN_PHASE, "g")
@@ -59,40 +60,42 @@ def test_at_most_half_of_the_entries_are_cancelled() -> None:
         if number % 100:
             timers.cancel(timer)
 
-    assert len(timers._heap) <= 2 * 100 + 1
+    assert 100 == len(timers._by_deadline)
+    assert len(timers._heap) <= 2 * 100 + 64
 
 
-def test_a_timer_that_is_moved_earlier_leaves_few_entries() -> None:
+def test_a_timer_that_is_moved_earlier_leaves_few_deadlines() -> None:
     timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "g")
     for time in range(10_000, 0, -1):
         timers.set(timer, time)
 
-    assert len(timers._heap) <= 65
+    assert len(timers._heap) <= 66
     assert 1 == timers.next_deadline()
 
 
-@given(st.lists(st.integers(0, 30), max_size=300))
-def test_largest_returns_the_largest_number(numbers: list[int]) -> None:
-    largest, kept = Largest(), list[int]()
-    for number in numbers:
-        if number in kept:
-            kept.remove(number)
-            largest.remove(number)
-        else:
-            kept.append(number)
-            largest.add(number)
-        assert max(kept, default=0) == largest.get()
+def test_timers_that_are_set_while_others_fire_at_that_time_fire_last() -> None:
+    timers, (first, second, third, fourth) = Timers(), [Timer(TimerKind.JOIN_PHASE, name) for name in "abcd"]
+    for timer in (first, second, third, fourth):
+        timers.set(timer, 5)
+
+    assert first is timers.pop(5)
+    timers.cancel(second)
+    timers.set(third, 5)
+    timers.set(first, 5)
+    assert fourth is timers.pop(5)
+    timers.set(second, 4)
+    assert [second, third, first, None] == [timers.pop(5) for _ in range(4)]
 
 
-def test_removed_numbers_do_not_accumulate() -> None:
-    largest = Largest()
-    largest.add(10**9)
-    for number in range(10_000):
-        largest.add(number)
-        largest.remove(number)
+def test_a_timer_that_is_set_to_an_earlier_time_while_others_fire_is_next() -> None:
+    timers, (first, second, third) = Timers(), [Timer(TimerKind.JOIN_PHASE, name) for name in "abc"]
+    for timer in (first, second, third):
+        timers.set(timer, 5)
 
-    assert 10**9 == largest.get()
-    assert len(largest._heap) <= 65
+    assert first is timers.pop(5)
+    timers.set(first, 4)
+    assert 4 == timers.next_deadline()
+    assert [first, second, third, None] == [timers.pop(5) for _ in range(4)]
 
 
 def member(member_id: str) -> GroupMember:
@@ -101,12 +104,11 @@ def member(member_id: str) -> GroupMember:
         "group_instance_id": None,
         "client_id": "c",
         "client_host": "",
-        "protocol_type": "consumer",
         "protocols": (),
         "session_timeout_ms": 1,
         "rebalance_timeout_ms": 1,
     }
-    return GroupMember(member_id, Timer(TimerKind.SESSION, "g", member_id), **fields)
+    return GroupMember(TimerKind.SESSION, "g", member_id, **fields)
 
 
 @given(st.lists(st.sampled_from([f"c-{number}" for number in range(40)] + ["Aa", "BB", "AaBB", "BBAa"]), max_size=120))
@@ -115,7 +117,7 @@ def test_the_table_lists_members_as_a_hash_map_does(names: list[str]) -> None:
     for name in names:
         if name in table:
             model.remove(name)
-            assert (removed := table.pop(name)) is not None
+            assert (removed := table.take(name)) is not None
             assert name == removed.member_id
         else:
             model.add(name)

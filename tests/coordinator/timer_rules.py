@@ -45,9 +45,7 @@ def _(original: Any, *arguments: Any) -> None:
     without(rebalancing, "restart_session", lambda: original(*arguments))
 
 
-@wrong(
-    "a heartbeat answered REBALANCE_IN_PROGRESS does not restart the session", "expiry", membership, "_check_heartbeat"
-)
+@wrong("a heartbeat answered REBALANCE_IN_PROGRESS does not restart the session", "expiry", membership, "heartbeat")
 def _(original: Any, context: Any, request: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or group.state is not PREPARING:
@@ -148,5 +146,6 @@ def _(_original: Any, _context: Any, _timer: Any) -> None:
 @wrong("static members may sync late", "staticbig", rebalancing, "expire_sync_phase")
 def _(original: Any, context: Any, timer: Any) -> None:
     group = context.groups[timer.group_id]
-    group.pending_syncs -= set(group.static_members.values())
+    for member_id in group.static_members.values():
+        group.pending_syncs.pop(member_id, None)
     original(context, timer)

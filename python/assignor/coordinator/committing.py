@@ -13,7 +13,7 @@ from assignor.coordinator.group import StoredOffset, to_signed
 from assignor.coordinator.members import CONSUMER
 from assignor.coordinator.records import group_tombstone, offset_record, offset_tombstone
 from assignor.coordinator.responses import DeleteGroupResponse, OffsetCommitResponse, PartitionResponse
-from assignor.coordinator.state import ANSWERS, ErrorCode, GroupState, RequestKind
+from assignor.coordinator.state import ANSWERS, DEAD, EMPTY, STABLE, ErrorCode, RequestKind
 from assignor.model import TopicPartition
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def _check_commit(context: Context, request: OffsetCommitRequest) -> ClassicGrou
             return ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
         group = context.create_group(request.group_id)
     answer = ANSWERS[group.state][RequestKind.COMMIT]
-    if group.state is GroupState.DEAD and isinstance(answer, ErrorCode):
+    if group.state is DEAD and isinstance(answer, ErrorCode):
         return answer
-    if request.generation_id < 0 and group.state is GroupState.EMPTY:
+    if request.generation_id < 0 and group.state is EMPTY:
         return group
     if request.generation_id < 0 and not request.member_id and request.group_instance_id is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
@@ -160,7 +160,7 @@ def _is_latest(context: Context, group_id: str, partition: TopicPartition, numbe
 def delete(context: Context, group_id: str, pending: PendingRequest) -> DeleteGroupResponse | None:
     """Handle the deletion of a group; return its answer, or None if the answer waits for a write."""
     group = context.groups.get(group_id)
-    state = GroupState.DEAD if group is None else group.state
+    state = DEAD if group is None else group.state
     answer = ANSWERS[state][RequestKind.DELETE]
     if group is None or isinstance(answer, ErrorCode):
         return DeleteGroupResponse(answer if isinstance(answer, ErrorCode) else ErrorCode.GROUP_ID_NOT_FOUND)
@@ -180,10 +180,10 @@ def schedule_retention_check(context: Context, *, is_needed: bool) -> None:
 def delete_expired(context: Context, _: Timer) -> None:
     """Delete expired offsets, and delete Empty groups without other offsets."""
     for group in list(context.groups.values()):
-        if group.state is GroupState.DEAD or context.commits_in_flight[group.group_id]:
+        if group.state is DEAD or context.commits_in_flight[group.group_id]:
             continue  # a commit in flight may replace an expired offset
         expired = list(expired_offsets(group, context.now, context.config.offsets_retention_ms))
-        if group.state is GroupState.EMPTY and len(expired) == len(group.offsets):
+        if group.state is EMPTY and len(expired) == len(group.offsets):
             _delete_group(context, group, expired, None)
         elif expired:
             _delete_offsets(context, group, expired)
@@ -199,9 +199,9 @@ def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterato
     """
     if group.protocol_type is None:
         base = None
-    elif group.state is GroupState.EMPTY:
+    elif group.state is EMPTY:
         base = group.state_since
-    elif group.protocol_type == CONSUMER and group.subscribed_topics is not None and group.state is GroupState.STABLE:
+    elif group.protocol_type == CONSUMER and group.subscribed_topics is not None and group.state is STABLE:
         base = None
     else:
         return
@@ -234,7 +234,7 @@ def _delete_group(
         if error is None:
             _discard_offsets(context, group.group_id, partitions, number)
             is_current = context.groups.get(group.group_id) is group
-            if is_current and group.state is GroupState.EMPTY and group.generation == generation:
+            if is_current and group.state is EMPTY and group.generation == generation:
                 context.discard_group(group)
                 if group.offsets:
                     # These offsets were committed after the tombstones, so the log has them without the group.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.coordinator.causes import Fact, Rebalance, explain
 from assignor.coordinator.group import ClassicGroup
-from assignor.coordinator.responses import Response
+from assignor.coordinator.responses import Response, make
 from assignor.coordinator.server_assignment import CoordinatorAssignor, CoordinatorTopics
 from assignor.coordinator.state import ErrorCode
 from assignor.coordinator.timers import Timer, TimerKind, Timers
@@ -121,8 +121,7 @@ class Answer(NamedTuple):
     response: Response
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(NamedTuple):
     """Effects of a call, each kind in order of occurrence.
 
     Attributes:
@@ -160,6 +159,7 @@ class Context:
         commits_in_flight: Number of unconfirmed offset commits by group id.
         latest_offset_writes: Latest completed write of each partition's offset, while other writes are unconfirmed.
         retention_timer: Timer of the next search for expired offsets.
+        answers: Answers of the current call.
     """
 
     def __init__(
@@ -182,10 +182,10 @@ class Context:
         self.commits_in_flight: Counter[str] = Counter()
         self.latest_offset_writes: dict[tuple[str, TopicPartition], int] = {}
         self.retention_timer = Timer(TimerKind.RETENTION_CHECK)
+        self.answers: list[Answer] = []
         self._confirm_writes = confirm_writes
         self._unconfirmed: dict[int, WriteCallback] = {}
         self._writes: list[Write] = []
-        self._answers: list[Answer] = []
         self._rebalances: list[Rebalance] = []
         self._problems: list[str] = []
 
@@ -209,7 +209,7 @@ class Context:
         for timer in group.pending_joins.values():
             self.timers.cancel(timer)
         for member in group.members.values():
-            self.timers.cancel(member.timer)
+            self.timers.cancel(member)
 
     # Effects
 
@@ -217,7 +217,7 @@ class Context:
         """Answer a request, unless it already has an answer."""
         if not pending.is_answered:
             pending.is_answered = True
-            self._answers.append(Answer(pending.correlation, response))
+            self.answers.append(make(Answer, (pending.correlation, response)))
 
     def report_rebalance(self, group: ClassicGroup, fact: Fact) -> None:
         """Report the start of a rebalance, with its cause."""
@@ -273,9 +273,11 @@ class Context:
 
     def take_effects(self, next_deadline: int | None) -> Effects:
         """Return all effects since the previous call."""
-        effects = Effects(
-            tuple(self._writes), tuple(self._answers), tuple(self._rebalances), tuple(self._problems), next_deadline
-        )
-        for kind in (self._writes, self._answers, self._rebalances, self._problems):
+        answers = tuple(self.answers)
+        self.answers.clear()
+        if not (self._writes or self._rebalances or self._problems):
+            return make(Effects, ((), answers, (), (), next_deadline))
+        effects = Effects(tuple(self._writes), answers, tuple(self._rebalances), tuple(self._problems), next_deadline)
+        for kind in (self._writes, self._rebalances, self._problems):
             kind.clear()
         return effects

@@ -10,7 +10,7 @@ import uuid
 from typing import TYPE_CHECKING
 
 from assignor.coordinator import committing, joining, membership, rebalancing
-from assignor.coordinator.context import Context, CoordinatorConfig
+from assignor.coordinator.context import Answer, Context, CoordinatorConfig
 from assignor.coordinator.members import BrokenGroupError
 from assignor.coordinator.records import read_groups
 from assignor.coordinator.requests import (
@@ -22,7 +22,13 @@ from assignor.coordinator.requests import (
     PendingRequest,
     SyncGroupRequest,
 )
-from assignor.coordinator.responses import GroupDescription, describe_group, error_response
+from assignor.coordinator.responses import (
+    GroupDescription,
+    HeartbeatResponse,
+    describe_group,
+    error_response,
+    make,
+)
 from assignor.coordinator.state import ErrorCode, GroupState, response_error
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.errors import IllegalStateError
@@ -45,13 +51,14 @@ _TIME_BITS = 63
 REQUEST_HANDLERS: Mapping[type[Request], Callable[..., Response | None]] = {
     JoinGroupRequest: joining.join,
     SyncGroupRequest: membership.sync,
-    HeartbeatRequest: membership.heartbeat,
     LeaveGroupRequest: membership.leave,
     OffsetCommitRequest: committing.commit,
 }
-"""Handler of each request: a function of the context, the request and its `PendingRequest` that returns the answer.
+"""Handler of each request that may wait: a function of the context, the request and its `PendingRequest`.
 
-It returns None if the answer waits for another request, a timer or a write."""
+It returns the answer, or None if the answer waits for another request, a timer or a write."""
+
+_HEARTBEAT_VERSIONS = frozenset(VERSIONS[HeartbeatRequest])
 
 TIMER_HANDLERS: Mapping[TimerKind, Callable[[Context, Timer], None]] = {
     TimerKind.JOIN_PHASE: rebalancing.expire_join_phase,
@@ -147,7 +154,13 @@ class Coordinator:
 
     def heartbeat(self, request: HeartbeatRequest, now: int, correlation: object = None) -> Effects:
         """Handle a Heartbeat request; see `join_group`."""
-        return self._handle(request, HeartbeatRequest, now, correlation)
+        context = self._begin_request(request, HeartbeatRequest, now)
+        if request.version in _HEARTBEAT_VERSIONS:
+            response = membership.heartbeat(context, request)
+        else:
+            response = HeartbeatResponse(ErrorCode.UNSUPPORTED_VERSION)
+        context.answers.append(make(Answer, (correlation, response)))
+        return self._end()
 
     def leave_group(self, request: LeaveGroupRequest, now: int, correlation: object = None) -> Effects:
         """Handle a LeaveGroup request; see `join_group`."""
@@ -172,10 +185,7 @@ class Coordinator:
         return self._end()
 
     def _handle(self, request: Request, kind: type[Request], now: int, correlation: object) -> Effects:
-        if type(request) is not kind:
-            raise wrong_type("request", f"a {kind.__name__}", request)
-        context = self._context
-        self._begin(now)
+        context = self._begin_request(request, kind, now)
         pending = PendingRequest(correlation, request.version)
         response: Response | None
         if request.version in VERSIONS[kind]:
@@ -189,6 +199,17 @@ class Coordinator:
         if response is not None:
             context.answer(pending, response)
         return self._end()
+
+    def _begin_request(self, request: Request, kind: type[Request], now: int) -> Context:
+        """Check the type of a request, and begin a call."""
+        if type(request) is not kind:
+            raise wrong_type("request", f"a {kind.__name__}", request)
+        context = self._context
+        if type(now) is int and context.now <= now < context.timers.quiet_until and self._started:
+            context.now = now  # no timer is due
+        else:
+            self._begin(now)
+        return context
 
     # Other events
 

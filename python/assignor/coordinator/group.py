@@ -10,20 +10,18 @@ Source: ClassicGroup, ClassicGroupMember and OffsetAndMetadata, kafka-group-coor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from assignor.coordinator.members import CONSUMER, BrokenGroupError, GroupMember, Largest, MemberTable, read_topics
-from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState, next_state
+from assignor.coordinator.members import CONSUMER, BrokenGroupError, GroupMember, MemberTable, read_topics
+from assignor.coordinator.state import DEAD, EMPTY, PREPARING, ErrorCode, GroupEvent, GroupState, next_state
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.ordering import text_order
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from assignor.coordinator.requests import PendingRequest, Protocols
     from assignor.model import TopicPartition
 
-__all__ = ["ClassicGroup", "StoredOffset", "StoredOffsets", "to_signed"]
+__all__ = ["ClassicGroup", "StoredOffset", "StoredOffsets", "TopicSizes", "to_signed"]
 
 
 class StoredOffset(NamedTuple):
@@ -46,6 +44,11 @@ class StoredOffset(NamedTuple):
     topic_id: str | None = None
 
 
+Key = TypeVar("Key")
+
+TopicSizes = tuple[tuple[str, "int | None"], ...]
+"""Topics in ascending order, each with its partition count; None for a topic that does not exist."""
+
 StoredOffsets = dict["TopicPartition", StoredOffset]
 """Committed offsets of one group."""
 
@@ -66,7 +69,7 @@ class ClassicGroup:
         members: Members, in the order of Kafka's hash map.
         static_members: Member ids by instance id.
         pending_joins: Member ids that the coordinator issued and that have not joined yet, each with its timer.
-        pending_syncs: Ids of members that have not sent SyncGroup in this generation.
+        pending_syncs: Ids of members that have not sent SyncGroup in this generation, as keys.
         waiting_joins: Number of members with a waiting join.
         has_new_member: True if a member joined since the initial delay was last extended.
         subscribed_topics: Topics that the members subscribe to; None if unknown.
@@ -81,8 +84,8 @@ class ClassicGroup:
 
     group_id: str
     state_since: int | None
-    state: GroupState = GroupState.EMPTY
-    previous_state: GroupState = GroupState.DEAD
+    state: GroupState = EMPTY
+    previous_state: GroupState = DEAD
     protocol_type: str | None = None
     protocol_name: str | None = None
     generation: int = 0
@@ -90,19 +93,20 @@ class ClassicGroup:
     members: MemberTable = field(default_factory=MemberTable)
     static_members: dict[str, str] = field(default_factory=dict)
     pending_joins: dict[str, Timer] = field(default_factory=dict)
-    pending_syncs: set[str] = field(default_factory=set)
+    pending_syncs: dict[str, None] = field(default_factory=dict)
     waiting_joins: int = 0
     has_new_member: bool = False
     subscribed_topics: frozenset[str] | None = None
     initial_delay: tuple[int, int] | None = None
     is_overdue: bool = False
-    topic_sizes: Mapping[str, int | None] | None = None
+    topic_sizes: TopicSizes | None = None
     is_server_assigned: bool = False
     offsets: StoredOffsets = field(default_factory=dict)
     join_timer: Timer = field(init=False)
     sync_timer: Timer = field(init=False)
     _supported: dict[str, int] = field(init=False, default_factory=dict)
-    _rebalance_timeouts: Largest = field(init=False, default_factory=Largest)
+    _rebalance_timeouts: dict[int, int] = field(init=False, default_factory=dict)
+    _latest_protocols: Protocols = field(init=False, default=())
 
     def __post_init__(self) -> None:
         self.join_timer = Timer(TimerKind.JOIN_PHASE, self.group_id)
@@ -126,7 +130,7 @@ class ClassicGroup:
     @property
     def is_initial(self) -> bool:
         """True while the group prepares its first rebalance since it was last Empty."""
-        return self.state is GroupState.PREPARING_REBALANCE and self.previous_state is GroupState.EMPTY
+        return self.state is PREPARING and self.previous_state is EMPTY
 
     @property
     def all_joined(self) -> bool:
@@ -136,7 +140,7 @@ class ClassicGroup:
     @property
     def rebalance_timeout_ms(self) -> int:
         """Longest rebalance timeout of the members."""
-        return max(self._rebalance_timeouts.get(), 0)
+        return max(max(self._rebalance_timeouts, default=0), 0)
 
     # Members
 
@@ -144,25 +148,26 @@ class ClassicGroup:
         """Return True if a member makes the assignment; False for all members with server-side assignment."""
         return self.leader == member_id and not self.is_server_assigned
 
-    def add(self, member: GroupMember) -> None:
-        """Add a member; the first member becomes the leader."""
+    def add(self, member: GroupMember, protocol_type: str) -> None:
+        """Add a member with protocols of this type; the first member becomes the leader."""
         if self.is_initial:
             self.has_new_member = True
         if member.group_instance_id is not None:
             self.static_members[member.group_instance_id] = member.member_id
         if not self.members:
-            self.protocol_type = member.protocol_type
+            self.protocol_type = protocol_type
         if self.leader is None:
             self.leader = member.member_id
+        member.protocols = self._shared(member.protocols)
         self._count(member, 1)
         self.members.put(member)
         if member.join is not None:
             self.waiting_joins += 1
-        self.pending_joins.pop(member.member_id, None)
+        self._forget(member.member_id)
 
     def remove(self, member_id: str) -> None:
         """Remove a member or a pending member id; the first member of the hash map replaces a removed leader."""
-        member = self.members.pop(member_id, None)
+        member = self.members.take(member_id)
         if member is not None:
             self._count(member, -1)
             if member.join is not None:
@@ -172,12 +177,17 @@ class ClassicGroup:
         if self.leader == member_id:
             first = self.members.first()
             self.leader = None if first is None else first.member_id
-        self.pending_joins.pop(member_id, None)
-        self.pending_syncs.discard(member_id)
+        self._forget(member_id)
+        self.end_sync(member_id)
+
+    def _forget(self, member_id: str) -> None:
+        """Remove a pending member id."""
+        if self.pending_joins.pop(member_id, None) is not None and not self.pending_joins:
+            self.pending_joins.clear()  # a dict keeps its memory otherwise
 
     def replace(self, old: GroupMember, new: GroupMember) -> None:
         """Replace a static member with its successor. As in Kafka, the sync of the old id stays pending."""
-        del self.members[old.member_id]
+        self.members.take(old.member_id)
         self._count(old, -1)
         self.members.put(new)
         self._count(new, 1)
@@ -195,11 +205,12 @@ class ClassicGroup:
         join: PendingRequest | None,
     ) -> None:
         """Store the data of a member's join, and replace its waiting join."""
-        self._count(member, -1)
-        member.protocols = protocols
-        member.rebalance_timeout_ms = rebalance_timeout_ms
+        if member.protocols != protocols or member.rebalance_timeout_ms != rebalance_timeout_ms:
+            self._count(member, -1)
+            member.protocols = self._shared(protocols)
+            member.rebalance_timeout_ms = rebalance_timeout_ms
+            self._count(member, 1)
         member.session_timeout_ms = session_timeout_ms
-        self._count(member, 1)
         self.await_join(member, join)
 
     def await_join(self, member: GroupMember, join: PendingRequest | None) -> None:
@@ -213,7 +224,17 @@ class ClassicGroup:
             member.join = None
             member.is_new = False
         self.waiting_joins = 0
-        self.pending_syncs.update(self.members)
+        self.pending_syncs = dict.fromkeys(self.members)
+
+    def end_sync(self, member_id: str) -> bool:
+        """Stop waiting for the sync of a member; return True if no other sync is awaited."""
+        awaited = self.pending_syncs
+        if awaited:
+            awaited.pop(member_id, None)
+            if awaited:
+                return False
+            awaited.clear()  # a dict keeps its memory otherwise
+        return True
 
     def find(self, member_id: str, group_instance_id: str | None) -> GroupMember | ErrorCode:
         """Return the member of a request, or an error code if the ids do not match a member."""
@@ -229,12 +250,14 @@ class ClassicGroup:
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
         """Return True if a member with these protocols can join."""
-        if self.state is GroupState.EMPTY:
+        if self.state is EMPTY:
             return bool(protocol_type and protocols)
-        size = len(self.members)
-        return self.protocol_type == protocol_type and any(
-            self._supported.get(name, 0) == size for name, _ in protocols
-        )
+        if self.protocol_type == protocol_type:
+            size = len(self.members)
+            for name, _ in protocols:
+                if self._supported.get(name, 0) == size:
+                    return True
+        return False
 
     def select_protocol(self) -> str:
         """Return the protocol with the most votes; a tie goes to the first in the order of a hash map."""
@@ -279,18 +302,26 @@ class ClassicGroup:
                 topics.update(found)
         return frozenset(topics)
 
+    def _shared(self, protocols: Protocols) -> Protocols:
+        """Return these protocols, or the equal ones of the latest call: most members of a group offer the same ones."""
+        if protocols != self._latest_protocols:
+            self._latest_protocols = protocols
+        return self._latest_protocols
+
     def _count(self, member: GroupMember, by: int) -> None:
         """Add the protocols and the rebalance timeout of a member to the sums (1), or subtract them (-1)."""
         for name, _ in member.protocols:
-            count = self._supported.get(name, 0) + by
-            if count:
-                self._supported[name] = count
-            else:
-                del self._supported[name]
-        if by > 0:
-            self._rebalance_timeouts.add(member.rebalance_timeout_ms)
-        else:
-            self._rebalance_timeouts.remove(member.rebalance_timeout_ms)
+            _add(self._supported, name, by)
+        _add(self._rebalance_timeouts, member.rebalance_timeout_ms, by)
+
+
+def _add(counts: dict[Key, int], key: Key, by: int) -> None:
+    """Change the count of a key; a count of 0 has no key."""
+    count = counts.get(key, 0) + by
+    if count:
+        counts[key] = count
+    else:
+        del counts[key]
 
 
 def to_signed(number: int, *, bits: int) -> int:

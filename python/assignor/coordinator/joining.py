@@ -23,7 +23,7 @@ from assignor.coordinator.responses import (
     sync_error,
     visible_protocol,
 )
-from assignor.coordinator.state import ANSWERS, Action, ErrorCode, GroupState, RequestKind
+from assignor.coordinator.state import ANSWERS, COMPLETING, DEAD, PREPARING, STABLE, Action, ErrorCode, RequestKind
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.errors import IllegalStateError
 from assignor.validation import shown
@@ -37,6 +37,9 @@ __all__ = ["join"]
 
 WITH_MEMBER_ID_REQUIRED = 4
 """First version in which a new dynamic member must join again with the member id of the first answer."""
+
+_JOIN, _JOIN_NEW = RequestKind.JOIN, RequestKind.JOIN_NEW
+_WAIT, _ANSWER_IF_UNCHANGED_FOLLOWER = Action.WAIT, Action.ANSWER_IF_UNCHANGED_FOLLOWER
 
 
 def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
@@ -74,7 +77,7 @@ def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequ
         if error is None:
             return
         context.answer(pending, join_error(error, "", pending))
-        if group.generation or group.offsets or group.state is GroupState.DEAD:
+        if group.generation or group.offsets or group.state is DEAD:
             # The members were answered with a generation, whose record replaces this one.
             return
         for member in group.members.values():
@@ -90,11 +93,11 @@ def _join_group(
 ) -> JoinGroupResponse | None:
     """Handle a join to an existing group."""
     member_id = request.member_id
-    answer = ANSWERS[group.state][RequestKind.JOIN if member_id else RequestKind.JOIN_NEW]
+    answer = ANSWERS[group.state][_JOIN if member_id else _JOIN_NEW]
     if not _has_room(context, group, member_id):
         rebalancing.remove_id(context, group, member_id)
         return join_error(ErrorCode.GROUP_MAX_SIZE_REACHED, "", pending)
-    if isinstance(answer, ErrorCode) and (group.state is GroupState.DEAD or not member_id):
+    if (not member_id or group.state is DEAD) and isinstance(answer, ErrorCode):
         return join_error(answer, member_id, pending)
     if not group.supports(request.protocol_type, request.protocols):
         return join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id, pending)
@@ -111,11 +114,13 @@ def _join_group(
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
     """Return True if a member may join. PreparingRebalance counts only waiting joins, and rejects the last to join."""
     limit = context.config.group_max_size
-    member = group.members.get(member_id)
-    if group.state is GroupState.PREPARING_REBALANCE:
-        return (member is not None and member.join is not None) or group.waiting_joins < limit
-    if group.state in (GroupState.COMPLETING_REBALANCE, GroupState.STABLE):
-        return member is not None or len(group.members) < limit
+    if group.state is PREPARING:
+        if group.waiting_joins < limit:
+            return True
+        member = group.members.get(member_id)
+        return member is not None and member.join is not None
+    if group.state is COMPLETING or group.state is STABLE:
+        return member_id in group.members or len(group.members) < limit
     return True
 
 
@@ -156,21 +161,24 @@ def _add(
 ) -> None:
     """Add a new member. Its waiting join can expire, because a client that lost the answer joins without this id."""
     assert request.rebalance_timeout_ms is not None
+    issued = group.pending_joins.get(member_id)
+    if issued is not None:
+        context.timers.cancel(issued)
     member = GroupMember(
+        TimerKind.SESSION,
+        group.group_id,
         member_id,
-        group.pending_joins.get(member_id) or Timer(TimerKind.SESSION, group.group_id, member_id),
         group_instance_id=request.group_instance_id,
         client_id=request.client_id,
         client_host=request.client_host,
-        protocol_type=request.protocol_type,
         protocols=request.protocols,
         session_timeout_ms=request.session_timeout_ms,
         rebalance_timeout_ms=request.rebalance_timeout_ms,
         is_new=True,
         join=pending,
     )
-    group.add(member)
-    context.timers.set(member.timer, context.now + context.config.new_member_join_timeout_ms)
+    group.add(member, request.protocol_type)
+    context.timers.set(member, context.now + context.config.new_member_join_timeout_ms)
     rebalancing.rebalance_or_complete_join(context, group, MemberJoined(member_id, request.reason))
 
 
@@ -186,16 +194,16 @@ def _rejoin(
 ) -> JoinGroupResponse | None:
     """Handle the join of an existing member, by the answer of the group's state."""
     member = group.find(request.member_id, request.group_instance_id)
-    if isinstance(member, ErrorCode):
+    if not isinstance(member, GroupMember):
         return join_error(member, request.member_id, pending)
     member.is_connected = True
-    if isinstance(answer, ErrorCode):
+    if not isinstance(answer, Action):
         return join_error(answer, request.member_id, pending)
     is_leader = group.is_led_by(member.member_id)
-    if answer is Action.WAIT:
+    if answer is _WAIT:
         _update(group, member, request, pending)
         rebalancing.complete_join_if_all_joined(context, group)
-    elif request.protocols != member.protocols or (answer is Action.ANSWER_IF_UNCHANGED_FOLLOWER and is_leader):
+    elif request.protocols != member.protocols or (answer is _ANSWER_IF_UNCHANGED_FOLLOWER and is_leader):
         changed_topic = context.topics.changed_since(group.topic_sizes) if is_leader else None
         fact = MemberRejoined(
             member.member_id,
@@ -242,10 +250,10 @@ def _replace(
     # As in Kafka, the new session starts with the old timeout.
     rebalancing.restart_session(context, new)
     _update(group, new, request, pending)
-    is_stable = group.state is GroupState.STABLE
+    is_stable = group.state is STABLE
     if is_stable and group.protocol_name == group.select_protocol():
         _write_successor(context, group, old, new, leader, pending)
-    elif is_stable or group.state is GroupState.COMPLETING_REBALANCE:
+    elif is_stable or group.state is COMPLETING:
         # In CompletingRebalance the leader may already have the old id in its answer.
         fact = StaticMemberReturned(
             request.group_instance_id, member_id, changes_protocol=is_stable, reason=request.reason
@@ -257,9 +265,8 @@ def _replace(
 
 def _put_successor(context: Context, group: ClassicGroup, old: GroupMember, member_id: str) -> GroupMember:
     """Replace a member with a copy that has another member id."""
-    context.timers.cancel(old.timer)
-    timer = Timer(TimerKind.SESSION, group.group_id, member_id)
-    new = replace(old, member_id=member_id, timer=timer, is_new=False, join=None, sync=None, is_connected=True)
+    context.timers.cancel(old)
+    new = replace(old, member_id=member_id, is_new=False, join=None, sync=None, is_connected=True)
     group.replace(old, new)
     return new
 
@@ -275,7 +282,7 @@ def _write_successor(
     """Write the new member id, and answer the join without a rebalance."""
 
     def written(error: ErrorCode | None) -> None:
-        if group.state is GroupState.DEAD:
+        if group.state is DEAD:
             return  # the join was answered when the group was unloaded
         if error is not None:
             restore(error)
@@ -286,7 +293,7 @@ def _write_successor(
                 response = join_response(group, new, new.join, leader=leader)
             context.answer(new.join, response)
             group.await_join(new, None)
-            if new.timer.deadline is None:
+            if new.deadline is None:
                 # The session expired while the write was pending. The member is not at fault.
                 rebalancing.restart_session(context, new)
 

@@ -14,22 +14,19 @@ from __future__ import annotations
 
 import heapq
 import struct
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from assignor.coordinator.timers import Timer
 from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES, folded_hash
 
 if TYPE_CHECKING:
     from assignor.coordinator.requests import PendingRequest, Protocols
-    from assignor.coordinator.timers import Timer
 
-__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "Largest", "MemberTable", "read_topics"]
+__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "MemberTable", "read_topics"]
 
 CONSUMER = "consumer"
 """Protocol type of groups of consumers, whose subscriptions the coordinator can read."""
-
-_SMALL = 64
-"""Largest size at which a heap is not rebuilt."""
 
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
@@ -39,17 +36,14 @@ class BrokenGroupError(Exception):
     """A group for which Kafka's coordinator throws an exception: it answers UNKNOWN_SERVER_ERROR and continues."""
 
 
-@dataclass(slots=True, eq=False)
-class GroupMember:
-    """One member of a group.
+@dataclass(slots=True, eq=False, kw_only=True)
+class GroupMember(Timer):
+    """One member of a group, which is also the timer of its session.
 
     Attributes:
-        member_id: Id that the coordinator issued to the member.
-        timer: Timer of the member's session.
         group_instance_id: Instance id of a static member.
         client_id: Id of the client.
         client_host: Host of the client.
-        protocol_type: Type of the member's protocols.
         protocols: Protocols that the member offers, in order of preference.
         session_timeout_ms: Time without a request after which the member is removed.
         rebalance_timeout_ms: Time that the coordinator waits for the member to join again.
@@ -62,13 +56,9 @@ class GroupMember:
         insertion: Number of the insertion into the table, which orders members of one bucket.
     """
 
-    member_id: str
-    timer: Timer
-    _: KW_ONLY
     group_instance_id: str | None
     client_id: str
     client_host: str
-    protocol_type: str
     protocols: Protocols
     session_timeout_ms: int
     rebalance_timeout_ms: int
@@ -117,22 +107,31 @@ class MemberTable(dict[str, GroupMember]):
     Lookup, insertion and removal cost O(1), the first member O(log n) on average.
     """
 
-    __slots__ = ("_capacity", "_firsts", "_insertions")
+    __slots__ = ("_capacity", "_firsts", "_in_order", "_insertions")
 
     def __init__(self) -> None:
         super().__init__()
         self._capacity = DEFAULT_CAPACITY
         self._insertions = 0
+        self._in_order: list[GroupMember] | None = None
         # Candidates for the first member; None until `first` is called.
         self._firsts: list[tuple[int, int, str]] | None = None
 
     def in_order(self) -> list[GroupMember]:
-        """Return the members in the order of the hash map, which `values()` does not have."""
-        mask = self._capacity - 1
-        return sorted(self.values(), key=lambda member: member.folded_hash & mask)
+        """Return the members in the order of the hash map, which `values()` does not have; do not change the list."""
+        if self._in_order is None:
+            mask = self._capacity - 1
+            self._in_order = sorted(self.values(), key=lambda member: member.folded_hash & mask)
+        return self._in_order
+
+    def take(self, member_id: str) -> GroupMember | None:
+        """Remove and return a member; None if its id is not in the table."""
+        self._in_order = None
+        return self.pop(member_id, None)
 
     def put(self, member: GroupMember) -> None:
         """Insert a member whose id is not in the table."""
+        self._in_order = None
         before = self._capacity
         if self._capacity < TREES and self._bucket_size(member) >= CHAIN:
             self._capacity *= 2
@@ -169,61 +168,6 @@ class MemberTable(dict[str, GroupMember]):
         mask = self._capacity - 1
         bucket = member.folded_hash & mask
         return sum(other.folded_hash & mask == bucket for other in self.values())
-
-
-class Largest:
-    """Multiset of numbers with fast access to the largest. Each call costs O(log n) on average.
-
-    Example:
-        >>> numbers = Largest()
-        >>> for number in (3, 7, 7):
-        ...     numbers.add(number)
-        >>> numbers.remove(7)
-        >>> numbers.get(), numbers.remove(7), numbers.get()
-        (7, None, 3)
-    """
-
-    __slots__ = ("_counts", "_heap", "_removed")
-
-    def __init__(self) -> None:
-        # Count of each number in the heap. A number with a count of 0 stays in both until it is at the top of the heap.
-        self._counts: dict[int, int] = {}
-        self._heap: list[int] = []
-        self._removed = 0
-
-    def add(self, number: int) -> None:
-        """Add a number."""
-        count = self._counts.get(number)
-        if count is None:
-            heapq.heappush(self._heap, -number)
-        elif count == 0:
-            self._removed -= 1
-        self._counts[number] = (count or 0) + 1
-
-    def remove(self, number: int) -> None:
-        """Remove one occurrence of a number that was added."""
-        count = self._counts[number] = self._counts[number] - 1
-        if not count:
-            self._removed += 1
-            if 2 * self._removed > len(self._heap) > _SMALL:
-                self._rebuild()
-
-    def get(self) -> int:
-        """Return the largest number; 0 for an empty multiset."""
-        while self._heap:
-            number = -self._heap[0]
-            if self._counts[number]:
-                return number
-            heapq.heappop(self._heap)
-            del self._counts[number]
-            self._removed -= 1
-        return 0
-
-    def _rebuild(self) -> None:
-        self._counts = {number: count for number, count in self._counts.items() if count}
-        self._heap = [-number for number in self._counts]
-        heapq.heapify(self._heap)
-        self._removed = 0
 
 
 def read_topics(subscription: bytes) -> list[str] | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from assignor.coordinator import rebalancing
 from assignor.coordinator.causes import MembersLeft
+from assignor.coordinator.members import GroupMember
 from assignor.coordinator.responses import (
     SYNC_WITH_PROTOCOL,
     HeartbeatResponse,
@@ -19,12 +20,21 @@ from assignor.coordinator.responses import (
     sync_error,
     sync_response,
 )
-from assignor.coordinator.state import ANSWERS, Action, ErrorCode, GroupState, RequestKind
+from assignor.coordinator.state import (
+    ANSWERS,
+    COMPLETING,
+    DEAD,
+    EMPTY,
+    PREPARING,
+    STABLE,
+    Action,
+    ErrorCode,
+    RequestKind,
+)
 
 if TYPE_CHECKING:
     from assignor.coordinator.context import Context
     from assignor.coordinator.group import ClassicGroup
-    from assignor.coordinator.members import GroupMember
     from assignor.coordinator.requests import (
         HeartbeatRequest,
         LeaveGroupRequest,
@@ -38,7 +48,8 @@ __all__ = ["heartbeat", "leave", "sync"]
 LEAVE_WITH_MEMBERS = 3
 """First version whose answer has an entry per member."""
 
-_HEARTBEAT_RESPONSES = {error: HeartbeatResponse(error) for error in ErrorCode}
+_SYNC, _HEARTBEAT, _ASSIGN = RequestKind.SYNC, RequestKind.HEARTBEAT, Action.ASSIGN
+_ALIVE = HeartbeatResponse(ErrorCode.NONE)
 
 # SyncGroup
 
@@ -46,17 +57,16 @@ _HEARTBEAT_RESPONSES = {error: HeartbeatResponse(error) for error in ErrorCode}
 def sync(context: Context, request: SyncGroupRequest, pending: PendingRequest) -> SyncGroupResponse | None:
     """Handle a SyncGroup request; return its answer, or None if the sync waits."""
     found = _check_sync(context, request)
-    if isinstance(found, ErrorCode):
+    if not isinstance(found, tuple):
         return sync_error(found)
     group, member = found
     member.is_connected = True
-    answer = ANSWERS[group.state][RequestKind.SYNC]
-    if isinstance(answer, ErrorCode):
+    answer = ANSWERS[group.state][_SYNC]
+    if not isinstance(answer, Action):
         return sync_error(answer)
-    group.pending_syncs.discard(member.member_id)
-    if not group.pending_syncs:
+    if group.end_sync(member.member_id):
         context.timers.cancel(group.sync_timer)
-    if answer is Action.ASSIGN:
+    if answer is _ASSIGN:
         return sync_response(group, member, pending)
     member.sync = pending
     if group.is_led_by(member.member_id):
@@ -73,11 +83,12 @@ def _check_sync(context: Context, request: SyncGroupRequest) -> tuple[ClassicGro
     group = context.groups.get(request.group_id)
     if group is None:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    answer = ANSWERS[group.state][RequestKind.SYNC]
-    if group.state in (GroupState.EMPTY, GroupState.DEAD) and isinstance(answer, ErrorCode):
-        return answer
+    if group.state is EMPTY or group.state is DEAD:
+        answer = ANSWERS[group.state][_SYNC]
+        if isinstance(answer, ErrorCode):
+            return answer
     member = group.find(request.member_id, request.group_instance_id)
-    if isinstance(member, ErrorCode):
+    if not isinstance(member, GroupMember):
         return member
     if request.generation_id != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
@@ -88,36 +99,31 @@ def _check_sync(context: Context, request: SyncGroupRequest) -> tuple[ClassicGro
 
 def _differs(requested: str | None, selected: str | None) -> bool:
     """Return True if a sync names a different protocol than the group's; an absent name matches any."""
-    return requested is not None and selected is not None and requested != selected
+    return requested != selected and requested is not None and selected is not None
 
 
 # Heartbeat
 
 
-def heartbeat(context: Context, request: HeartbeatRequest, _: PendingRequest) -> HeartbeatResponse:
-    """Handle a Heartbeat request."""
-    return _HEARTBEAT_RESPONSES[_check_heartbeat(context, request)]
-
-
-def _check_heartbeat(context: Context, request: HeartbeatRequest) -> ErrorCode:
-    """Restart the member's session, and return the error code of the answer."""
+def heartbeat(context: Context, request: HeartbeatRequest) -> HeartbeatResponse:
+    """Handle a Heartbeat request, which never waits: restart the session of a member."""
     if not request.group_id:
-        return ErrorCode.INVALID_GROUP_ID
+        return HeartbeatResponse(ErrorCode.INVALID_GROUP_ID)
     group = context.groups.get(request.group_id)
     if group is None:
-        return ErrorCode.UNKNOWN_MEMBER_ID
-    answer = ANSWERS[group.state][RequestKind.HEARTBEAT]
-    if group.state is GroupState.DEAD and isinstance(answer, ErrorCode):
-        return answer
+        return HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    answer = ANSWERS[group.state][_HEARTBEAT]
+    if group.state is DEAD and isinstance(answer, ErrorCode):
+        return HeartbeatResponse(answer)
     member = group.find(request.member_id, request.group_instance_id)
-    if isinstance(member, ErrorCode):
-        return member
+    if not isinstance(member, GroupMember):
+        return HeartbeatResponse(member)
     if request.generation_id != group.generation:
-        return ErrorCode.ILLEGAL_GENERATION
+        return HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
     # A member that must join again is alive too.
     member.is_connected = True
     rebalancing.restart_session(context, member)
-    return answer if isinstance(answer, ErrorCode) else ErrorCode.NONE
+    return _ALIVE if isinstance(answer, Action) else HeartbeatResponse(answer)
 
 
 # LeaveGroup
@@ -178,9 +184,9 @@ def _remove(context: Context, group: ClassicGroup, leaving: LeavingMember) -> Er
 
 def _rebalance_without(context: Context, group: ClassicGroup, left: list[LeavingMember]) -> None:
     """Start a rebalance after members left, or continue the one that has started."""
-    if group.state is GroupState.PREPARING_REBALANCE:
+    if group.state is PREPARING:
         rebalancing.complete_join_if_all_joined(context, group)
-    elif group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+    elif group.state in (STABLE, COMPLETING):
         rebalancing.prepare_rebalance(context, group, MembersLeft(left))
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from assignor.coordinator.causes import AssignmentNotStored, SessionExpired, SyncTimedOut, TooManyMembers
 from assignor.coordinator.records import group_record
 from assignor.coordinator.responses import join_error, join_responses, sync_error, sync_response
-from assignor.coordinator.state import ErrorCode, GroupEvent, GroupState
+from assignor.coordinator.state import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, ErrorCode, GroupEvent
 
 if TYPE_CHECKING:
     from assignor.coordinator.causes import Fact
@@ -39,7 +39,7 @@ __all__ = [
     "unload_group",
 ]
 
-_CAN_REBALANCE = GroupState.PREPARING_REBALANCE.previous_valid_states
+_CAN_REBALANCE = PREPARING.previous_valid_states
 
 # The start of a rebalance
 
@@ -54,10 +54,10 @@ def rebalance_or_complete_join(context: Context, group: ClassicGroup, fact: Fact
 
 def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None:
     """Start a rebalance, and report the cause that the fact gives."""
-    if group.state is GroupState.COMPLETING_REBALANCE:
+    if group.state is COMPLETING:
         reset_assignment(context, group, ErrorCode.REBALANCE_IN_PROGRESS)
     context.report_rebalance(group, fact)
-    was_empty = group.state is GroupState.EMPTY
+    was_empty = group.state is EMPTY
     group.move(GroupEvent.REBALANCE, context.now)
     group.pending_syncs.clear()
     all_joined, timeout_ms = group.all_joined, group.rebalance_timeout_ms
@@ -87,7 +87,7 @@ def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) ->
 
 def complete_join_if_all_joined(context: Context, group: ClassicGroup) -> None:
     """End the join phase if all members have joined and no initial delay is running."""
-    if group.state is not GroupState.PREPARING_REBALANCE:
+    if group.state is not PREPARING:
         return
     if not group.is_initial and group.all_joined:
         complete_join(context, group)
@@ -111,7 +111,7 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
             context.timers.set(group.join_timer, context.now + group.rebalance_timeout_ms)
         return
     group.next_generation(context.now)
-    if group.state is GroupState.EMPTY:
+    if group.state is EMPTY:
         _write_empty_generation(context, group)
         return
     group.is_server_assigned = context.assignor.assigns(group)
@@ -134,7 +134,7 @@ def _write_empty_generation(context: Context, group: ClassicGroup) -> None:
     generation = group.generation
 
     def written(error: ErrorCode | None) -> None:
-        if error is not None and group.state is not GroupState.DEAD:
+        if error is not None and group.state is not DEAD:
             context.report_problem(
                 f"group {group.group_id!r}: the empty generation {generation} could not be written ({error.name})"
             )
@@ -164,7 +164,7 @@ def store_assignment(context: Context, group: ClassicGroup, assignment: dict[str
     generation = group.generation
 
     def written(error: ErrorCode | None) -> None:
-        if group.state is not GroupState.COMPLETING_REBALANCE or group.generation != generation:
+        if group.state is not COMPLETING or group.generation != generation:
             return
         if error is None:
             _distribute(context, group, assignment)
@@ -201,7 +201,7 @@ def expire_sync_phase(context: Context, timer: Timer) -> None:
 
 def restart_session(context: Context, member: GroupMember) -> None:
     """Restart a member's session, after a request from the member or an answer to it."""
-    context.timers.set(member.timer, context.now + member.session_timeout_ms)
+    context.timers.set(member, context.now + member.session_timeout_ms)
 
 
 def expire_session(context: Context, timer: Timer) -> None:
@@ -209,17 +209,17 @@ def expire_session(context: Context, timer: Timer) -> None:
     group = context.groups[timer.group_id]
     if timer.member_id in group.pending_joins:
         group.remove(timer.member_id)
-        if group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
+        if group.state is PREPARING and group.all_joined:
             complete_join(context, group)
         return
     member = group.members.get(timer.member_id)
     if member is None or member.has_satisfied_heartbeat:
         return
     remove_member(context, group, member)
-    if group.state in (GroupState.STABLE, GroupState.COMPLETING_REBALANCE):
+    if group.state in (STABLE, COMPLETING):
         fact = SessionExpired(member.member_id, member.session_timeout_ms, member.is_connected)
         prepare_rebalance(context, group, fact)
-    elif group.state is GroupState.PREPARING_REBALANCE and group.all_joined:
+    elif group.state is PREPARING and group.all_joined:
         complete_join(context, group)
 
 
@@ -234,7 +234,7 @@ def remove_member(context: Context, group: ClassicGroup, member: GroupMember) ->
 def remove_id(context: Context, group: ClassicGroup, member_id: str) -> None:
     """Remove a member, or a pending member id, with its timer."""
     member = group.members.get(member_id)
-    timer = group.pending_joins.get(member_id) if member is None else member.timer
+    timer = group.pending_joins.get(member_id) if member is None else member
     if timer is not None:
         context.timers.cancel(timer)
     group.remove(member_id)
@@ -255,7 +255,7 @@ def start_loaded_group(context: Context, group: ClassicGroup) -> None:
     limit = context.config.group_max_size
     if len(group.members) > limit:
         prepare_rebalance(context, group, TooManyMembers(len(group.members), limit))
-    elif group.is_server_assigned and changed_topic is not None and group.state is GroupState.STABLE:
+    elif group.is_server_assigned and changed_topic is not None and group.state is STABLE:
         prepare_rebalance(context, group, changed_topic)
 
 

@@ -15,9 +15,8 @@ from assignor import offsets
 from assignor.coordinator.context import LogRecord
 from assignor.coordinator.group import ClassicGroup, StoredOffset
 from assignor.coordinator.members import GroupMember
-from assignor.coordinator.requests import Protocol
 from assignor.coordinator.state import GroupState
-from assignor.coordinator.timers import Timer, TimerKind
+from assignor.coordinator.timers import TimerKind
 from assignor.errors import IllegalStateError, WireError
 from assignor.model import TopicPartition
 
@@ -243,15 +242,16 @@ def _restore(group: ClassicGroup, value: dict[str, Any]) -> None:
         rebalance_timeout_ms = member.get("rebalanceTimeout", -1)
         group.add(
             GroupMember(
+                TimerKind.SESSION,
+                group.group_id,
                 member["memberId"],
-                Timer(TimerKind.SESSION, group.group_id, member["memberId"]),
                 group_instance_id=member.get("groupInstanceId"),
                 client_id=member["clientId"],
                 client_host=member["clientHost"],
-                protocol_type=value["protocolType"],
-                protocols=(Protocol(value["protocol"] or "", member["subscription"]),),
+                protocols=((value["protocol"] or "", member["subscription"]),),
                 session_timeout_ms=session_timeout_ms,
                 rebalance_timeout_ms=session_timeout_ms if rebalance_timeout_ms == -1 else rebalance_timeout_ms,
                 assignment=member["assignment"],
-            )
+            ),
+            value["protocolType"],
         )

@@ -27,7 +27,6 @@ __all__ = [
     "OffsetCommitRequest",
     "OffsetToCommit",
     "PendingRequest",
-    "Protocol",
     "Request",
     "SyncGroupRequest",
 ]
@@ -44,20 +43,11 @@ _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 Entry = TypeVar("Entry")
 
 
-class Protocol(NamedTuple):
-    """One protocol, such as an assignor, that a member offers.
-
-    Attributes:
-        name: Name of the protocol; for consumers that of an assignor, such as "range".
-        metadata: The member's subscription; for consumers encoded as ConsumerProtocol.
-    """
-
-    name: str
-    metadata: bytes
-
-
 Protocols = tuple[tuple[str, bytes], ...]
-"""Protocols that a member offers, as pairs of name and metadata."""
+"""Protocols that a member offers, as pairs of name and metadata.
+
+The name is that of an assignor for consumers, such as "range"; the metadata is the member's subscription. The garbage
+collector does not visit plain tuples of text and bytes, unlike named tuples."""
 
 
 class LeavingMember(NamedTuple):
@@ -118,7 +108,7 @@ class JoinGroupRequest:
 
     Example:
         >>> JoinGroupRequest("orders", protocols=[("range", b"")]).protocols
-        (Protocol(name='range', metadata=b''),)
+        (('range', b''),)
     """
 
     group_id: str
@@ -147,10 +137,10 @@ class JoinGroupRequest:
             timeout = self.session_timeout_ms
         _set(self, "rebalance_timeout_ms", read_int(timeout, f"{what}: rebalance_timeout_ms", bits=32))
         _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
-        offered: list[Protocol] = []
+        offered: list[tuple[str, bytes]] = []
         for name, metadata in _pairs(self.protocols, f"{what}: protocols", "(name, metadata)"):
             _check_text(name, f"{what}: a protocol's name")
-            offered.append(Protocol(name, _blob(metadata, f"{what}: the metadata of protocol {name!r}")))
+            offered.append((name, _blob(metadata, f"{what}: the metadata of protocol {name!r}")))
         _set(self, "protocols", tuple(offered))
 
 

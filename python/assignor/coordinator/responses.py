@@ -1,4 +1,4 @@
-"""Answers of a coordinator as immutable dataclasses, and the functions that build them for a group and a version.
+"""Answers of a coordinator as immutable values, and the functions that build them for a group and a version.
 
 The fields are those of Kafka's messages, without the throttle time. A field that the version of the request does not
 carry has its default.
@@ -42,6 +42,7 @@ __all__ = [
     "join_error",
     "join_response",
     "join_responses",
+    "make",
     "sync_error",
     "sync_response",
     "visible_protocol",
@@ -55,6 +56,11 @@ SYNC_WITH_PROTOCOL = 5
 
 NO_GENERATION = -1
 """Generation of an answer without a generation."""
+
+make = tuple.__new__
+"""Function that returns a named tuple, given its class and all fields, without the Python function of its class."""
+
+_NONE = ErrorCode.NONE
 
 
 class JoinGroupMember(NamedTuple):
@@ -71,8 +77,7 @@ class JoinGroupMember(NamedTuple):
     metadata: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class JoinGroupResponse:
+class JoinGroupResponse(NamedTuple):
     """Answer to a join.
 
     Attributes:
@@ -96,8 +101,7 @@ class JoinGroupResponse:
     skip_assignment: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SyncGroupResponse:
+class SyncGroupResponse(NamedTuple):
     """Answer to a sync.
 
     Attributes:
@@ -259,16 +263,19 @@ def join_response(
     """
     leads = leader is None and group.is_led_by(member.member_id)
     named_leader = group.leader if leader is None else leader
-    return JoinGroupResponse(
-        ErrorCode.NONE,
-        member.member_id,
-        group.generation,
-        group.protocol_type if pending.version >= JOIN_WITH_PROTOCOL_TYPE else None,
-        visible_protocol(group.protocol_name, pending),
-        # With server-side assignment no member may find its own id here.
-        "" if group.is_server_assigned else named_leader or "",
-        _members(group, pending) if leads else (),
-        skip_assignment and leads,
+    return make(
+        JoinGroupResponse,
+        (
+            _NONE,
+            member.member_id,
+            group.generation,
+            group.protocol_type if pending.version >= JOIN_WITH_PROTOCOL_TYPE else None,
+            visible_protocol(group.protocol_name, pending),
+            # With server-side assignment no member may find its own id here.
+            "" if group.is_server_assigned else named_leader or "",
+            _members(group, pending) if leads else (),
+            skip_assignment and leads,
+        ),
     )
 
 
@@ -297,11 +304,14 @@ def sync_error(error: ErrorCode) -> SyncGroupResponse:
 def sync_response(group: ClassicGroup, member: GroupMember, pending: PendingRequest) -> SyncGroupResponse:
     """Return the answer to a sync: the member's assignment."""
     named = pending.version >= SYNC_WITH_PROTOCOL
-    return SyncGroupResponse(
-        ErrorCode.NONE,
-        group.protocol_type if named else None,
-        group.protocol_name if named else None,
-        member.assignment,
+    return make(
+        SyncGroupResponse,
+        (
+            _NONE,
+            group.protocol_type if named else None,
+            group.protocol_name if named else None,
+            member.assignment,
+        ),
     )
 
 

@@ -17,10 +17,10 @@ from assignor.errors import WireError
 from assignor.model import RebalanceProtocol, Subscription
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from assignor import Topics
-    from assignor.coordinator.group import ClassicGroup
+    from assignor.coordinator.group import ClassicGroup, TopicSizes
     from assignor.model import PartitionInfo, TopicPartition
     from assignor.partition_assignor import EncodedMember, PartitionAssignor, PartitionsPerTopic
 
@@ -59,16 +59,16 @@ class CoordinatorTopics:
         """Return True if the partition exists, or if the topics are unknown."""
         return self.topics is None or partition in self._ids.get(topic, ())
 
-    def sizes(self, names: frozenset[str] | None) -> dict[str, int | None] | None:
+    def sizes(self, names: frozenset[str] | None) -> TopicSizes | None:
         """Return the partition count of each of these topics, None for a missing topic; None if topics are unknown."""
         if self.topics is None or names is None:
             return None
-        return {topic: self._sizes.get(topic) for topic in names}
+        return tuple((topic, self._sizes.get(topic)) for topic in sorted(names))
 
-    def changed_since(self, sizes: Mapping[str, int | None] | None) -> TopicChanged | None:
+    def changed_since(self, sizes: TopicSizes | None) -> TopicChanged | None:
         """Return the first topic whose partition count differs from the given one, or None."""
         if self.topics is not None and sizes is not None:
-            for topic, before in sorted(sizes.items()):
+            for topic, before in sizes:
                 after = self._sizes.get(topic)
                 if after != before:
                     return TopicChanged(topic, before, after)
@@ -95,7 +95,7 @@ class CoordinatorAssignor:
             and group.protocol_name == self._assignor.name
         )
 
-    def sizes_when_loaded(self, group: ClassicGroup) -> dict[str, int | None] | None:
+    def sizes_when_loaded(self, group: ClassicGroup) -> TopicSizes | None:
         """Return the partition counts of a loaded group's topics at the start of its generation, if known.
 
         The log does not store partition counts. If the coordinator computed the assignment, the members own all
@@ -118,7 +118,7 @@ class CoordinatorAssignor:
         except WireError:  # an earlier leader wrote a different format
             return sizes
         counts = Counter(topic for topic, _ in owned)
-        return {topic: counts.get(topic) for topic in sizes}
+        return tuple((topic, counts.get(topic)) for topic, _ in sizes)
 
     def assign(self, group: ClassicGroup) -> tuple[dict[str, bytes], list[str]]:
         """Compute the assignment of a group.

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANSWERS",
+    "COMPLETING",
+    "DEAD",
+    "EMPTY",
+    "PREPARING",
+    "STABLE",
     "TRANSITIONS",
     "Action",
     "ErrorCode",
@@ -104,14 +109,17 @@ class GroupEvent(enum.Enum):
     REMOVED = "deleted or moved to another coordinator"
 
 
-_EMPTY, _PREPARING, _COMPLETING, _STABLE, _DEAD = GroupState
+EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
+"""The states. A lookup of a member in an enum calls a Python function in Python 3.11, unlike a lookup in a module.
+
+Handlers of frequent requests therefore have names for the members that they need."""
 
 TRANSITIONS: Mapping[GroupState, Mapping[GroupEvent, GroupState]] = {
-    _EMPTY: {GroupEvent.REBALANCE: _PREPARING, GroupEvent.REMOVED: _DEAD},
-    _PREPARING: {GroupEvent.JOINED: _COMPLETING, GroupEvent.EMPTIED: _EMPTY, GroupEvent.REMOVED: _DEAD},
-    _COMPLETING: {GroupEvent.ASSIGNED: _STABLE, GroupEvent.REBALANCE: _PREPARING, GroupEvent.REMOVED: _DEAD},
-    _STABLE: {GroupEvent.REBALANCE: _PREPARING, GroupEvent.REMOVED: _DEAD},
-    _DEAD: {GroupEvent.REMOVED: _DEAD},
+    EMPTY: {GroupEvent.REBALANCE: PREPARING, GroupEvent.REMOVED: DEAD},
+    PREPARING: {GroupEvent.JOINED: COMPLETING, GroupEvent.EMPTIED: EMPTY, GroupEvent.REMOVED: DEAD},
+    COMPLETING: {GroupEvent.ASSIGNED: STABLE, GroupEvent.REBALANCE: PREPARING, GroupEvent.REMOVED: DEAD},
+    STABLE: {GroupEvent.REBALANCE: PREPARING, GroupEvent.REMOVED: DEAD},
+    DEAD: {GroupEvent.REMOVED: DEAD},
 }
 """Next state by state and event; an event that a state does not list cannot occur in it."""
 
@@ -147,7 +155,7 @@ class Action(enum.Enum):
 _GONE = ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
-    _EMPTY: {
+    EMPTY: {
         RequestKind.JOIN_NEW: Action.ADMIT,
         RequestKind.JOIN: ErrorCode.UNKNOWN_MEMBER_ID,
         RequestKind.SYNC: ErrorCode.UNKNOWN_MEMBER_ID,
@@ -156,7 +164,7 @@ ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
         RequestKind.COMMIT: Action.STORE,
         RequestKind.DELETE: Action.DELETE,
     },
-    _PREPARING: {
+    PREPARING: {
         RequestKind.JOIN_NEW: Action.ADMIT,
         RequestKind.JOIN: Action.WAIT,
         RequestKind.SYNC: ErrorCode.REBALANCE_IN_PROGRESS,
@@ -165,7 +173,7 @@ ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
         RequestKind.COMMIT: Action.STORE,
         RequestKind.DELETE: ErrorCode.NON_EMPTY_GROUP,
     },
-    _COMPLETING: {
+    COMPLETING: {
         RequestKind.JOIN_NEW: Action.ADMIT,
         RequestKind.JOIN: Action.ANSWER_IF_UNCHANGED,
         RequestKind.SYNC: Action.WAIT,
@@ -174,7 +182,7 @@ ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
         RequestKind.COMMIT: ErrorCode.REBALANCE_IN_PROGRESS,
         RequestKind.DELETE: ErrorCode.NON_EMPTY_GROUP,
     },
-    _STABLE: {
+    STABLE: {
         RequestKind.JOIN_NEW: Action.ADMIT,
         RequestKind.JOIN: Action.ANSWER_IF_UNCHANGED_FOLLOWER,
         RequestKind.SYNC: Action.ASSIGN,
@@ -183,7 +191,7 @@ ANSWERS: Mapping[GroupState, Mapping[RequestKind, Action | ErrorCode]] = {
         RequestKind.COMMIT: Action.STORE,
         RequestKind.DELETE: ErrorCode.NON_EMPTY_GROUP,
     },
-    _DEAD: {
+    DEAD: {
         RequestKind.JOIN_NEW: _GONE,
         RequestKind.JOIN: _GONE,
         RequestKind.SYNC: _GONE,

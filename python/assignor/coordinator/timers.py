@@ -1,9 +1,9 @@
-"""Timers of all groups in one heap, ordered by deadline.
+"""Timers of all groups, by deadline.
 
-Most timers never fire, because each heartbeat moves a session timer to a later deadline. A timer that moves later
-therefore keeps its heap entry until that entry reaches the top; then the timer is queued again at its real deadline.
-The entry of a cancelled timer is dropped at the top. Setting a timer costs O(1) if it moves later, else O(log n). Each
-entry at the top costs O(log n). The heap is rebuilt when more than half of its entries are cancelled.
+Most timers never fire, because each heartbeat moves a session timer to a later deadline. Timers with equal deadlines
+are in one table, which is ordered by insertion, and a heap has the deadlines. Setting or cancelling a timer costs O(1),
+and O(log n) for the first timer at a deadline. The heap keeps the deadline of an empty table until it reaches the top,
+or until most deadlines of the heap have no table.
 
 Timers with equal deadlines fire in the order in which they were set, as in Kafka's timing wheel.
 """
@@ -17,7 +17,11 @@ from dataclasses import dataclass, field
 __all__ = ["Timer", "TimerKind", "Timers"]
 
 _SMALL = 64
-"""Largest size at which a heap is not rebuilt."""
+"""Number of deadlines without timers for which the heap is not rebuilt."""
+
+
+_NEVER = 2**63
+"""Time later than all times."""
 
 
 class TimerKind(enum.Enum):
@@ -46,12 +50,13 @@ class Timer:
     group_id: str = ""
     member_id: str = ""
     deadline: int | None = field(init=False, default=None)
-    _order: int = field(init=False, default=0)
-    _queued: tuple[int, int, Timer] | None = field(init=False, default=None, repr=False)
 
 
 class Timers:
-    """Heap of all timers that are set.
+    """All timers that are set.
+
+    Attributes:
+        quiet_until: Time before which no timer is due; at most 2**63, which no time reaches.
 
     Example:
         >>> timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "orders")
@@ -62,74 +67,79 @@ class Timers:
     """
 
     def __init__(self) -> None:
-        self._heap: list[tuple[int, int, Timer]] = []
-        self._order = 0
-        self._stale = 0  # number of entries that belong to cancelled timers or were replaced
+        self.quiet_until = _NEVER
+        self._by_deadline: dict[int, dict[Timer, None]] = {}
+        self._heap: list[int] = []
+        # Timers of the deadline that is firing, and their reversed order; timers that are set meanwhile fire later.
+        self._due_deadline = 0
+        self._due: dict[Timer, None] = {}
+        self._order: list[Timer] = []
 
     def set(self, timer: Timer, deadline: int) -> None:
         """Set the deadline of a timer, and replace its previous deadline."""
-        self._order += 1
+        if timer.deadline is not None:
+            self._remove(timer, timer.deadline)
         timer.deadline = deadline
-        timer._order = self._order
-        queued = timer._queued
-        if queued is None:
-            self._push(timer)
-        elif deadline < queued[0]:
-            self._push(timer)
-            self._count_stale()
+        timers = self._by_deadline.get(deadline)
+        if timers is not None:
+            timers[timer] = None
+            return
+        self._by_deadline[deadline] = {timer: None}
+        heapq.heappush(self._heap, deadline)
+        if deadline < self.quiet_until:
+            self.quiet_until = deadline
 
     def cancel(self, timer: Timer) -> None:
         """Cancel a timer; no effect if it is not set."""
-        timer.deadline = None
-        if timer._queued is not None:
-            timer._queued = None
-            self._count_stale()
+        if timer.deadline is not None:
+            self._remove(timer, timer.deadline)
+            timer.deadline = None
 
     def next_deadline(self) -> int | None:
         """Return the earliest deadline; None if no timer is set."""
-        self._settle()
-        return self._heap[0][0] if self._heap else None
+        if self._due:
+            self._put_back()
+        heap = self._heap
+        while heap and heap[0] not in self._by_deadline:
+            heapq.heappop(heap)
+        if not heap:
+            self.quiet_until = _NEVER
+            return None
+        deadline = heap[0]
+        if deadline != self.quiet_until:
+            self.quiet_until = min(deadline, _NEVER)
+        return deadline
 
     def pop(self, now: int) -> Timer | None:
         """Remove and return the first timer that is due, with its `deadline`; None if no timer is due."""
-        # A timer is never due before its entry, so the first entry usually decides.
-        if not self._heap or self._heap[0][0] > now:
-            return None
-        self._settle()
-        if not self._heap or self._heap[0][0] > now:
-            return None
-        timer = heapq.heappop(self._heap)[2]
-        timer._queued = None
-        return timer
+        while True:
+            if self._due and self._heap and self._heap[0] < self._due_deadline:
+                self._put_back()
+            while self._due:
+                timer = self._order.pop()
+                if timer in self._due:
+                    del self._due[timer]
+                    return timer
+            if not self._heap or self._heap[0] > now:
+                return None
+            self._due_deadline = heapq.heappop(self._heap)
+            self._due = self._by_deadline.pop(self._due_deadline, {})
+            self._order = list(reversed(self._due))
 
-    def _push(self, timer: Timer) -> None:
-        assert timer.deadline is not None
-        timer._queued = (timer.deadline, timer._order, timer)
-        heapq.heappush(self._heap, timer._queued)
+    def _put_back(self) -> None:
+        """Return the timers that have not fired to their table, before those that were set later."""
+        self._by_deadline[self._due_deadline] = self._due | self._by_deadline.get(self._due_deadline, {})
+        heapq.heappush(self._heap, self._due_deadline)
+        self._due = {}
 
-    def _settle(self) -> None:
-        """Update the top of the heap until it is a timer at its real deadline."""
-        heap = self._heap
-        while heap:
-            first = heap[0]
-            timer = first[2]
-            if timer._queued is not first:
-                heapq.heappop(heap)
-                self._stale -= 1
-            elif timer._order != first[1]:
-                assert timer.deadline is not None
-                timer._queued = (timer.deadline, timer._order, timer)
-                heapq.heapreplace(heap, timer._queued)
-            else:
-                return
-
-    def _count_stale(self) -> None:
-        """Count an entry that became stale, and rebuild the heap if most entries are."""
-        self._stale += 1
-        if 2 * self._stale > len(self._heap) > _SMALL:
-            self._rebuild()
-
-    def _rebuild(self) -> None:
-        self._heap = [entry for entry in self._heap if entry[2]._queued is entry]
-        heapq.heapify(self._heap)
-        self._stale = 0
+    def _remove(self, timer: Timer, deadline: int) -> None:
+        timers = self._by_deadline.get(deadline)
+        if timers is None or timer not in timers:
+            self._due.pop(timer, None)
+            return
+        del timers[timer]
+        if not timers:
+            del self._by_deadline[deadline]
+            if len(self._heap) > 2 * len(self._by_deadline) + _SMALL:
+                self._heap = list(self._by_deadline)
+                heapq.heapify(self._heap)
