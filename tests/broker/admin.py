@@ -144,6 +144,11 @@ class Admin:
         self._until_coordinated(lambda: self.find_coordinator(group_id), timeout)
         self._until_coordinated(lambda: self.describe(group_id), timeout)
 
+    def await_coordinators(self) -> None:
+        """Wait until every group has a coordinator that has loaded its state."""
+        for number in range(8):  # names in both coordinator partitions
+            self.await_coordinator(f"any-{number}")
+
     def await_topics(
         self, group_id: str, counts: Mapping[str, int], ids: Mapping[str, UUID], timeout: float = 60
     ) -> None:

@@ -66,7 +66,7 @@ SOON_MS = 5_000
 LOOK_AGAIN = (0.02, 0.05, 0.2)
 """Pauses in seconds before an unexpected group is described again."""
 
-TRIES = 6
+TRIES = 12
 
 HASTY = "no time was left to describe the group again"
 """Reason to abort a try with an unexpected description. If most tries end like that, it counts as a difference."""
@@ -136,7 +136,7 @@ class Player:
                     result.spoilt = [*played[index].spoilt, *result.spoilt]
                 played[index] = result
             left = [index for index in left if played[index].is_spoilt]
-            at_once = max(at_once // 2, 2)
+            at_once = max(at_once // 2, 1)
         for index in left:
             played[index].is_spoilt = played[index].spoilt.count(HASTY) <= TRIES // 2
         return [played[index] for index in range(len(programs))]

@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from assignor.member.messages import Assignment
     from tests.broker.scenario import Scenario
 
-__all__ = ["FILE", "send_random_heartbeats"]
+__all__ = ["FILE", "RESOLVED", "send_random_heartbeats"]
 
 FILE = "member_exchanges_at_random.jsonl.gz"
 """File of the random scenarios, in the format of `recording.py`."""
 
-RESOLVED = 150
+RESOLVED = 400
 """Milliseconds after which a pattern is resolved, also on a busy machine."""
 
 PATTERNS = ("t[01]", ".*", "t2|x", "none")

@@ -12,7 +12,7 @@ import pytest
 
 from assignor.member import HeartbeatRequest
 from tests.broker import recording
-from tests.broker.random_heartbeats import FILE, send_random_heartbeats
+from tests.broker.random_heartbeats import FILE, RESOLVED, send_random_heartbeats
 from tests.broker.scripted_member import ScriptedMember
 from tests.member.simulation.exchange_replay import differences
 from tests.support import vector_files
@@ -61,7 +61,7 @@ def test_partitions_stay_unowned_after_a_member_changes_to_a_pattern_without_top
         scenario.create_topics(orders=5)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
         a.join(pattern=scenario.topic("o.*"))
-        scenario.wait(100)
+        scenario.wait(RESOLVED)
         b.join("orders")
         _settle(scenario, a, b)
         assert [2, 3] == sorted(sum(map(len, member.has().values())) for member in (a, b))
@@ -126,7 +126,7 @@ def test_a_returning_static_member_keeps_the_pattern_of_its_predecessor_unless_i
         scenario.create_topics(orders=2, payments=1)
         first = ScriptedMember(scenario, "a", instance_id="one")
         first.join(pattern=scenario.topic(".*"))
-        scenario.wait(100)
+        scenario.wait(RESOLVED)
         first.heartbeat()
         assert {"orders": [0, 1], "payments": [0]} == first.has()
         first.leave_for_now()

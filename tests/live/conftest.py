@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.broker.admin import Admin
 from tests.broker.cluster import Cluster
 from tests.broker.running import running
 
@@ -17,4 +18,6 @@ if TYPE_CHECKING:
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start a broker that no other file uses: tests compare the whole log, which other groups would write to."""
     with running(Cluster, tmp_path_factory.mktemp("kafka")) as cluster:
+        with cluster.connect() as connection:
+            Admin(connection).await_coordinators()
         yield cluster

@@ -154,7 +154,7 @@ def test_records_after_an_open_transaction_are_left_to_the_next_run(
 ) -> None:
     commits = Commits(broker)
     with commits.transaction(3) as producer:
-        found = record(ClientSettings.read(broker.address, timeout=1), tmp_path, until_end=True)
+        found = record(ClientSettings.read(broker.address, timeout=5), tmp_path, until_end=True)
         assert found.is_open
         assert 0 < found.missing
         producer.abort_transaction(30)

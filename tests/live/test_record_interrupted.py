@@ -140,7 +140,7 @@ def test_a_restarted_broker_is_waited_for(tmp_path: Path, monkeypatch: pytest.Mo
                 step = 2
             return step == 2 and len(places(out)) >= count
 
-        settings = ClientSettings.read(broker.address, timeout=2)
+        settings = ClientSettings.read(broker.address, timeout=5)
         found = record(
             settings,
             out,
