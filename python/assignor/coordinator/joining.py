@@ -112,7 +112,7 @@ def _join_group(
 
 
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
-    """Return True if a member may join. PreparingRebalance counts only waiting joins, and rejects the last to join."""
+    """Return True if a member may join. In PreparingRebalance only waiting joins count: the last ones are rejected."""
     limit = context.config.group_max_size
     if group.state is PREPARING:
         if group.waiting_joins < limit:
@@ -294,7 +294,7 @@ def _write_successor(
             context.answer(new.join, response)
             group.await_join(new, None)
             if new.deadline is None:
-                # The session expired while the write was pending. The member is not at fault.
+                # The session expired while the write was pending, although the member may be alive.
                 rebalancing.restart_session(context, new)
 
     def restore(error: ErrorCode) -> None:

@@ -58,7 +58,7 @@ NO_GENERATION = -1
 """Generation of an answer without a generation."""
 
 make = tuple.__new__
-"""Function that returns a named tuple, given its class and all fields, without the Python function of its class."""
+"""Create a named tuple from its class and all fields. It skips the `__new__` of the class, a Python function."""
 
 _NONE = ErrorCode.NONE
 

@@ -31,7 +31,7 @@ NEWEST_VERSION = 3
 
 
 class CoordinatorTopics:
-    """Topics of the cluster and their partitions; unknown unless given.
+    """Topics of the cluster and their partitions; unknown until the caller passes them.
 
     Attributes:
         topics: The topics in the engine's form; None if unknown.

@@ -110,9 +110,7 @@ class GroupEvent(enum.Enum):
 
 
 EMPTY, PREPARING, COMPLETING, STABLE, DEAD = GroupState
-"""The states. A lookup of a member in an enum calls a Python function in Python 3.11, unlike a lookup in a module.
-
-Handlers of frequent requests therefore have names for the members that they need."""
+"""The states. In Python 3.11 `GroupState.EMPTY` calls a Python function; these names do not."""
 
 TRANSITIONS: Mapping[GroupState, Mapping[GroupEvent, GroupState]] = {
     EMPTY: {GroupEvent.REBALANCE: PREPARING, GroupEvent.REMOVED: DEAD},

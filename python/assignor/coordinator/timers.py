@@ -21,7 +21,7 @@ _SMALL = 64
 
 
 _NEVER = 2**63
-"""Time later than all times."""
+"""Time after all deadlines."""
 
 
 class TimerKind(enum.Enum):
@@ -127,7 +127,7 @@ class Timers:
             self._order = list(reversed(self._due))
 
     def _put_back(self) -> None:
-        """Return the timers that have not fired to their table, before those that were set later."""
+        """Put timers that have not fired back into their table, before those that were set later."""
         self._by_deadline[self._due_deadline] = self._due | self._by_deadline.get(self._due_deadline, {})
         heapq.heappush(self._heap, self._due_deadline)
         self._due = {}
