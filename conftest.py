@@ -42,7 +42,9 @@ ALONE = (
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
 """No test fails because the machine is slow."""
-hypothesis.settings.register_profile("short", max_examples=30, **UNTIMED)
+hypothesis.settings.register_profile(
+    "short", max_examples=30, derandomize=bool(os.environ.get("ASSIGNOR_SEED")), **UNTIMED
+)
 hypothesis.settings.register_profile("long", max_examples=5000, **UNTIMED)
 hypothesis.settings.load_profile(os.environ.get("ASSIGNOR_PROFILE") or "short")
 
