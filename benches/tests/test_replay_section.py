@@ -14,27 +14,30 @@ from benches.selections import SELECTIONS
 from benches.timing import Pace
 
 if TYPE_CHECKING:
+    from benches.selections import Selection
     from benches.tables import Raw
 
 
-def test_each_call_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    raw: Raw = {}
-    once = replace(SELECTIONS["quick"], own_pace=Pace(seconds=0, fewest=1, most=1))
-    monkeypatch.setitem(SELECTIONS, "quick", once)
+@pytest.fixture
+def one_call(monkeypatch: pytest.MonkeyPatch) -> Selection:
+    """Return the quick selection with one timed call of each kind."""
+    selection = replace(SELECTIONS["quick"], own_pace=Pace(seconds=0, fewest=1, most=1))
+    monkeypatch.setitem(SELECTIONS, "quick", selection)
+    return selection
 
-    section = sections.replay(once, lambda _: None, raw)
+
+def test_each_call_is_timed(one_call: Selection) -> None:
+    raw: Raw = {}
+    section = sections.replay(one_call, lambda _: None, raw)
 
     assert section.figures is not None
     assert 4 == len(section.figures.rows) == len(raw)
     assert all(seconds for times in raw.values() for seconds in times.values())
 
 
-def test_each_size_of_a_group_is_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_size_of_a_group_is_timed(one_call: Selection) -> None:
     raw: Raw = {}
-    once = replace(SELECTIONS["quick"], own_pace=Pace(seconds=0, fewest=1, most=1))
-    monkeypatch.setitem(SELECTIONS, "quick", once)
-
-    section = sections.replay_growth(once, lambda _: None, raw)
+    section = sections.replay_growth(one_call, lambda _: None, raw)
 
     assert section.figures is not None
     assert ["", "5 members", "10 members", "20 members", "40 members"] == section.figures.head

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from assignor import Subscription, TopicPartition
-from tests.assign.lives import sticky_user_data
+from tests.assign.simulated_groups import sticky_user_data
 from tests.support import strategies
 from tests.support.properties import ids_of, topics_of
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tests.assign.lives import sticky_user_data
+from tests.assign.simulated_groups import sticky_user_data
 
 Json = dict[str, Any]
 Shares = dict[str, str]

@@ -21,7 +21,7 @@ from tests.support.strategies import Group, groups, wrong_groups
 RUST, REFERENCE = (partial(assign, engine=engine) for engine in ENGINES)
 
 
-def agree(group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> Outcome:
+def assert_engines_agree(group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> Outcome:
     """Fail unless both outcomes are equal; return the outcome."""
     options = {"prefer_rack_aware": group.prefer_rack_aware}
     found = outcome(left, group.topics, group.members, **options)
@@ -31,17 +31,17 @@ def agree(group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> Outco
 
 @given(group=groups(equal_instance_ids=True))
 def test_the_engines_agree_on_drawn_groups(group: Group) -> None:
-    assert agree(group).error is None
+    assert assert_engines_agree(group).error is None
 
 
 @given(group=groups(racks=False, static=False))
 def test_the_engines_agree_on_plain_dynamic_groups(group: Group) -> None:
-    assert agree(group).error is None
+    assert assert_engines_agree(group).error is None
 
 
 @given(group=wrong_groups())
 def test_the_engines_raise_the_same_errors(group: Group) -> None:
-    assert agree(group).answer is None
+    assert assert_engines_agree(group).answer is None
 
 
 def subscriptions_of(topics: int, members: int) -> Iterator[tuple[tuple[str, ...], ...]]:
@@ -106,27 +106,27 @@ def crowded_rack_groups() -> Iterator[Group]:
                     yield Group({"t": partitions}, members, prefer)
 
 
-def agree_on_all(found: Iterator[Group]) -> int:
+def assert_engines_agree_on_all(found: Iterator[Group]) -> int:
     """Compare the engines on each group; return the number of groups."""
     number = 0
     for group in found:
-        assert agree(group).error is None
+        assert assert_engines_agree(group).error is None
         number += 1
     return number
 
 
 # The step through large sets is a prime number, so that the sample does not follow the order of enumeration.
 def test_the_engines_agree_on_a_slice_of_all_small_groups() -> None:
-    assert 5_795 == agree_on_all(itertools.islice(small_groups(), 0, None, 13))
+    assert 5_795 == assert_engines_agree_on_all(itertools.islice(small_groups(), 0, None, 13))
 
 
 def test_the_engines_agree_on_a_slice_of_all_small_groups_with_static_members() -> None:
-    assert 1_054 == agree_on_all(itertools.islice(small_static_groups(), 0, None, 41))
+    assert 1_054 == assert_engines_agree_on_all(itertools.islice(small_static_groups(), 0, None, 41))
 
 
 def test_the_engines_agree_on_a_slice_of_all_small_groups_with_racks() -> None:
-    assert 1_092 == agree_on_all(itertools.islice(small_rack_groups(), 0, None, 211))
-    assert 1_084 == agree_on_all(itertools.islice(crowded_rack_groups(), 0, None, 17))
+    assert 1_092 == assert_engines_agree_on_all(itertools.islice(small_rack_groups(), 0, None, 211))
+    assert 1_084 == assert_engines_agree_on_all(itertools.islice(crowded_rack_groups(), 0, None, 17))
 
 
 @pytest.mark.long
@@ -134,18 +134,18 @@ def test_the_engines_agree_on_all_small_groups() -> None:
     expected = sum(5**topics * 2 ** (topics * members) for topics in range(4) for members in range(4))
 
     assert expected == 75_329
-    assert expected == agree_on_all(small_groups())
+    assert expected == assert_engines_agree_on_all(small_groups())
 
 
 @pytest.mark.long
 def test_the_engines_agree_on_all_small_groups_with_static_members() -> None:
-    assert 25 * 4**3 * 3**3 == agree_on_all(small_static_groups())
+    assert 25 * 4**3 * 3**3 == assert_engines_agree_on_all(small_static_groups())
 
 
 @pytest.mark.long
 def test_the_engines_agree_on_all_small_groups_with_racks() -> None:
-    assert 40**2 * 4**2 * 3**2 == agree_on_all(small_rack_groups())
-    assert 341 * 3**3 * 2 == agree_on_all(crowded_rack_groups())
+    assert 40**2 * 4**2 * 3**2 == assert_engines_agree_on_all(small_rack_groups())
+    assert 341 * 3**3 * 2 == assert_engines_agree_on_all(crowded_rack_groups())
 
 
 def swapped(answer: Mapping[str, list[TopicPartition]]) -> dict[str, list[TopicPartition]]:
@@ -164,18 +164,18 @@ def test_an_engine_that_swaps_two_members_is_detected(engine_that_errs: Engine) 
 
     group = Group({"t": 3}, {"a": ("t",), "b": ("t",)})
 
-    assert agree(group).answer == agree(group, RUST, RUST).answer
+    assert assert_engines_agree(group).answer == assert_engines_agree(group, RUST, RUST).answer
     with pytest.raises(AssertionError):
-        agree(group, swapping, REFERENCE)
+        assert_engines_agree(group, swapping, REFERENCE)
     with pytest.raises(AssertionError):
-        agree(group, RUST, swapping)
+        assert_engines_agree(group, RUST, swapping)
 
 
 def test_an_engine_that_swaps_two_members_is_detected_on_drawn_groups() -> None:
     @settings(derandomize=True, max_examples=200)
     @given(group=groups())
     def compare(group: Group) -> None:
-        agree(group, lambda *arguments, **options: swapped(assign(*arguments, **options)), REFERENCE)
+        assert_engines_agree(group, lambda *arguments, **options: swapped(assign(*arguments, **options)), REFERENCE)
 
     with pytest.raises(AssertionError):
         compare()
@@ -190,9 +190,9 @@ def test_an_engine_with_another_error_message_is_detected() -> None:
 
     group = Group({"t": -1}, {})
 
-    assert agree(group).error is not None
+    assert assert_engines_agree(group).error is not None
     with pytest.raises(AssertionError):
-        agree(group, wordy, REFERENCE)
+        assert_engines_agree(group, wordy, REFERENCE)
 
 
 class Cluster:

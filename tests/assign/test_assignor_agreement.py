@@ -25,7 +25,7 @@ STEP = 1 if LONG else 97
 the order of enumeration. All tiny groups are compared."""
 
 
-def agree(kind: Named, group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> None:
+def assert_engines_agree(kind: Named, group: Group, left: Assign = RUST, right: Assign = REFERENCE) -> None:
     """Fail unless both give the same answer, in the same order, or raise the same error."""
     options = {"assignor": kind.assignor, "group_protocol": kind.group_protocol, **group.options}
     found = outcome(left, group.topics, group.members, **options)
@@ -36,7 +36,7 @@ def agree(kind: Named, group: Group, left: Assign = RUST, right: Assign = REFERE
 @KINDS
 @given(group=groups_with_claims())
 def test_the_engines_agree_on_drawn_claims(kind: Named, group: Group) -> None:
-    agree(kind, group)
+    assert_engines_agree(kind, group)
 
 
 Maker = Callable[[], Group]
@@ -122,7 +122,7 @@ def test_the_engines_agree_on_small_groups_with_claims(kind: Named, small: Calla
     step = 1 if small is tiny_groups else STEP
     compared = 0
     for make_group in itertools.islice(small(), 0, None, step):
-        agree(kind, make_group())
+        assert_engines_agree(kind, make_group())
         compared += 1
 
     assert len(range(0, SMALL[small], step)) == compared
@@ -136,6 +136,6 @@ def test_an_engine_that_swaps_two_members_is_detected(kind: Named) -> None:
 
     group = Group({"t": 3}, {"a": Subscription(("t",)), "b": Subscription(("t",))}, {})
 
-    agree(kind, group)
+    assert_engines_agree(kind, group)
     with pytest.raises(AssertionError):
-        agree(kind, group, swapping)
+        assert_engines_agree(kind, group, swapping)

@@ -56,12 +56,12 @@ def owners(answer: Answer) -> dict[TopicPartition, str]:
     return {partition: member for member, partitions in answer.items() for partition in partitions}
 
 
-def sizes_differ_by_at_most_one(answer: Answer) -> None:
+def assert_sizes_differ_by_at_most_one(answer: Answer) -> None:
     """Check that no member has two partitions more than another."""
     assert max(sizes(answer)) - min(sizes(answer)) <= 1
 
 
-def no_move_would_help(group: Group, answer: Answer) -> None:
+def assert_no_move_helps(group: Group, answer: Answer) -> None:
     """Check that no member can take a partition from an owner with at least two partitions more."""
     for partition, owner in owners(answer).items():
         for member in subscribers(group, partition.topic):
@@ -74,7 +74,7 @@ def no_move_would_help(group: Group, answer: Answer) -> None:
 def test_every_answer_is_a_valid_assignment(kind: Named, engine: Engine, group: Group) -> None:
     answer = answer_of(kind, group, engine)
 
-    assignment_rules.is_valid(group.topics, group.members, answer, withholds=kind == COOPERATIVE)
+    assignment_rules.assert_is_valid(group.topics, group.members, answer, withholds=kind == COOPERATIVE)
     for partitions in answer.values():
         assert sorted(partitions, key=lambda each: (each.topic.encode("utf-16-be"), each.partition)) == partitions
     findings = check(answer, group.topics, group.members)
@@ -103,14 +103,14 @@ def test_plan_and_group_give_the_same_answer_as_assign(kind: Named, group: Group
 def test_members_with_equal_subscriptions_get_equal_shares(engine: Engine, group: Group) -> None:
     for name, kind in ASSIGNORS.items():
         if name != "server_range":
-            sizes_differ_by_at_most_one(answer_of(kind, group, engine))
+            assert_sizes_differ_by_at_most_one(answer_of(kind, group, engine))
 
 
 @STICKY
 @SHARE
 @given(group=fresh_groups(equal=True, racks=True))
 def test_racks_do_not_affect_balance(kind: Named, engine: Engine, group: Group) -> None:
-    sizes_differ_by_at_most_one(answer_of(kind, group, engine))
+    assert_sizes_differ_by_at_most_one(answer_of(kind, group, engine))
 
 
 @given(group=fresh_groups(equal=False))
@@ -130,7 +130,7 @@ def test_the_brokers_range_assignor_divides_each_topic_equally(engine: Engine, g
 def test_a_first_sticky_assignment_is_as_balanced_as_subscriptions_allow(
     kind: Named, engine: Engine, group: Group
 ) -> None:
-    no_move_would_help(group, answer_of(kind, group, engine))
+    assert_no_move_helps(group, answer_of(kind, group, engine))
 
 
 @KEEPING
@@ -165,7 +165,7 @@ def test_when_a_member_leaves_only_its_partitions_move(
 
     for member in left:
         assert set(first[member]) <= set(second[member])
-    sizes_differ_by_at_most_one(second)
+    assert_sizes_differ_by_at_most_one(second)
 
 
 @KEEPING
@@ -183,14 +183,14 @@ def test_when_a_member_joins_partitions_move_only_to_it(
     for member in before:
         assert set(second[member]) <= set(first[member])
     if kind != COOPERATIVE:
-        sizes_differ_by_at_most_one(second)
+        assert_sizes_differ_by_at_most_one(second)
 
 
 @given(group=groups_with_claims())
 def test_a_partition_is_not_given_while_another_member_holds_it(engine: Engine, group: Group) -> None:
     answer = answer_of(COOPERATIVE, group, engine)
 
-    assignment_rules.no_partition_is_given_while_another_member_holds_it(group.members, answer)
+    assignment_rules.assert_no_partition_is_given_while_another_member_owns_it(group.members, answer)
 
 
 @given(equal=st.booleans(), data=st.data())
@@ -203,7 +203,7 @@ def test_two_cooperative_rebalances_assign_all_partitions(engine: Engine, equal:
     second = answer_of(COOPERATIVE, group, engine, owning(changed, first, 1))
     third = answer_of(COOPERATIVE, group, engine, owning(changed, second, 2))
 
-    assignment_rules.every_partition_is_given(group.topics, changed, third)
+    assignment_rules.assert_every_partition_is_given(group.topics, changed, third)
     for member in changed:
         assert set(second[member]) <= set(third[member]), "no partition is revoked in the second rebalance"
 
@@ -262,12 +262,12 @@ def test_an_invalid_assignment_violates_the_properties(
     topics = {"t": 5, "u": 4}
     members = {"b": ("t", "u"), "a": ("u", "t"), "c": ("t",)}
     answer = assign(topics, members, assignor="sticky")
-    assignment_rules.is_valid(topics, members, answer)
+    assignment_rules.assert_is_valid(topics, members, answer)
 
     damage(answer)
 
     with pytest.raises(AssertionError):
-        assignment_rules.is_valid(topics, members, answer)
+        assignment_rules.assert_is_valid(topics, members, answer)
 
 
 def test_an_unbalanced_answer_violates_the_balance_properties() -> None:
@@ -275,7 +275,7 @@ def test_an_unbalanced_answer_violates_the_balance_properties() -> None:
     partitions = [TopicPartition("t", id) for id in range(4)]
     for split in range(5):
         answer = {"a": partitions[:split], "b": partitions[split:]}
-        for rule in (sizes_differ_by_at_most_one, partial(no_move_would_help, group)):
+        for rule in (assert_sizes_differ_by_at_most_one, partial(assert_no_move_helps, group)):
             if split == 2:
                 rule(answer)
             else:
@@ -287,6 +287,6 @@ def test_giving_a_partition_that_its_owner_still_holds_violates_the_cooperative_
     held = TopicPartition("t", 0)
     members = {"a": Subscription(("t",), owned_partitions=(held,)), "b": Subscription(("t",))}
 
-    assignment_rules.no_partition_is_given_while_another_member_holds_it(members, {"a": [held], "b": []})
-    with pytest.raises(AssertionError, match="b is given what a holds"):
-        assignment_rules.no_partition_is_given_while_another_member_holds_it(members, {"a": [], "b": [held]})
+    assignment_rules.assert_no_partition_is_given_while_another_member_owns_it(members, {"a": [held], "b": []})
+    with pytest.raises(AssertionError, match="b is given what a owns"):
+        assignment_rules.assert_no_partition_is_given_while_another_member_owns_it(members, {"a": [], "b": [held]})

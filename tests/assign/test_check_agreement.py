@@ -30,7 +30,9 @@ def outcome(engine: Engine, *arguments: Any, call: Check = check) -> tuple[Findi
         return None, (type(error), str(error))
 
 
-def agree(assignment: Callable[[], Any], topics: Any, members: Any, call: Check = check) -> Findings | None:
+def assert_engines_agree(
+    assignment: Callable[[], Any], topics: Any, members: Any, call: Check = check
+) -> Findings | None:
     """Fail unless both engines report the same findings; return them. `assignment` is called once per engine."""
     rust, reference = (outcome(engine, assignment(), topics, members, call=call) for engine in ENGINES)
     assert rust == reference
@@ -73,30 +75,32 @@ def built(assignment: Mapping[str, Any]) -> dict[str, Any]:
 def test_the_engines_report_the_same_findings(drawn: tuple[Group, dict[str, Any]]) -> None:
     group, assignment = drawn
 
-    assert agree(lambda: built(assignment), group.topics, group.members) is not None
+    assert assert_engines_agree(lambda: built(assignment), group.topics, group.members) is not None
 
 
 @given(drawn=mistakes())
 def test_a_topics_object_gives_the_same_findings(drawn: tuple[Group, dict[str, Any]]) -> None:
     group, assignment = drawn
 
-    found = agree(lambda: built(assignment), Topics(group.topics), group.members)
-    assert found == agree(lambda: built(assignment), group.topics, group.members)
+    found = assert_engines_agree(lambda: built(assignment), Topics(group.topics), group.members)
+    assert found == assert_engines_agree(lambda: built(assignment), group.topics, group.members)
 
 
 @given(group=groups(equal_instance_ids=True))
 def test_a_plan_and_its_lists_have_no_findings(group: Group) -> None:
     found = plan(group.topics, group.members)
 
-    assert Findings() == agree(lambda: found, group.topics, group.members)
-    assert Findings() == agree(lambda: dict(found), group.topics, group.members)
+    assert Findings() == assert_engines_agree(lambda: found, group.topics, group.members)
+    assert Findings() == assert_engines_agree(lambda: dict(found), group.topics, group.members)
 
 
 @given(planned=groups(), group=groups())
 def test_a_plan_of_another_group_has_the_findings_of_its_lists(planned: Group, group: Group) -> None:
     found = plan(planned.topics, planned.members)
 
-    assert agree(lambda: found, group.topics, group.members) == check(dict(found), group.topics, group.members)
+    assert assert_engines_agree(lambda: found, group.topics, group.members) == check(
+        dict(found), group.topics, group.members
+    )
 
 
 def test_drawn_assignments_have_all_kinds_of_findings() -> None:
@@ -121,7 +125,7 @@ def test_a_missing_finding_is_detected() -> None:
         return Findings(findings.unowned[1:]) if engine == "rust" else findings
 
     with pytest.raises(AssertionError):
-        agree(dict, {"t": 2}, {"a": ["t"]}, call=overlooking)
+        assert_engines_agree(dict, {"t": 2}, {"a": ["t"]}, call=overlooking)
 
 
 class Name(str):
@@ -159,7 +163,7 @@ READABLE: list[Callable[[], Any]] = [
 
 @pytest.mark.parametrize("assignment", READABLE)
 def test_the_engines_accept_the_same_types(assignment: Callable[[], Any]) -> None:
-    assert agree(assignment, {"t": 2, "u": [3, 7]}, {"a": ["t", "gone"], "b": ["u"]}) is not None
+    assert assert_engines_agree(assignment, {"t": 2, "u": [3, 7]}, {"a": ["t", "gone"], "b": ["u"]}) is not None
 
 
 REJECTED: list[Callable[[], Any]] = [
@@ -193,14 +197,14 @@ REJECTED: list[Callable[[], Any]] = [
 
 @pytest.mark.parametrize("assignment", REJECTED)
 def test_the_engines_raise_the_same_errors(assignment: Callable[[], Any]) -> None:
-    assert agree(assignment, {"t": 2}, {"a": ["t"]}) is None
+    assert assert_engines_agree(assignment, {"t": 2}, {"a": ["t"]}) is None
 
 
 @pytest.mark.parametrize(
     ("topics", "members"), [({"t": -1}, {}), ({}, {"a": "t"}), ({"t": [1, 1]}, {"a": 3}), (None, None), ({}, {7: []})]
 )
 def test_topics_and_members_are_read_before_the_assignment(topics: Any, members: Any) -> None:
-    assert agree(lambda: None, topics, members) is None
+    assert assert_engines_agree(lambda: None, topics, members) is None
 
 
 def test_errors_of_user_code_propagate(engine: Engine) -> None:

@@ -88,7 +88,7 @@ def columns(**optional: Any) -> MemberColumns:
     return MemberColumns(list(MEMBERS), [0] * len(MEMBERS), [["t", "u"]], **(known | optional))
 
 
-def check(members: Any, engine: Engine) -> None:
+def assert_equals_members(members: Any, engine: Engine) -> None:
     """Check that columns give the same answer as `MEMBERS`."""
     for assignor in ("sticky", "cooperative-sticky"):
         assert assign(TOPICS, MEMBERS, assignor=assignor) == assign(TOPICS, members, assignor=assignor, engine=engine)
@@ -99,17 +99,17 @@ def check(members: Any, engine: Engine) -> None:
 
 @pytest.mark.parametrize("form", OWNED_FORMS)
 def test_owned_partitions_may_have_any_column_type(form: str, engine: Engine) -> None:
-    check(columns(owned_partitions=OWNED_FORMS[form]()), engine)
+    assert_equals_members(columns(owned_partitions=OWNED_FORMS[form]()), engine)
 
 
 @pytest.mark.parametrize("form", GENERATION_FORMS)
 def test_generations_may_have_any_column_type(form: str, engine: Engine) -> None:
-    check(columns(generation=GENERATION_FORMS[form]()), engine)
+    assert_equals_members(columns(generation=GENERATION_FORMS[form]()), engine)
 
 
 @pytest.mark.parametrize("form", DATA_FORMS)
 def test_user_data_may_have_any_column_type(form: str, engine: Engine) -> None:
-    check(columns(user_data=DATA_FORMS[form]()), engine)
+    assert_equals_members(columns(user_data=DATA_FORMS[form]()), engine)
 
 
 def test_a_table_has_the_same_columns(engine: Engine) -> None:
@@ -123,8 +123,8 @@ def test_a_table_has_the_same_columns(engine: Engine) -> None:
         }
     )
 
-    check(table, engine)
-    check(polars.from_arrow(table), engine)
+    assert_equals_members(table, engine)
+    assert_equals_members(polars.from_arrow(table), engine)
 
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.list_(pa.null())])

@@ -20,13 +20,13 @@ from tests.support.strategies import Group, groups
 def test_every_partition_has_one_subscriber_as_owner_and_shares_are_fair(engine: Engine, group: Group) -> None:
     answer = assign(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
 
-    properties.holds(group, answer, plain=False)
+    properties.assert_properties_hold(group, answer, plain=False)
     assert not check(answer, *group[:2])
 
 
 @given(group=groups(racks=False, equal_instance_ids=True))
 def test_without_racks_ranges_follow_the_order_of_members(engine: Engine, group: Group) -> None:
-    properties.holds(group, assign(*group[:2], engine=engine), plain=True)
+    properties.assert_properties_hold(group, assign(*group[:2], engine=engine), plain=True)
     assert group.members.keys() == assign(*group[:2], engine=engine).keys()
 
 
@@ -51,7 +51,7 @@ def test_the_order_of_the_input_does_not_matter(engine: Engine, group: Group, da
     members = dict(data.draw(st.permutations(list(group.members.items()))))
     reordered = Group(topics, members)
 
-    properties.the_order_of_the_input_does_not_matter(partial(assign, engine=engine), group, reordered)
+    properties.assert_the_order_of_the_input_does_not_matter(partial(assign, engine=engine), group, reordered)
     assert list(members) == list(assign(topics, members, engine=engine))
 
 
@@ -70,7 +70,7 @@ def test_static_members_keep_their_partitions_when_member_ids_change(
     renamed = {member: member for member in group.members}
     renamed |= dict(zip(changing, data.draw(st.permutations([f"{member}x" for member in changing])), strict=True))
 
-    properties.static_members_keep_their_partitions(partial(assign, engine=engine), group, renamed)
+    properties.assert_static_members_keep_their_partitions(partial(assign, engine=engine), group, renamed)
     assert len(set(renamed.values())) == len(group.members)
 
 
@@ -92,12 +92,12 @@ WRONG: dict[str, Callable[[dict[str, list[tuple[str, int]]]], object]] = {
 @pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG.keys())
 def test_a_wrong_answer_violates_the_properties(damage: Callable[[dict[str, list[tuple[str, int]]]], object]) -> None:
     answer = {member: [tuple(entry) for entry in found] for member, found in assign(*GROUP[:2]).items()}
-    properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # deliberately wrong type
+    properties.assert_properties_hold(GROUP, answer, plain=True)  # type: ignore[arg-type]  # deliberately wrong type
 
     damage(answer)  # type: ignore[arg-type]  # deliberately wrong type
 
     with pytest.raises(AssertionError):
-        properties.holds(GROUP, answer, plain=True)  # type: ignore[arg-type]  # deliberately wrong type
+        properties.assert_properties_hold(GROUP, answer, plain=True)  # type: ignore[arg-type]  # deliberately wrong type
 
 
 def test_an_engine_that_sorts_by_member_id_violates_the_property_of_static_members() -> None:
@@ -106,9 +106,9 @@ def test_an_engine_that_sorts_by_member_id_violates_the_property_of_static_membe
 
     group = Group({"t": 3}, {name: Subscription(("t",), group_instance_id=f"i{name}") for name in "ab"})
 
-    properties.static_members_keep_their_partitions(assign, group, {"a": "z", "b": "y"})
+    properties.assert_static_members_keep_their_partitions(assign, group, {"a": "z", "b": "y"})
     with pytest.raises(AssertionError):
-        properties.static_members_keep_their_partitions(forgetful, group, {"a": "z", "b": "y"})
+        properties.assert_static_members_keep_their_partitions(forgetful, group, {"a": "z", "b": "y"})
 
 
 def test_an_engine_that_does_not_sort_members_violates_the_property_of_order() -> None:
@@ -118,6 +118,6 @@ def test_an_engine_that_does_not_sort_members_violates_the_property_of_order() -
     group = Group({"t": 2}, {"a": ("t",), "b": ("t",)})
     reordered = Group({"t": 2}, {"b": ("t",), "a": ("t",)})
 
-    properties.the_order_of_the_input_does_not_matter(assign, group, reordered)
+    properties.assert_the_order_of_the_input_does_not_matter(assign, group, reordered)
     with pytest.raises(AssertionError):
-        properties.the_order_of_the_input_does_not_matter(hasty, group, reordered)
+        properties.assert_the_order_of_the_input_does_not_matter(hasty, group, reordered)

@@ -48,7 +48,7 @@ _WAIT = milliseconds(10_000)
 _OFFSETS = "__consumer_offsets"
 
 
-class RefusedError(Exception):
+class RequestError(Exception):
     """Response with an error code."""
 
     def __init__(self, code: ErrorCode, message: str | None = None) -> None:
@@ -245,7 +245,7 @@ class Admin:
         while True:
             try:
                 question()
-            except RefusedError as error:
+            except RequestError as error:
                 if error.code == ErrorCode.group_id_not_found:
                     return
                 if error.code not in _NOT_YET or time.monotonic() > end:
@@ -324,4 +324,4 @@ def _partitions(assignment: Assignment) -> frozenset[TopicPartition]:
 
 def _check(code: ErrorCode, message: str | None) -> None:
     if code != ErrorCode.none:
-        raise RefusedError(code, message)
+        raise RequestError(code, message)

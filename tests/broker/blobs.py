@@ -13,7 +13,7 @@ from kio.schema.sync_group.v5.request import SyncGroupRequestAssignment
 from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i32
 
-from tests.broker.admin import RefusedError
+from tests.broker.admin import RequestError
 from tests.broker.connection import milliseconds
 
 if TYPE_CHECKING:
@@ -67,4 +67,4 @@ def join_share(connection: Connection, group: str, member_id: str, topic: str) -
 
 def _check(code: ErrorCode) -> None:
     if code != ErrorCode.none:
-        raise RefusedError(code)
+        raise RequestError(code)

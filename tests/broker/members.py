@@ -13,7 +13,7 @@ from kio.schema.offset_commit.v10 import OffsetCommitResponse
 
 from assignor import TopicPartition
 from assignor.member import HeartbeatRequest, MemberState, events
-from tests.broker.admin import RefusedError, commit_request, coordinator_request, ids_request, names_by_id
+from tests.broker.admin import RequestError, commit_request, coordinator_request, ids_request, names_by_id
 from tests.broker.connection import Connection, ConnectionLostError
 from tests.broker.heartbeat import ConsumerGroupHeartbeatResponse, from_wire, to_wire
 from tests.broker.member_client import MemberClient
@@ -294,7 +294,7 @@ class Members:
             return False
         try:
             group = self.scenario.admin.describe(self.scenario.group)
-        except (ConnectionLostError, RefusedError):
+        except (ConnectionLostError, RequestError):
             return False  # the coordinator is not available yet
         reached = all(member.assigned == member.target for member in group.members.values())
         return group.state == "Stable" and reached and _view(group) == self.view()
@@ -306,7 +306,7 @@ class Members:
         }
         try:
             view: object = self.coordinator_view()
-        except (ConnectionLostError, RefusedError) as error:
+        except (ConnectionLostError, RequestError) as error:
             view = error
         return f"{ours}, the coordinator says {view}"
 

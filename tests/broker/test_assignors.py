@@ -12,7 +12,7 @@ import pytest
 
 from assignor import Group, Subscription, TopicPartition, assign
 from tests.broker import java_consumers
-from tests.broker.admin import RefusedError
+from tests.broker.admin import RequestError
 from tests.broker.java_consumers import Consumer, JavaConsumers
 from tests.broker.members import Members
 from tests.member.simulation.hash_tables import TimelineTable
@@ -105,7 +105,7 @@ class ComparedGroup:
         """Return the epoch of the group; 0 before its first member has joined."""
         try:
             return self.scenario.admin.describe(self.scenario.group).epoch
-        except RefusedError:
+        except RequestError:
             return 0
 
 

@@ -334,19 +334,19 @@ def test_only_reading_methods_are_called(groups: Groups, client: str) -> None:
 
 
 def test_denied_requests_are_problems(groups: Groups) -> None:
-    refused = confluent_kafka.KafkaException(
+    denied = confluent_kafka.KafkaException(
         confluent_kafka.KafkaError(confluent_kafka.KafkaError.GROUP_AUTHORIZATION_FAILED)
     )
 
     class Partial(AdminClient):
         def list_consumer_groups(self, **settings: Any) -> Future[Any]:  # type: ignore[override]  # untyped
             found = super().list_consumer_groups(**settings).result()
-            found.errors.append(refused)
+            found.errors.append(denied)
             return completed(found)
 
         def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]  # too
             failed: Future[Any] = Future()
-            failed.set_exception(refused)
+            failed.set_exception(denied)
             return {**super().describe_consumer_groups(group_ids, **settings), "idle": failed}
 
     found = confluent.read_cluster(Partial({"bootstrap.servers": groups.address}), groups=["idle", "apart"])

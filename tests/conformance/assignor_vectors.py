@@ -206,7 +206,7 @@ def _client_topics(line: Json) -> dict[str, int | list[PartitionInfo]]:
 
 
 def _server_topics(name: str, topics: list[Json]) -> tuple[dict[str, int | list[PartitionInfo]], dict[str, uuid.UUID]]:
-    """Return the live topics and the ids of all topics."""
+    """Return the existing topics and the ids of all topics."""
     ids = {}
     for topic in topics:
         check_fields(KIND, name, topic, {"name", "id"}, {"partitions", "replica_racks", "deleted"})

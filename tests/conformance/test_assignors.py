@@ -53,11 +53,13 @@ ON_THE_WIRE = {
 """Per file of our own folder: the number of exact cases that ConsumerProtocol can carry."""
 
 
-def compare(case: Case, answer: Answer) -> None:
+def assert_equals_kafkas(case: Case, answer: Answer) -> None:
     """Fail unless every member has Kafka's partitions, or, in a case of a defect, unless the assignment is valid."""
     assert list(case.subscriptions) == list(answer), f"{case.name}: the members"
     if not case.is_exact:
-        assignment_rules.is_valid(case.partitions_per_topic, case.subscriptions, answer, withholds=case.withholds)
+        assignment_rules.assert_is_valid(
+            case.partitions_per_topic, case.subscriptions, answer, withholds=case.withholds
+        )
         return
     assert case.expected is not None, f"{case.name}: no answer to compare with"
     assert set(case.expected) == set(answer), f"{case.name}: the members"
@@ -124,20 +126,20 @@ def compare_file(path: Path, engine: Engine) -> Counter[str]:
     counts: Counter[str] = Counter()
     for case in assignor_vectors.read(path):
         for answer in answers(case, engine):
-            compare(case, answer)
+            assert_equals_kafkas(case, answer)
         counts["exact" if case.is_exact else "defects"] += 1
         if case.member_order is not None:
             members = list(case.subscriptions)
             assert case.member_order == table_order(members, [string_hash(member) for member in members]), case.name
             counts["orders"] += 1
         if (otherwise := claimed_in_subscription(case)) is not None:
-            compare(
+            assert_equals_kafkas(
                 otherwise,
                 assign(otherwise.partitions_per_topic, otherwise.subscriptions, engine=engine, **case.options),
             )
             counts["claimed otherwise"] += case.is_exact
         if engine == "rust" and (answer_from_wire := wire_answer(case)) is not None:
-            compare(case, answer_from_wire)
+            assert_equals_kafkas(case, answer_from_wire)
             counts["on the wire"] += case.is_exact
     assert counts["exact"] > 0, f"{path.name}: nothing was compared"
     if path.parent == OWN_FOLDER:
@@ -163,7 +165,7 @@ def test_assignors_vectors_are_answered_as_kafka_answered_them(
     assert compared > 0
 
 
-def test_assignors_vectors_of_our_own_folder_are_all_there() -> None:
+def test_assignors_vectors_of_our_own_folder_are_complete() -> None:
     assert sorted(COUNTS) == [path.name for path in assignor_vectors.files(OWN_FOLDER)]
 
 
@@ -200,9 +202,9 @@ def damaged(case: Case, damage: str) -> Case:
 def test_assignors_a_wrong_expectation_is_noticed(number: int, damage: str, engine: Engine) -> None:
     case = own_case(list(assignor_vectors.ASSIGNORS)[number])
     for answer in answers(case, engine):
-        compare(case, answer)
+        assert_equals_kafkas(case, answer)
         with pytest.raises(AssertionError, match=case.name):
-            compare(damaged(case, damage), answer)
+            assert_equals_kafkas(damaged(case, damage), answer)
 
 
 def test_assignors_the_order_within_a_list_is_not_compared(engine: Engine) -> None:
@@ -210,7 +212,7 @@ def test_assignors_the_order_within_a_list_is_not_compared(engine: Engine) -> No
     assert case.expected is not None
     turned = dataclasses.replace(case, expected={member: of[::-1] for member, of in case.expected.items()})
     for answer in answers(case, engine):
-        compare(turned, answer)
+        assert_equals_kafkas(turned, answer)
 
 
 @pytest.mark.parametrize("damage", ["lose", "repeat", "steal", "invent"])
@@ -219,7 +221,7 @@ def test_assignors_an_invalid_answer_to_a_case_of_a_defect_is_noticed(damage: st
     topics, subscriptions = case.partitions_per_topic, {**case.subscriptions, "idle": Subscription(())}
     case = dataclasses.replace(case, subscriptions=subscriptions)
     answer = assign(topics, subscriptions, engine=engine, **case.options)
-    compare(case, answer)
+    assert_equals_kafkas(case, answer)
     owner = max(answer, key=lambda member: len(answer[member]))
     match damage:
         case "lose":
@@ -232,7 +234,7 @@ def test_assignors_an_invalid_answer_to_a_case_of_a_defect_is_noticed(damage: st
             answer[owner].append(TopicPartition(answer[owner][0].topic, 2**31 - 1))
 
     with pytest.raises(AssertionError):
-        compare(case, answer)
+        assert_equals_kafkas(case, answer)
 
 
 def test_assignors_a_withheld_partition_must_be_claimed() -> None:
@@ -244,9 +246,9 @@ def test_assignors_a_withheld_partition_must_be_claimed() -> None:
         is_exact=False,
     )
 
-    compare(case, {"a": [TopicPartition("t", 0)], "b": []})
+    assert_equals_kafkas(case, {"a": [TopicPartition("t", 0)], "b": []})
     with pytest.raises(AssertionError):
-        compare(case, {"a": [], "b": [topic_1]})
+        assert_equals_kafkas(case, {"a": [], "b": [topic_1]})
 
 
 def stored(folder: Path, *lines: dict[str, Any]) -> Path:

@@ -22,7 +22,7 @@ from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from tests.conformance import pattern_vectors
 from tests.conformance.pattern_vectors import Case
-from tests.matching.refusals import REVIEWED, TOO_LARGE, is_reviewed
+from tests.matching.unsupported import REVIEWED, TOO_LARGE, is_reviewed
 from tests.support import vector_files
 from tests.support.vector_files import OWN_FOLDER
 
@@ -35,10 +35,10 @@ pytestmark = pytest.mark.conformance
 
 File = dict[str, Any]
 
-REFUSED = {"rust": {"java": 24, "python": 1}, "reference": {"java": 24}}
+UNSUPPORTED = {"rust": {"java": 24, "python": 1}, "reference": {"java": 24}}
 """Number of our own cases that each engine rejects for a reviewed reason, by dialect."""
 
-MOST_REFUSED = 0.03
+MAX_UNSUPPORTED = 0.03
 """Highest share of the cases of a dialect in another folder that an engine may reject.
 
 Of our own java cases 2.0 % are rejected (24 of 1,192); their file was generated to contain the reviewed constructs. No
@@ -50,12 +50,12 @@ class Comparison(NamedTuple):
     """Number of cases, and of cases that the engine rejects for a reviewed reason, by dialect."""
 
     cases: Counter[str]
-    refused: Counter[str]
+    unsupported: Counter[str]
 
     @property
     def compared(self) -> int:
         """Number of cases with a compared answer."""
-        return self.cases.total() - self.refused.total()
+        return self.cases.total() - self.unsupported.total()
 
 
 def answer(case: Case, engine: Engine) -> tuple[str, ...] | UnsupportedPatternError | None:
@@ -81,17 +81,17 @@ def compare_all(folder: Path, engine: Engine) -> Comparison:
         found = answer(case, engine)
         if isinstance(found, UnsupportedPatternError):
             assert is_reviewed(found), f"{case.name}: {found}"
-            comparison.refused[case.dialect] += 1
+            comparison.unsupported[case.dialect] += 1
         else:
             assert case.matches == found, case.name
     return comparison
 
 
-def check_cap(comparison: Comparison) -> None:
+def assert_few_are_unsupported(comparison: Comparison) -> None:
     """Raise AssertionError if nothing was compared, or if too many cases of a dialect were rejected."""
     assert comparison.compared > 0
     for dialect, cases in comparison.cases.items():
-        assert comparison.refused[dialect] <= MOST_REFUSED * cases, f"{dialect}: {comparison}"
+        assert comparison.unsupported[dialect] <= MAX_UNSUPPORTED * cases, f"{dialect}: {comparison}"
 
 
 def test_patterns_match_what_they_match_in_their_own_dialect(engine: Engine) -> None:
@@ -99,9 +99,9 @@ def test_patterns_match_what_they_match_in_their_own_dialect(engine: Engine) -> 
 
     comparison = compare_all(folder, engine)
 
-    check_cap(comparison)
+    assert_few_are_unsupported(comparison)
     if folder == OWN_FOLDER:
-        assert REFUSED[engine] == comparison.refused
+        assert UNSUPPORTED[engine] == comparison.unsupported
 
 
 def test_patterns_with_reviewed_constructs_are_documented() -> None:
@@ -152,7 +152,7 @@ def gains_a_match(field: str) -> Callable[[dict[str, Any]], object]:
 
 
 def fails(field: str) -> Callable[[dict[str, Any]], object]:
-    return lambda entry: entry.update({field: {"error": "refused", "exception": "PatternSyntaxException"}})
+    return lambda entry: entry.update({field: {"error": "rejected", "exception": "PatternSyntaxException"}})
 
 
 def succeeds(field: str) -> Callable[[dict[str, Any]], object]:
@@ -176,11 +176,11 @@ MUTATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "refused", "mutate"), MUTATIONS)
+@pytest.mark.parametrize(("field", "is_error", "mutate"), MUTATIONS)
 def test_patterns_a_mutated_copy_of_the_vectors_is_noticed(
-    field: str, refused: bool, mutate: Callable[[dict[str, Any]], object], engine: Engine, tmp_path: Path
+    field: str, is_error: bool, mutate: Callable[[dict[str, Any]], object], engine: Engine, tmp_path: Path
 ) -> None:
-    changed = first(field, fails=refused)
+    changed = first(field, fails=is_error)
     mutate(changed["patterns"][0])
 
     with pytest.raises((AssertionError, ValueError), match=r"v\d\d\d"):
@@ -194,7 +194,7 @@ def test_patterns_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("cases", "refused"),
+    ("cases", "unsupported"),
     [
         pytest.param({}, {}, id="nothing compared"),
         pytest.param({"java": 100}, {"java": 4}, id="too many"),
@@ -202,14 +202,14 @@ def test_patterns_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_pa
         pytest.param({"java": 3}, {"java": 3}, id="all"),
     ],
 )
-def test_patterns_too_many_refusals_are_noticed(cases: dict[str, int], refused: dict[str, int]) -> None:
-    check_cap(Comparison(Counter({"java": 100}), Counter({"java": 3})))
+def test_patterns_too_many_unsupported_patterns_are_noticed(cases: dict[str, int], unsupported: dict[str, int]) -> None:
+    assert_few_are_unsupported(Comparison(Counter({"java": 100}), Counter({"java": 3})))
 
     with pytest.raises(AssertionError):
-        check_cap(Comparison(Counter(cases), Counter(refused)))
+        assert_few_are_unsupported(Comparison(Counter(cases), Counter(unsupported)))
 
 
-def test_patterns_of_our_own_folder_are_all_there() -> None:
+def test_patterns_of_our_own_folder_are_complete() -> None:
     counts = Counter(
         (path.name.split(".")[0], case.dialect, case.matches is None)
         for path in pattern_vectors.files(OWN_FOLDER)

@@ -56,7 +56,7 @@ def per_topic(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
     return dict(ids)
 
 
-def compare(case: Case, answer: Answer) -> None:
+def assert_equals_kafkas(case: Case, answer: Answer) -> None:
     """Raise AssertionError unless the answer equals Kafka's; without racks the order across topics may differ."""
     assert set(case.expected) == set(answer), f"{case.name}: the members"
     for member, expected in case.expected.items():
@@ -65,7 +65,7 @@ def compare(case: Case, answer: Answer) -> None:
         assert per_topic(expected) == per_topic(answer[member]), f"{case.name}: {member!r}"
 
 
-def compare_sets(name: str, expected: Answer, answer: Answer) -> None:
+def assert_equal_sets(name: str, expected: Answer, answer: Answer) -> None:
     """Raise AssertionError unless every member has the same partitions, each once."""
     assert set(expected) == set(answer), f"{name}: the members"
     for member, partitions in expected.items():
@@ -122,7 +122,7 @@ def compare_plain(path: Path, engine: Engine) -> int:
     applying, _ = cases_of(path)
     for case in applying:
         for answer in answers(case, engine):
-            compare(case, answer)
+            assert_equals_kafkas(case, answer)
     return len(applying)
 
 
@@ -134,9 +134,9 @@ def compare_upstream(path: Path, engine: Engine) -> int:
             apart.append(case.name)
             continue
         for answer in answers(case, engine):
-            compare_sets(case.name, case.expected, answer)
+            assert_equal_sets(case.name, case.expected, answer)
             if case.expected_upstream is not None:
-                compare_sets(case.name, case.expected_upstream, answer)
+                assert_equal_sets(case.name, case.expected_upstream, answer)
             if case.rack_mismatches is not None:
                 assert case.rack_mismatches == rack_mismatches(case, answer), f"{case.name}: rack mismatches"
         checked += 1
@@ -186,7 +186,7 @@ def test_range_cases_of_kafkas_bug_are_answered_without_any_finding(engine: Engi
     assert check_bug(OWN_FOLDER / "range_upstream_bug.jsonl.gz", engine) > 0
 
 
-def test_range_vectors_of_our_own_folder_are_all_there() -> None:
+def test_range_vectors_of_our_own_folder_are_complete() -> None:
     assert sorted(COUNTS) == [path.name for path in range_vectors.files(OWN_FOLDER)]
 
 
@@ -266,9 +266,9 @@ def test_range_a_wrong_expectation_is_noticed(damage: str, engine: Engine) -> No
     wrong = dataclasses.replace(case, expected=expected)
     answer = answers(case, engine)[0]
 
-    compare(case, answer)
+    assert_equals_kafkas(case, answer)
     with pytest.raises(AssertionError, match=case.name):
-        compare(wrong, answer)
+        assert_equals_kafkas(wrong, answer)
 
 
 @pytest.mark.parametrize(

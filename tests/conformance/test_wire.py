@@ -94,7 +94,7 @@ def encoded(case: Case, engine: Engine) -> list[bytes | None]:
     return found
 
 
-def compare(case: Case, engine: Engine) -> None:
+def assert_equals_kafkas(case: Case, engine: Engine) -> None:
     """Raise AssertionError unless the answer equals Kafka's."""
     if case.writes:
         for answer in encoded(case, engine):
@@ -113,7 +113,7 @@ def compare_all(folder: Path, engine: Engine) -> int:
     """Compare all cases of a folder; return their number."""
     cases = [case for path in wire_vectors.files(folder) for case in wire_vectors.read(path)]
     for case in cases:
-        compare(case, engine)
+        assert_equals_kafkas(case, engine)
     return len(cases)
 
 
@@ -121,7 +121,7 @@ def test_wire_vectors_are_answered_as_kafka_answered_them(engine: Engine) -> Non
     assert compare_all(vector_files.folder(), engine) > 0
 
 
-def test_wire_vectors_of_our_own_folder_are_all_there() -> None:
+def test_wire_vectors_of_our_own_folder_are_complete() -> None:
     (path,) = wire_vectors.files(OWN_FOLDER)
     cases = wire_vectors.read(path)
 
@@ -264,7 +264,7 @@ def test_wire_a_change_of_any_encoded_byte_is_noticed(kind: str, engine: Engine)
         data = bytearray(case.data)
         data[at] ^= 0x40
         with pytest.raises(AssertionError, match=f"{case.name}: the bytes"):
-            compare(dataclasses.replace(case, data=bytes(data)), engine)
+            assert_equals_kafkas(dataclasses.replace(case, data=bytes(data)), engine)
 
 
 def test_wire_metadata_is_not_compared(engine: Engine, tmp_path: Path) -> None:

@@ -123,7 +123,7 @@ wrong_answer(
 )
 wrong_answer("a commit in CompletingRebalance is accepted", "commit", COMPLETING, RequestKind.COMMIT, Action.STORE)
 wrong_answer(
-    "a commit in PreparingRebalance is refused",
+    "a commit in PreparingRebalance is rejected",
     "commit",
     PREPARING,
     RequestKind.COMMIT,
@@ -185,7 +185,7 @@ def _(original: Any, context: Any, group: Any, request: Any, pending: Any, *answ
     return original(context, group, request, pending, *answer)
 
 
-@wrong("a refused first join does not create the group", "special-no_group", joining, "_write_new_group")
+@wrong("a rejected first join does not create the group", "special-no_group", joining, "_write_new_group")
 def _(original: Any, context: Any, group: Any, pending: Any) -> None:
     original(context, group, pending)
     if not group.members and not group.pending_joins:
@@ -214,7 +214,7 @@ def _(original: Any, context: Any, group: Any, member_id: str) -> bool:
     return bool(original(context, group, member_id)) and (known or size < context.config.group_max_size)
 
 
-@wrong("a full group keeps a member that it refuses", "special-full", joining, "join")
+@wrong("a full group keeps a member that it rejects", "special-full", joining, "join")
 def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
     group = context.groups.get(request.group_id)
     if group is None or joining._has_room(context, group, request.member_id):

@@ -384,14 +384,14 @@ def test_remaining_members_own_all_partitions_after_random_events(seed: int) -> 
 
 def test_garbage_closes_only_its_own_connection(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
     before = group.settle()
-    answered, refused = len(group.server.exchanges), len(group.server.refused)
+    answered, closed = len(group.server.exchanges), len(group.server.close_reasons)
     for seed in range(300):
         garbage.throw(group.server.port, garbage.draw(seed))
     group.await_heartbeats(len(group.server.exchanges))
     assert before == group.settle()
     assert [] == group.causes()
     assert [] == group.server.failures
-    assert 150 < len(group.server.refused) - refused
+    assert 150 < len(group.server.close_reasons) - closed
     others = [each for each in group.server.exchanges[answered:] if each.request.group_id != group.group_id]
     assert others, "some of the garbage was valid and got an answer"
     assert not [each for each in others if each.request.group_id == group.group_id]

@@ -135,9 +135,9 @@ def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
     world.crash(kept=kept, compacted=compacted)
     for group_id in GROUPS:
         found = stored(world.log, group_id)
-        check_log(world, group_id, found)
-        check_description(world, group_id, found)
-        check_members_continue(world, group_id, found)
+        assert_log(world, group_id, found)
+        assert_description(world, group_id, found)
+        assert_members_continue(world, group_id, found)
         world.crashes.append((before[group_id].state, bool(found.generations)))
         # Neither a rebalance in progress nor a group without any stored data is in the log.
         settled = before[group_id].state in (GroupState.STABLE, GroupState.EMPTY)
@@ -145,7 +145,7 @@ def crash(world: World, *, kept: int = 0, compacted: bool = False) -> None:
             assert described(before[group_id]) == described(world.coordinator.describe(group_id))
 
 
-def check_log(world: World, group_id: str, found: Stored) -> None:
+def assert_log(world: World, group_id: str, found: Stored) -> None:
     """Check that the log has all acknowledged results."""
     for each in world.received.get(group_id, ()):
         assert any(contains(generation, each) for generation in found.generations), f"{each} is lost"
@@ -157,7 +157,7 @@ def check_log(world: World, group_id: str, found: Stored) -> None:
             assert world.confirm_writes or offset == found.offsets[partition]
 
 
-def check_description(world: World, group_id: str, found: Stored) -> None:
+def assert_description(world: World, group_id: str, found: Stored) -> None:
     """Check that the coordinator has the contents of the log."""
     offsets = {partition: each.offset for partition, each in world.coordinator.committed(group_id).items()}
     assert found.offsets == offsets
@@ -168,7 +168,7 @@ def check_description(world: World, group_id: str, found: Stored) -> None:
         assert (GroupState.EMPTY if offsets else GroupState.DEAD, "", "", {}) == description
 
 
-def check_members_continue(world: World, group_id: str, found: Stored) -> None:
+def assert_members_continue(world: World, group_id: str, found: Stored) -> None:
     """Check that the members of the last generation can continue until their sessions expire."""
     members = found.generations[-1]["members"] if found.generations else []
     if not members:

@@ -196,7 +196,7 @@ def test_a_damaged_state_file_is_one_line(
     assert line.startswith(f"assignor: cannot continue from {file}: it ")
 
 
-def test_a_state_file_of_other_groups_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_state_file_of_other_groups_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     watch_state.save(tmp_path / "state", started(groups=["billing"]).state("cluster"))
 
     words = ["watch", "--bootstrap-server", "127.0.0.1:1", "--state", str(tmp_path / "state")]

@@ -66,7 +66,7 @@ def test_a_topic_is_deleted_under_the_watch(broker: Cluster, monkeypatch: pytest
     consumer.close()
 
 
-def test_a_state_file_of_another_cluster_is_refused(
+def test_a_state_file_of_another_cluster_is_rejected(
     broker: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     Commits(broker).plain(range(1))

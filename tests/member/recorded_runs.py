@@ -1,6 +1,6 @@
 """Recorded runs of Kafka's own member, for comparisons without Java.
 
-`PYTHONPATH=python python -m tests.member.recorded_runs` records them again (`oracle.py` says what it requires). The
+`PYTHONPATH=python python -m tests.member.recorded_runs` records them again (`oracle.py` lists the requirements). The
 first line of the file has the release of Kafka. Each other line is a program with the reports of Kafka's member after
 each event; a report has only the fields that changed. After a deliberate difference the next event resynchronises or
 restarts both members.

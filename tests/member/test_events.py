@@ -141,7 +141,7 @@ def test_every_error_in_every_state_leads_to_the_listed_state(code: int, state: 
     driver.handle(answer)
 
     reaction = heartbeat_error(code).reaction
-    if code == GROUP_ID_NOT_FOUND and state is UNSUBSCRIBED:  # the group does not exist any more
+    if code == GROUP_ID_NOT_FOUND and state is UNSUBSCRIBED:  # the group no longer exists
         reaction = Reaction.RETRY
     assert AFTER[reaction][state] is driver.member.state
     is_raised = reaction in (Reaction.RAISE, Reaction.FAIL) and state is not FATAL

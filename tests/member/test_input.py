@@ -59,10 +59,10 @@ FIRST = UUID(int=1)
     ],
 )
 def test_invalid_options_are_rejected(options: dict[str, Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words) as refused:
+    with pytest.raises(error, match=words) as raised:
         Member(**({"group_id": "g", "member_id": "m"} | options))
 
-    assert isinstance(refused.value, AssignorError)
+    assert isinstance(raised.value, AssignorError)
 
 
 @pytest.mark.parametrize(
@@ -100,10 +100,10 @@ def test_invalid_options_are_rejected(options: dict[str, Any], error: type[Excep
 def test_invalid_events_are_rejected(
     kind: Callable[..., object], fields: dict[str, Any], error: type[Exception], words: str
 ) -> None:
-    with pytest.raises(error, match=words) as refused:
+    with pytest.raises(error, match=words) as raised:
         kind(**fields)
 
-    assert isinstance(refused.value, AssignorError)
+    assert isinstance(raised.value, AssignorError)
 
 
 @pytest.mark.parametrize("event", [None, "poll", 3, Tick, object()])

@@ -175,8 +175,8 @@ def test_a_pattern_is_resolved_after_a_delay_and_refreshed_after_ten_seconds() -
 
 def test_an_invalid_pattern_and_a_full_group_are_rejected() -> None:
     group = Group(max_size=1)
-    refused = group.join("a", subscribed_topic_regex="(")
-    assert ErrorCode.invalid_regular_expression == refused.error_code
+    answer = group.join("a", subscribed_topic_regex="(")
+    assert ErrorCode.invalid_regular_expression == answer.error_code
     assert group.coordinator.describe("group") is None
     assert ErrorCode.none == group.join("a").error_code
     assert ErrorCode.group_max_size_reached == group.join("b").error_code

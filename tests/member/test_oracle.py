@@ -79,7 +79,7 @@ def test_the_member_equals_kafkas_own_classes(
     deliberate: Counter[str] = Counter()
     seeds = range(SEED, SEED + PROGRAMS)
     for seed, comparison in zip(seeds, compare_drawn(oracle, seeds), strict=True):
-        check_comparison(comparison, f"the program of seed {seed}")
+        assert_is_complete(comparison, f"the program of seed {seed}")
         totals["events drawn"] += comparison.drawn
         totals["events compared"] += comparison.compared
         totals["resynchronisations"] += comparison.resynchronised
@@ -96,7 +96,7 @@ def test_the_member_equals_kafkas_own_classes(
     assert 0 < totals["heartbeats with other partitions"] < 0.05 * totals["events compared"], counts
 
 
-def check_comparison(comparison: Comparison, program: str) -> None:
+def assert_is_complete(comparison: Comparison, program: str) -> None:
     """Check that a drawn program was compared completely.
 
     These conditions hold for every program. `Comparison` checks the reason of each restart.

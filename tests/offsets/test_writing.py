@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from assignor.offsets import Record, decode_record, encode_record
 from assignor.reference.offsets import encode
+from tests.offsets.decoding import EVERY_VERSION, RECORDED
 from tests.offsets.samples import COMMIT, CURRENT, GROUP, MEMBER, METADATA, changed, encoded_parts
 from tests.offsets.strategies import VERSIONS, records
-from tests.offsets.test_offsets import EVERY_VERSION, RECORDED
 
 if TYPE_CHECKING:
     from assignor._engine import Engine

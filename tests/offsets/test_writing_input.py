@@ -15,9 +15,9 @@ from assignor import errors
 from assignor.offsets import Record, decode_record, encode_record
 from assignor.reference.offsets.schema import TYPES
 from assignor.validation import shown
+from tests.offsets.decoding import EVERY_VERSION
 from tests.offsets.samples import COMMIT, CURRENT, ENDPOINT, GROUP, MEMBER, METADATA, Path, changed
 from tests.offsets.strategies import VERSIONS
-from tests.offsets.test_offsets import EVERY_VERSION
 from tests.support.invalid_input import LONE, Unreadable
 
 if TYPE_CHECKING:

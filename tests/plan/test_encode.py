@@ -101,7 +101,7 @@ def test_each_call_returns_a_new_dict(engine: Engine) -> None:
         (None, errors.NullArgumentError, "version must be an int, not None"),
     ],
 )
-def test_an_invalid_version_is_refused(engine: Engine, version: Any, error: type[Exception], message: str) -> None:
+def test_an_invalid_version_is_rejected(engine: Engine, version: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as raised:
         plan({"t": 1}, {"a": ["t"]}, engine=engine).encode(version)
 
@@ -109,7 +109,7 @@ def test_an_invalid_version_is_refused(engine: Engine, version: Any, error: type
     assert message == str(raised.value)
 
 
-def test_a_topic_name_that_is_too_long_is_refused(engine: Engine) -> None:
+def test_a_topic_name_that_is_too_long_is_rejected(engine: Engine) -> None:
     longest, longer = "t" * 32_767, "é" * 16_384
 
     assert 32_767 + 24 == len(plan({longest: 1}, {"a": [longest]}, engine=engine).encode()["a"]) + 4
@@ -237,7 +237,7 @@ def test_a_group_without_members_has_no_protocol(engine: Engine) -> None:
         ({"versions": {"a": -5}}, errors.WireError, "version -5 is negative while writing version"),
     ],
 )  # fmt: skip
-def test_invalid_arguments_are_refused(
+def test_invalid_arguments_are_rejected(
     engine: Engine, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as raised:

@@ -201,7 +201,7 @@ def test_errors_name_the_place_in_the_json(text: str | bytes, message: str) -> N
 
 
 @pytest.mark.parametrize(("text", "error"), [(None, errors.NullArgumentError), (7, errors.WrongTypeError)])
-def test_values_that_are_not_text_are_refused(text: Any, error: type[Exception]) -> None:
+def test_values_that_are_not_text_are_rejected(text: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="text must be str or bytes, not "):
         Plan.from_json(text)
 
@@ -226,7 +226,7 @@ def read(text: str | bytes) -> bool:
 
 
 @given(group=groups(), seed=st.integers(0, 2**64))
-def test_damaged_json_is_a_plan_or_refused(group: Group, seed: int) -> None:
+def test_damaged_json_is_a_plan_or_rejected(group: Group, seed: int) -> None:
     rng = random.Random(seed)
     text = plan(group.topics, group.members).to_json().encode()
     for _ in range(10):
@@ -259,7 +259,7 @@ def altered(draw: st.DrawFn, value: Any) -> Any:
 
 
 @given(group=groups(), data=st.data())
-def test_json_with_a_replaced_value_is_a_plan_or_refused(group: Group, data: Any) -> None:
+def test_json_with_a_replaced_value_is_a_plan_or_rejected(group: Group, data: Any) -> None:
     known = json.loads(plan(group.topics, group.members).to_json())
 
     assert read(json.dumps(data.draw(altered(known)))) in {True, False}, "anything else is raised"
@@ -277,7 +277,7 @@ def test_json_with_a_replaced_value_is_a_plan_or_refused(group: Group, data: Any
         max_size=6,
     )
 )
-def test_arbitrary_spans_are_a_plan_or_refused(rows: list[tuple[int, int, int, int]]) -> None:
+def test_arbitrary_spans_are_a_plan_or_rejected(rows: list[tuple[int, int, int, int]]) -> None:
     for spans in (rows, sorted(rows)):
         if read(with_spans(*spans)):
             assert len(spans) == len({(topic, start) for _, topic, start, _ in spans})

@@ -1,4 +1,4 @@
-"""Reduction of the brokers' own log of a recording to the lines that say why groups rebalance.
+"""Reduction of a recording's broker logs to the lines with the reasons for rebalances.
 
 `broker_reasons.jsonl.gz` in `tests/data/fleet_webshop/` is the result for the recorded cluster. Each line is an object:
 

@@ -63,7 +63,7 @@ def test_a_target_without_changes_is_compared(engine: str) -> None:
     assert compared(engine, *left_out) == [("uniform", "equal"), ("uniform", "different")]
 
 
-def test_partitions_of_a_member_that_left_are_free(engine: str) -> None:
+def test_partitions_of_a_member_that_left_have_no_owner(engine: str) -> None:
     leaves = [CONSUMER.target_of("b", None), *CONSUMER.leaves("b"), CONSUMER.epoch(4)]
     after = [CONSUMER.target_of("a", {"t": [0, 1, 2, 3]}), CONSUMER.target_epoch(4)]
     assert compared(engine, *ALONE, *SECOND, *leaves, *after) == [("uniform", "equal")] * 3

@@ -199,7 +199,7 @@ def test_batches_and_snapshots_change_no_event() -> None:
     assert len(expected) > 500
 
 
-def test_clusters_are_apart() -> None:
+def test_clusters_have_separate_groups() -> None:
     records = pa.Table.from_pylist([record._asdict() for record in random_log(random.Random(1))])
     one = event_dicts(_core.Replay(topic_batch([])).push(records.to_batches()[0]))
     named = records.append_column("cluster", pa.array(["x"] * records.num_rows))

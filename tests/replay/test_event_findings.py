@@ -175,7 +175,7 @@ def of_group(entry: Event | LogRecord, number: int) -> Row:
 
 
 def expected(events: list[Row]) -> set[tuple[Any, ...]]:
-    """Return the findings that the events of `assignor replay --json` stand for.
+    """Return the findings that correspond to the events of `assignor replay --json`.
 
     A finding is its kind, group and times, and the number of rebalances of a storm.
     """

@@ -72,7 +72,7 @@ def test_a_log_that_is_delivered_twice_gives_each_event_once() -> None:
     assert replay.counts()["records"] == 2 * len(records)
 
 
-def test_clusters_are_apart() -> None:
+def test_clusters_have_separate_groups() -> None:
     one = log([classic(0), classic(1, member("a", ["t"], {"t": [0]}))])
     replay = Replay(engine="reference")
     events = [each for record in one for cluster in ("x", "y") for each in replay.push(record, cluster)]

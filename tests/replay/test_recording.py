@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def refusal(folder: Path) -> str:
+def error_of(folder: Path) -> str:
     """Return the error message for a folder."""
     with pytest.raises(IllegalArgumentError) as caught:
         Recording.open(folder).topics()
@@ -37,14 +37,14 @@ def test_the_bundled_fleet_is_a_recording() -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    assert f"{tmp_path / 'nowhere'} does not exist; a recording is a folder with " in refusal(tmp_path / "nowhere")
+    assert f"{tmp_path / 'nowhere'} does not exist; a recording is a folder with " in error_of(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize("name", COLUMNS)
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     (folder / name).unlink()
 
-    assert f"{folder / name} does not exist" in refusal(folder)
+    assert f"{folder / name} does not exist" in error_of(folder)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -52,7 +52,7 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
 def test_a_file_that_is_not_parquet_is_named(folder: Path, name: str, damage: bytes) -> None:
     (folder / name).write_bytes(damage)
 
-    assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
+    assert f"{folder / name} cannot be read as Parquet" in error_of(folder)
 
 
 @pytest.mark.parametrize("name", COLUMNS)
@@ -60,7 +60,7 @@ def test_a_truncated_file_is_named(folder: Path, name: str) -> None:
     whole = (FLEET / name).read_bytes()
     (folder / name).write_bytes(whole[: len(whole) // 2])
 
-    assert f"{folder / name} cannot be read as Parquet" in refusal(folder)
+    assert f"{folder / name} cannot be read as Parquet" in error_of(folder)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_missing_column_is_named(folder: Path, name: str, column: str) -> None
     table = pq.read_table(folder / name)
     pq.write_table(table.drop_columns([column]), folder / name)
 
-    assert f"{folder / name} has no column {column}; its columns are " in refusal(folder)
+    assert f"{folder / name} has no column {column}; its columns are " in error_of(folder)
 
 
 def test_without_a_list_of_aborted_records_no_record_is_aborted(folder: Path) -> None:
@@ -81,4 +81,4 @@ def test_without_a_list_of_aborted_records_no_record_is_aborted(folder: Path) ->
 def test_an_invalid_list_of_aborted_records_is_named(folder: Path, text: str) -> None:
     (folder / "aborted.json").write_text(text)
 
-    assert f"{folder / 'aborted.json'} must be a JSON list of [partition, offset] pairs" in refusal(folder)
+    assert f"{folder / 'aborted.json'} must be a JSON list of [partition, offset] pairs" in error_of(folder)

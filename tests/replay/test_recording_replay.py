@@ -77,7 +77,7 @@ def test_no_records_give_no_histories() -> None:
     assert [0] * 5 == [len(pa.array(column)) for column in (*ended, *replay.finish(), rows)]
 
 
-def test_invalid_columns_and_metadata_are_refused() -> None:
+def test_invalid_columns_and_metadata_are_rejected() -> None:
     replay = _core.RecordingReplay(metadata())
 
     with pytest.raises(WrongTypeError, match="column group_id is missing"):

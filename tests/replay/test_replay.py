@@ -348,7 +348,7 @@ def test_a_slice_of_a_column_is_replayed() -> None:
     assert len(pa.array(_core.replay_groups(column[:0], nothing))) == 0
 
 
-def test_columns_of_another_type_are_refused() -> None:
+def test_columns_of_another_type_are_rejected() -> None:
     nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
     with pytest.raises(errors.WrongTypeError, match="records must be a list of structs of offset int64"):
         _core.replay_groups(pa.array([1]), nothing)
@@ -356,7 +356,7 @@ def test_columns_of_another_type_are_refused() -> None:
         _core.replay_groups(pa.array([], pa.list_(pa.struct([]))), nothing.drop_columns(["racks"]))
 
 
-def test_text_that_exceeds_the_limit_of_a_column_is_refused() -> None:
+def test_text_that_exceeds_the_limit_of_a_column_is_rejected() -> None:
     gets = {"t": range(0, 60, 2), "": range(0, 60, 2)}
     column = pa.array(
         [[record._asdict() for record in log([classic(1, TWO[0]), classic(2, member("member", ["t"], gets))])]]
@@ -364,15 +364,15 @@ def test_text_that_exceeds_the_limit_of_a_column_is_refused() -> None:
     nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
     column = pa.concat_arrays([pa.array([[]], pa.list_(RECORD)), column.cast(pa.list_(RECORD))])
 
-    def refusal(limit: int) -> str:
+    def message_of(limit: int) -> str:
         with pytest.raises(errors.IllegalArgumentError) as caught:
             _core.replay_groups(column, nothing, limit=limit)
         return str(caught.value)
 
     where = "at group 2 of 2: pass fewer groups per call"
-    assert refusal(7) == f"the text column kind exceeds 7 bytes {where}"
-    assert refusal(359) == f"the text column assignment.member_id exceeds 359 bytes {where}"
-    assert refusal(40) == f"the text column assignment.member_id exceeds 40 bytes {where}"
+    assert message_of(7) == f"the text column kind exceeds 7 bytes {where}"
+    assert message_of(359) == f"the text column assignment.member_id exceeds 359 bytes {where}"
+    assert message_of(40) == f"the text column assignment.member_id exceeds 40 bytes {where}"
     anonymous = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
     with pytest.raises(errors.IllegalArgumentError, match="the list column assignment exceeds 29 rows at group 1 of 1"):
         _core.replay_groups(anonymous.cast(pa.list_(RECORD)), nothing, limit=29)

@@ -32,24 +32,24 @@ def claimed_partitions(members: Members) -> dict[str, set[Entry]]:
     }
 
 
-def every_member_is_there(members: Members, answer: Answer) -> None:
+def assert_every_member_is_present(members: Members, answer: Answer) -> None:
     """Check that the answer has each member, in the order of the subscriptions."""
     assert list(members) == list(answer)
 
 
-def no_partition_is_given_twice(answer: Answer) -> None:
+def assert_no_partition_is_given_twice(answer: Answer) -> None:
     """Check that each partition has at most one owner."""
     given = Counter(tuple(entry) for entries in answer.values() for entry in entries)
     assert [] == [entry for entry, count in given.items() if count > 1]
 
 
-def only_subscribers_are_given_partitions(members: Members, answer: Answer) -> None:
+def assert_only_subscribers_are_given_partitions(members: Members, answer: Answer) -> None:
     """Check that each member subscribes to the topics of its partitions."""
     for member, entries in answer.items():
         assert set() == {topic for topic, _ in entries} - topics_of(members[member]), member
 
 
-def only_existing_partitions_are_given(topics: Topics, answer: Answer) -> None:
+def assert_only_existing_partitions_are_given(topics: Topics, answer: Answer) -> None:
     """Check that each partition of the answer exists."""
     existing = {(topic, id) for topic, partitions in topics.items() for id in ids_of(partitions)}
     assert set() == {tuple(entry) for entries in answer.values() for entry in entries} - existing
@@ -60,27 +60,27 @@ def missing_partitions(topics: Topics, members: Members, answer: Answer) -> set[
     return wanted_partitions(topics, members) - {(topic, id) for entries in answer.values() for topic, id in entries}
 
 
-def every_partition_is_given(topics: Topics, members: Members, answer: Answer) -> None:
+def assert_every_partition_is_given(topics: Topics, members: Members, answer: Answer) -> None:
     """Check that each partition of a topic with a subscriber has an owner."""
     assert set() == missing_partitions(topics, members, answer)
 
 
-def only_claimed_partitions_are_withheld(topics: Topics, members: Members, answer: Answer) -> None:
+def assert_only_claimed_partitions_are_withheld(topics: Topics, members: Members, answer: Answer) -> None:
     """Check that each partition without an owner is claimed by a member, which gives it up first."""
     claimed = set().union(*claimed_partitions(members).values())
     assert set() == missing_partitions(topics, members, answer) - claimed
 
 
-def no_partition_is_given_while_another_member_holds_it(members: Members, answer: Answer) -> None:
+def assert_no_partition_is_given_while_another_member_owns_it(members: Members, answer: Answer) -> None:
     """Check that a member gets only partitions that it claims itself or that no member claims."""
     claimed = claimed_partitions(members)
     for member, entries in answer.items():
         new = {(topic, id) for topic, id in entries} - claimed[member]
         for other, held in claimed.items():
-            assert set() == new & held, f"{member} is given what {other} holds"
+            assert set() == new & held, f"{member} is given what {other} owns"
 
 
-def is_valid(topics: Topics, members: Members, answer: Answer, *, withholds: bool = False) -> None:
+def assert_is_valid(topics: Topics, members: Members, answer: Answer, *, withholds: bool = False) -> None:
     """Check that an answer is a valid assignment.
 
     Args:
@@ -89,11 +89,11 @@ def is_valid(topics: Topics, members: Members, answer: Answer, *, withholds: boo
         answer: The assignment.
         withholds: True if the assignor is cooperative: it may withhold partitions until their owners give them up.
     """
-    every_member_is_there(members, answer)
-    no_partition_is_given_twice(answer)
-    only_subscribers_are_given_partitions(members, answer)
-    only_existing_partitions_are_given(topics, answer)
+    assert_every_member_is_present(members, answer)
+    assert_no_partition_is_given_twice(answer)
+    assert_only_subscribers_are_given_partitions(members, answer)
+    assert_only_existing_partitions_are_given(topics, answer)
     if withholds:
-        only_claimed_partitions_are_withheld(topics, members, answer)
+        assert_only_claimed_partitions_are_withheld(topics, members, answer)
     else:
-        every_partition_is_given(topics, members, answer)
+        assert_every_partition_is_given(topics, members, answer)

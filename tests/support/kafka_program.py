@@ -22,7 +22,7 @@ OPTIONS = ("-Dlog4j2.level=OFF", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", 
 
 
 class OracleMissingError(Exception):
-    """Kafka's classes cannot run here; the message says why."""
+    """Kafka's classes cannot run here; the message has the reason."""
 
 
 class KafkaProgram:

@@ -52,32 +52,32 @@ def per_topic(answer: Answer) -> dict[str, dict[str, list[int]]]:
     return found
 
 
-def every_member_has_an_entry(group: Group, answer: Answer) -> None:
+def assert_every_member_has_an_entry(group: Group, answer: Answer) -> None:
     """Check that each member has an entry, in the order of the subscriptions."""
     assert list(group.members) == list(answer)
 
 
-def lists_are_ordered(answer: Answer) -> None:
+def assert_lists_are_ordered(answer: Answer) -> None:
     """Check that lists are sorted by topic in UTF-16 order, then by id."""
     for member, partitions in answer.items():
         found = list(partitions)
         assert sorted(found, key=lambda entry: (entry[0].encode("utf-16-be"), entry[1])) == found, member
 
 
-def each_partition_exactly_once(group: Group, answer: Answer) -> None:
+def assert_each_partition_exactly_once(group: Group, answer: Answer) -> None:
     """Check that exactly the partitions of subscribed topics are assigned, each once."""
     wanted = {topic for subscription in group.members.values() for topic in topics_of(subscription)}
     expected = Counter((topic, id) for topic, found in group.topics.items() if topic in wanted for id in ids_of(found))
     assert expected == Counter(entry for partitions in answer.values() for entry in partitions)
 
 
-def only_to_subscribers(group: Group, answer: Answer) -> None:
+def assert_only_to_subscribers(group: Group, answer: Answer) -> None:
     """Check that members get only partitions of topics that they subscribe to."""
     for member, partitions in answer.items():
         assert {topic for topic, _ in partitions} <= topics_of(group.members[member]), member
 
 
-def counts_are_quota_or_one_more(group: Group, answer: Answer) -> None:
+def assert_counts_are_quota_or_one_more(group: Group, answer: Answer) -> None:
     """Check that each subscriber of a topic gets the quota, and exactly `extra` subscribers get one more."""
     found = per_topic(answer)
     for topic, partitions in group.topics.items():
@@ -88,7 +88,7 @@ def counts_are_quota_or_one_more(group: Group, answer: Answer) -> None:
             assert [quota] * (len(members) - extra) + [quota + 1] * extra == counts, topic
 
 
-def ranges_follow_the_order_of_members(group: Group, answer: Answer) -> None:
+def assert_ranges_follow_the_order_of_members(group: Group, answer: Answer) -> None:
     """Check that, without racks, ranges follow the order of members and the first members get one partition more."""
     found = per_topic(answer)
     for topic, partitions in group.topics.items():
@@ -99,25 +99,25 @@ def ranges_follow_the_order_of_members(group: Group, answer: Answer) -> None:
             assert sorted(counts, reverse=True) == counts, topic
 
 
-def holds(group: Group, answer: Answer, *, plain: bool) -> None:
+def assert_properties_hold(group: Group, answer: Answer, *, plain: bool) -> None:
     """Check all properties; the order of ranges only if `plain` is True."""
-    every_member_has_an_entry(group, answer)
-    lists_are_ordered(answer)
-    each_partition_exactly_once(group, answer)
-    only_to_subscribers(group, answer)
-    counts_are_quota_or_one_more(group, answer)
+    assert_every_member_has_an_entry(group, answer)
+    assert_lists_are_ordered(answer)
+    assert_each_partition_exactly_once(group, answer)
+    assert_only_to_subscribers(group, answer)
+    assert_counts_are_quota_or_one_more(group, answer)
     if plain:
-        ranges_follow_the_order_of_members(group, answer)
+        assert_ranges_follow_the_order_of_members(group, answer)
 
 
-def the_order_of_the_input_does_not_matter(assign: Assign, group: Group, reordered: Group) -> None:
+def assert_the_order_of_the_input_does_not_matter(assign: Assign, group: Group, reordered: Group) -> None:
     """Check that reordering the input changes only the order of members in the answer."""
     first = assign(group.topics, group.members, prefer_rack_aware=group.prefer_rack_aware)
     second = assign(reordered.topics, reordered.members, prefer_rack_aware=group.prefer_rack_aware)
     assert dict(first) == dict(second)
 
 
-def static_members_keep_their_partitions(assign: Assign, group: Group, renamed: Mapping[str, str]) -> None:
+def assert_static_members_keep_their_partitions(assign: Assign, group: Group, renamed: Mapping[str, str]) -> None:
     """Check that static members keep their partitions if only member ids change."""
     later = {renamed[member]: subscription for member, subscription in group.members.items()}
     assert len(later) == len(group.members)

@@ -1,6 +1,6 @@
 """Examples of shell commands in documentation pages: `$ command` and its output in blocks of the language `text`.
 
-A line with only `…` in an example stands for any number of lines, and `…` in a line for any text.
+In an example, a line with only `…` matches any number of lines, and `…` within a line matches any text.
 """
 
 from __future__ import annotations

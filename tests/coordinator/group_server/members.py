@@ -1,4 +1,4 @@
-"""Members in separate processes, which a test can make commit, leave, freeze and die.
+"""Members in separate processes, which a test can command to commit, leave, freeze or crash.
 
 A member reports its partitions whenever they change. Its process ends when the pipe to the test's process closes, so it
 never outlives a test run.

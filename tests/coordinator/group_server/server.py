@@ -78,7 +78,7 @@ class GroupServer:
         rebalances: All rebalances, in order.
         problems: Problems that the coordinator reported.
         exchanges: Requests of the group protocol with their answers, in order of the answers.
-        refused: Reasons for closed connections, in order.
+        close_reasons: Reasons for closed connections, in order.
         failures: Tracebacks of unexpected errors.
     """
 
@@ -95,7 +95,7 @@ class GroupServer:
         self.rebalances: list[Rebalance] = []
         self.problems: list[str] = []
         self.exchanges: list[Exchange] = []
-        self.refused: list[str] = []
+        self.close_reasons: list[str] = []
         self.failures: list[str] = []
         self._config, self._leads, self._versions = config, leads, versions
         self._topics = dict(topics)
@@ -310,7 +310,7 @@ class GroupServer:
             handle()
             return
         except NotARequestError as error:
-            self.refused.append(str(error))
+            self.close_reasons.append(str(error))
         except Exception:
             self.failures.append(traceback.format_exc())
         if connection and not connection.closed:

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from tests.member.simulation.consumer_group import ConsumerGroup
     from tests.member.simulation.group_member import GroupMember, Partitions
 
-__all__ = ["RefusalError", "check_epoch", "check_instance", "static_member", "unknown_member", "validate"]
+__all__ = ["RequestError", "check_epoch", "check_instance", "static_member", "unknown_member", "validate"]
 
 
-class RefusalError(Exception):
-    """Error that ends a heartbeat."""
+class RequestError(Exception):
+    """Error code and message with which the coordinator answers a request."""
 
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
@@ -31,11 +31,11 @@ class RefusalError(Exception):
 
 
 def validate(request: HeartbeatRequest, assignors: Container[str]) -> None:
-    """Refuse fields that are invalid in any state of the group."""
+    """Reject fields that are invalid in any state of the group."""
 
     def need(condition: object, message: str, code: ErrorCode = ErrorCode.invalid_request) -> None:
         if not condition:
-            raise RefusalError(code, message)
+            raise RequestError(code, message)
 
     need(request.member_id.strip(), "MemberId can't be empty.")
     need(request.group_id.strip(), "GroupId can't be empty.")
@@ -59,24 +59,24 @@ def static_member(group: ConsumerGroup, request: HeartbeatRequest) -> GroupMembe
     """Return the member with the instance id; raise an error if it does not exist."""
     member_id = group.static_members.get(request.instance_id or "")
     if member_id is None:
-        raise RefusalError(ErrorCode.unknown_member_id, f"Instance id {request.instance_id} is unknown.")
+        raise RequestError(ErrorCode.unknown_member_id, f"Instance id {request.instance_id} is unknown.")
     return group.members[member_id]
 
 
 def check_instance(member: GroupMember, request: HeartbeatRequest) -> None:
-    """Refuse a member if another member now has its instance id."""
+    """Reject a member if another member now has its instance id."""
     if member.member_id != request.member_id:
-        raise RefusalError(ErrorCode.fenced_instance_id, f"Fenced by member {member.member_id}.")
+        raise RequestError(ErrorCode.fenced_instance_id, f"Fenced by member {member.member_id}.")
 
 
 def check_epoch(member: GroupMember, epoch: int, owned: Partitions | None) -> None:
-    """Refuse an epoch other than the member's; the previous one is valid if nothing owned must be revoked."""
+    """Reject an epoch other than the member's; the previous one is valid if nothing owned must be revoked."""
     late = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
     if epoch not in (JOIN_EPOCH, member.epoch) and not (epoch < member.epoch and late):
-        raise RefusalError(ErrorCode.fenced_member_epoch, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
+        raise RequestError(ErrorCode.fenced_member_epoch, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
 
 
-def unknown_member(request: HeartbeatRequest) -> RefusalError:
+def unknown_member(request: HeartbeatRequest) -> RequestError:
     """Return the error for a member that is not in the group."""
     message = f"Member {request.member_id} is not a member of group {request.group_id}."
-    return RefusalError(ErrorCode.unknown_member_id, message)
+    return RequestError(ErrorCode.unknown_member_id, message)

@@ -18,7 +18,7 @@ from kio.schema.errors import ErrorCode
 
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH, HeartbeatResponse
 from tests.member.simulation.admission import (
-    RefusalError,
+    RequestError,
     check_epoch,
     check_instance,
     static_member,
@@ -97,8 +97,8 @@ class ModelCoordinator:
             if request.member_epoch in (LEAVE_EPOCH, LEAVE_STATIC_EPOCH):
                 return self._leave(request, now)
             return self._regular(request, now)
-        except RefusalError as refusal:
-            return HeartbeatResponse(error_code=refusal.code, error_message=str(refusal))
+        except RequestError as error:
+            return HeartbeatResponse(error_code=error.code, error_message=str(error))
 
     def expire(self, now: int) -> None:
         """Complete resolutions that are due, and remove members whose time is up."""
@@ -226,10 +226,10 @@ class ModelCoordinator:
         group = self.groups.get(request.group_id)
         if group is None:
             if not joins:
-                raise RefusalError(ErrorCode.group_id_not_found, f"Consumer group {request.group_id} not found.")
+                raise RequestError(ErrorCode.group_id_not_found, f"Consumer group {request.group_id} not found.")
             group = ConsumerGroup()
         if len(group.members) >= self.settings.max_size and request.member_id not in group.members:
-            raise RefusalError(ErrorCode.group_max_size_reached, "The consumer group has reached its maximum capacity.")
+            raise RequestError(ErrorCode.group_max_size_reached, "The consumer group has reached its maximum capacity.")
         replaced = None
         if request.instance_id is None or (joins and request.instance_id not in group.static_members):
             found = group.members.get(request.member_id)
@@ -242,7 +242,7 @@ class ModelCoordinator:
             member = static_member(group, request)
             if joins:
                 if member.epoch != LEAVE_STATIC_EPOCH:
-                    raise RefusalError(ErrorCode.unreleased_instance_id, f"Owned by {member.member_id}.")
+                    raise RequestError(ErrorCode.unreleased_instance_id, f"Owned by {member.member_id}.")
                 replaced = member
                 member = dataclasses.replace(member, member_id=request.member_id, epoch=0, previous_epoch=0)
             else:
@@ -330,7 +330,7 @@ class ModelCoordinator:
     def _leave(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
         group = self.groups.get(request.group_id)
         if group is None:
-            raise RefusalError(ErrorCode.group_id_not_found, f"Group {request.group_id} not found.")
+            raise RequestError(ErrorCode.group_id_not_found, f"Group {request.group_id} not found.")
         if request.instance_id is None:
             found = group.members.get(request.member_id)
             if found is None:

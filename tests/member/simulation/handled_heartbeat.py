@@ -37,7 +37,7 @@ class HandledHeartbeat:
         names_changed: True if the subscribed names changed.
         regex_changed: True if the pattern changed.
         regex_resolved: True if the pattern is already resolved.
-        dropped_regex: Pattern that no member uses any more.
+        dropped_regex: Pattern that is no longer used by a member.
         resolution: Resolution of patterns that this heartbeat starts.
         targets: New targets of all members, if they were computed.
     """

@@ -9,7 +9,7 @@ from kio.schema.errors import ErrorCode
 
 from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
-from tests.member.simulation.admission import RefusalError
+from tests.member.simulation.admission import RequestError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,4 +48,4 @@ class TopicsImage:
             return frozenset(match_topics(pattern, self.topics, dialect="re2j", include_internal=True))
         except (InvalidPatternError, UnsupportedPatternError) as error:
             message = f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {error}."
-            raise RefusalError(ErrorCode.invalid_regular_expression, message) from error
+            raise RequestError(ErrorCode.invalid_regular_expression, message) from error

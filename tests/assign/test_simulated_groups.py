@@ -15,23 +15,23 @@ from collections.abc import Callable
 import pytest
 
 from assignor import assign
-from tests.assign.lives import Json, Life
+from tests.assign.simulated_groups import Json, SimulatedGroup
 from tests.conformance import assignor_vectors
-from tests.conformance.test_assignors import claimed_in_subscription, compare
+from tests.conformance.test_assignors import assert_equals_kafkas, claimed_in_subscription
 from tests.support.assignor_oracle import AssignorOracle
 from tests.support.engines import ENGINES, Engine
 
 pytestmark = pytest.mark.broker
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
-LIVES = 5000 if LONG else 90
+GROUPS = 5000 if LONG else 90
 ALWAYS = 60
 """The number of groups that are the same in each run, so that the share of defects does not depend on chance."""
 ROUNDS = 5
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
 
 
-def compare_round(line: Json, engine: Engine) -> None:
+def assert_round_equals_kafkas(line: Json, engine: Engine) -> None:
     """Compare the answer of an engine to a case with Kafka's.
 
     Raises:
@@ -42,7 +42,7 @@ def compare_round(line: Json, engine: Engine) -> None:
         if asked is not None:
             answer = assign(asked.partitions_per_topic, asked.subscriptions, engine=engine, **asked.options)
             try:
-                compare(asked, answer)
+                assert_equals_kafkas(asked, answer)
             except AssertionError as error:
                 raise AssertionError(f"{error}, {engine}: {json.dumps(line)}") from error
 
@@ -52,11 +52,11 @@ def test_drawn_groups_get_the_same_assignment_as_in_kafka(
     oracle: AssignorOracle, kind: str, record_property: Callable[[str, object], None]
 ) -> None:
     counts: Counter[str] = Counter()
-    record_property("seeds", f"0 to {ALWAYS - 1}, {SEED} to {SEED + LIVES - ALWAYS - 1}")
-    for number, seed in enumerate((*range(ALWAYS), *range(SEED, SEED + LIVES - ALWAYS))):
-        for line in Life(kind, seed).play(ROUNDS, oracle.answer):
+    record_property("seeds", f"0 to {ALWAYS - 1}, {SEED} to {SEED + GROUPS - ALWAYS - 1}")
+    for number, seed in enumerate((*range(ALWAYS), *range(SEED, SEED + GROUPS - ALWAYS))):
+        for line in SimulatedGroup(kind, seed).rebalance(ROUNDS, oracle.answer):
             for engine in ENGINES:
-                compare_round(line, engine)
+                assert_round_equals_kafkas(line, engine)
             counts["cases"] += 1
             is_defect = assignor_vectors.DEFECTS.intersection(line["tags"]) != set()
             counts["cases of Kafka's defects"] += is_defect
@@ -66,5 +66,5 @@ def test_drawn_groups_get_the_same_assignment_as_in_kafka(
     for name, count in counts.items():
         record_property(name, count)
 
-    assert counts["cases"] == LIVES * ROUNDS
+    assert counts["cases"] == GROUPS * ROUNDS
     assert counts["cases of Kafka's defects that are the same in each run"] < 0.15 * ALWAYS * ROUNDS

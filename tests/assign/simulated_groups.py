@@ -42,7 +42,7 @@ class Member:
         self.generation = -1
 
 
-class Life:
+class SimulatedGroup:
     """Group over several rounds.
 
     Args:
@@ -71,7 +71,7 @@ class Life:
         for _ in range(self._random.choice([1, 2, 3, 3, 4, 5, 8, 13, 30])):
             self._join()
 
-    def play(self, rounds: int, answer: Answer) -> Iterator[Json]:
+    def rebalance(self, rounds: int, answer: Answer) -> Iterator[Json]:
         """Yield the case of each round, with Kafka's answer and the tags of its defects."""
         for _ in range(rounds):
             case = with_tags(answer(self._case()))
@@ -86,7 +86,7 @@ class Life:
         case: Json = {"name": f"{self.kind}, seed {self.seed}, round {self.round}", "assignor": self.kind, "tags": []}
         members = [self._member(member) for member in self.members]
         if self._random.random() < 0.2:
-            Spoiler(self, self._random).spoil(members)
+            ClaimInvalidator(self, self._random).invalidate(members)
         if self.is_server:
             case["topics"] = [
                 {"name": topic, "id": id, "partitions": self.counts[topic]}
@@ -214,17 +214,17 @@ class Life:
         return f"{self._member_prefix}{self._number}{suffix}"
 
 
-class Spoiler:
+class ClaimInvalidator:
     """Generator of claims that do not follow from the previous rounds."""
 
-    def __init__(self, life: Life, source: random.Random) -> None:
-        self._life = life
+    def __init__(self, group: SimulatedGroup, source: random.Random) -> None:
+        self._group = group
         self._random = source
 
-    def spoil(self, members: list[Json]) -> None:
+    def invalidate(self, members: list[Json]) -> None:
         """Change the claims of one to three members."""
         ways = [self._same_claim, self._same_claim, self._everything, self._gone, self._unsubscribed, self._beyond]
-        has_generations = not self._life.is_server and self._life.kind != "roundrobin"
+        has_generations = not self._group.is_server and self._group.kind != "roundrobin"
         if has_generations:
             ways += [self._old_generation, self._older_claim]
         for _ in range(self._random.randint(1, 3)):
@@ -233,9 +233,9 @@ class Spoiler:
             self._legacy(self._random.choice(members))
 
     def _claims(self, member: Json) -> list[list[Any]]:
-        if self._life.is_server:
+        if self._group.is_server:
             found: list[list[Any]] = member["assigned"]
-        elif self._life.kind == "sticky":
+        elif self._group.kind == "sticky":
             found = member["previous"]["partitions"]
         else:
             found = member["owned"]
@@ -244,7 +244,7 @@ class Spoiler:
     def _add(self, member: Json, entries: list[Any]) -> None:
         claims = self._claims(member)
         claims.extend(entry for entry in map(list, entries) if entry not in claims)
-        if self._life.kind == "cooperative_sticky":
+        if self._group.kind == "cooperative_sticky":
             claims.sort()
 
     def _set_generation(self, member: Json, generation: int) -> None:
@@ -261,29 +261,29 @@ class Spoiler:
         self._old_generation(member, members)
 
     def _old_generation(self, member: Json, _: list[Json]) -> None:
-        self._set_generation(member, self._random.randint(-1, self._life.round))
+        self._set_generation(member, self._random.randint(-1, self._group.round))
 
     def _everything(self, member: Json, _: list[Json]) -> None:
-        live = [[topic, id] for topic, count in self._life.counts.items() for id in range(count)]
+        live = [[topic, id] for topic, count in self._group.counts.items() for id in range(count)]
         self._add(member, self._random.sample(live, len(live)))
 
     def _gone(self, member: Json, _: list[Json]) -> None:
-        topics = [topic for topic in self._life.ids if topic not in self._life.counts]
-        topics += [] if self._life.is_server else ["never-was"]
+        topics = [topic for topic in self._group.ids if topic not in self._group.counts]
+        topics += [] if self._group.is_server else ["never-was"]
         self._add(member, [[topic, id] for topic in topics for id in range(2)])
 
     def _unsubscribed(self, member: Json, _: list[Json]) -> None:
-        others = [topic for topic in self._life.counts if topic not in member["topics"]]
-        self._add(member, [[topic, id] for topic in others for id in range(self._life.counts[topic])])
+        others = [topic for topic in self._group.counts if topic not in member["topics"]]
+        self._add(member, [[topic, id] for topic in others for id in range(self._group.counts[topic])])
 
     def _beyond(self, member: Json, _: list[Json]) -> None:
         self._add(
-            member, [[topic, count + self._random.randint(0, 2)] for topic, count in self._life.counts.items()][:1]
+            member, [[topic, count + self._random.randint(0, 2)] for topic, count in self._group.counts.items()][:1]
         )
 
     def _legacy(self, member: Json) -> None:
         """Give a sticky member old or invalid user data, or a cooperative member data that differs from its field."""
-        if self._life.kind == "cooperative_sticky":
+        if self._group.kind == "cooperative_sticky":
             member["user_data"] = self._random.choice(["", "00", "00000007", "ffffffff", "00000063ff"])
             if self._random.random() < 0.5:
                 member["generation"] = -1

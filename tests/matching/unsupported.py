@@ -38,7 +38,7 @@ TOO_MANY_STEPS = "takes more than 1000000 steps"
 """Part of the construct of an error that is raised when a name is matched, not when the pattern is parsed."""
 
 
-def check_reviewed(error: UnsupportedPatternError) -> None:
+def assert_reviewed(error: UnsupportedPatternError) -> None:
     """Raise AssertionError unless the error is for a reviewed construct, or for too many steps on a name."""
     assert is_reviewed(error) or TOO_MANY_STEPS in error.construct, error
 

@@ -1,0 +1,221 @@
+"""Decoding of invalid, unknown and arbitrary records of `__consumer_offsets`, and of batches."""
+
+from __future__ import annotations
+
+import json
+import random
+import struct
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import errors
+from assignor.offsets import decode_batch, decode_record
+from tests.offsets.decoding import (
+    COMMIT_KEY,
+    EVERY_VERSION,
+    GROUP_KEY,
+    KEY_VALUE,
+    NULL,
+    RECORDED,
+    assert_engines_agree,
+    batch,
+)
+from tests.support.mutation import mutated
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
+
+# ---- invalid records
+
+
+@pytest.mark.parametrize(
+    ("number", "name"),
+    [
+        (9, "SHARE_GROUP_PARTITION_METADATA"),
+        (18, "STREAMS_GROUP_PARTITION_METADATA"),
+        (24, "STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS"),
+        (25, None),
+        (-1, None),
+    ],
+)
+def test_a_record_of_an_unknown_type_has_that_status(engine: Engine, number: int, name: str | None) -> None:
+    key = struct.pack(">h", number) + b"\0\1g"
+    record = decode_record(key, b"\0\0whatever", engine=engine)
+    assert (record.type, record.name, record.status) == (number, name, "unknown_type")
+    assert (record.key, record.version, record.value, record.group) == ({}, None, None, None)
+    (row,) = batch([(key, None)])
+    assert (row["type"], row["type_name"], row["status"], row["tombstone"]) == (number, name, "unknown_type", True)
+    assert row["key_json"] is row["error"] is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        (None, b"", "null is not allowed at offset 0 while reading key"),
+        (b"", None, "2 bytes are needed and 0 remain at offset 0 while reading key.type"),
+        (b"\0\2\0\5g", None, "5 bytes are needed and 1 remain at offset 2 while reading key.group"),
+        (GROUP_KEY, b"", "2 bytes are needed and 0 remain at offset 0 while reading value.version"),
+        (GROUP_KEY, b"\0\5", "version 5 is newer than 4, the newest known at offset 0 while reading value.version"),
+        (GROUP_KEY, b"\xff\xfe", "version -2 is negative at offset 0 while reading value.version"),
+        (
+            GROUP_KEY,
+            b"\0\4\1\0\0\0\1\0\0" + b"\0" * 8 + b"\xff\xff\xff\xff\x0f",
+            "null is not allowed at offset 17 while reading value.members",
+        ),
+        (
+            GROUP_KEY,
+            b"\0\4\1\0\0\0\1\0\0" + b"\0" * 8 + b"\xff\xff\xff\xff\x07",
+            "2147483646 elements of at least 15 bytes do not fit in the 0 that remain at offset 17"
+            " while reading value.members",
+        ),
+        (
+            COMMIT_KEY,
+            b"\0\4" + b"\0" * 12 + b"\1" + b"\0" * 8 + b"\1\7\xff\xff\xff\xff\x0f",
+            "a size of -1 is negative at offset 25 while reading value.taggedFields",
+        ),
+        (
+            COMMIT_KEY,
+            b"\0\4" + b"\0" * 12 + b"\x80\x80\x80\x80\x80\0",
+            "an unsigned varint is longer than five bytes at offset 14 while reading value.metadata",
+        ),
+        (
+            COMMIT_KEY,
+            b"\0\4" + b"\0" * 12 + b"\x81\x80\x02",
+            "a string of 32768 bytes is longer than 32767 at offset 14 while reading value.metadata",
+        ),
+    ],
+)
+def test_errors_have_the_offset_and_the_field(
+    engine: Engine, key: bytes | None, value: bytes | None, message: str
+) -> None:
+    with pytest.raises(errors.WireError) as caught:
+        decode_record(key, value, engine=engine)
+    assert str(caught.value) == message
+
+
+def test_values_that_are_not_bytes_are_rejected(engine: Engine) -> None:
+    with pytest.raises(errors.WrongTypeError, match="key must be bytes, not str"):
+        decode_record("g", None, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
+    with pytest.raises(errors.WrongTypeError, match="value must be bytes, not int"):
+        decode_record(GROUP_KEY, 1, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
+
+
+def test_a_truncated_record_is_an_error_or_a_record() -> None:
+    one_of_each: dict[bytes, tuple[bytes, bytes]] = {}
+    for key, value, answer in EVERY_VERSION:
+        if value and "error" not in answer:
+            one_of_each.setdefault(key[:2] + value[:2], (key, value))
+    assert len(one_of_each) == 30
+    for key, value in one_of_each.values():
+        for cut in range(len(value)):
+            failed = assert_engines_agree(key, value[:cut])
+            assert isinstance(failed, tuple), (key, value[:cut])
+        for cut in range(len(key)):
+            assert_engines_agree(key[:cut], None)
+
+
+def test_bytes_after_the_last_field_are_ignored(engine: Engine) -> None:
+    for key, value, answer in EVERY_VERSION:
+        if value and "error" not in answer:
+            assert decode_record(key + b"!", value + b"!", engine=engine) == decode_record(key, value, engine=engine)
+
+
+EPOCH, CONFIGS = 0, 1
+"""Tags of the fields of a streams group."""
+
+FIVE, LIST = b"\0\0\0\5", b"\2\2k\2v\0"
+BOTH = {"validatedTopologyEpoch": 5, "lastAssignmentConfigs": [KEY_VALUE]}
+
+
+@pytest.mark.parametrize(
+    ("sections", "fields"),
+    [
+        ([(EPOCH, FIVE), (CONFIGS, LIST)], BOTH),
+        ([(CONFIGS, LIST), (EPOCH, FIVE)], BOTH),
+        ([(EPOCH, FIVE), (CONFIGS, LIST), (EPOCH, NULL)], {"lastAssignmentConfigs": [KEY_VALUE]}),
+        ([(CONFIGS, LIST), (9, b"x"), (CONFIGS, b"\0"), (EPOCH, NULL)], {"lastAssignmentConfigs": None}),
+        ([(CONFIGS, LIST), (CONFIGS, b"\1")], {}),
+    ],
+    ids=["in order", "out of order", "a default replaces", "a null replaces", "an empty list replaces"],
+)
+def test_the_last_of_repeated_tagged_fields_counts(
+    engine: Engine, sections: list[tuple[int, bytes]], fields: dict[str, Any]
+) -> None:
+    tagged = b"".join(bytes([tag, len(content)]) + content for tag, content in sections)
+    value = b"\0\0" + struct.pack(">iq", 1, 2) + bytes([len(sections)]) + tagged
+
+    record = decode_record(b"\0\x11\0\1g", value, engine=engine)
+
+    assert list(({"epoch": 1, "metadataHash": 2} | fields).items()) == list((record.value or {}).items())
+
+
+# ---- batches
+
+
+def test_a_bad_record_is_a_row() -> None:
+    good, no_key, short_key, bad_value, unknown = batch(
+        [(GROUP_KEY, None), (None, b""), (b"\0\2\0\5g", None), (COMMIT_KEY, b"\0\7"), (b"\x7f\xff", b"")]
+    )
+    assert good["status"] == "decoded"
+    assert (no_key["type"], no_key["status"], no_key["tombstone"]) == (None, "bad", False)
+    assert (short_key["type"], short_key["type_name"], short_key["group_id"]) == (2, "GROUP_METADATA", None)
+    assert (bad_value["type"], bad_value["group_id"], bad_value["status"]) == (1, "g", "bad")
+    assert json.loads(bad_value["key_json"]) == {"group": "g", "topic": "t", "partition": 3}
+    assert bad_value["value_json"] is None
+    assert bad_value["error"] == "version 7 is newer than 4, the newest known at offset 0 while reading value.version"
+    assert unknown["status"] == "unknown_type"
+
+
+def test_binary_and_large_binary_columns_and_slices() -> None:
+    records = RECORDED[:50]
+    narrow = batch(records)
+    assert batch(records, pa.large_binary()) == narrow
+    keys, values = (pa.array(column, pa.binary()) for column in zip(*records, strict=True))
+    assert pa.record_batch(decode_batch(keys[20:30], values[20:30])).to_pylist() == narrow[20:30]
+    assert pa.record_batch(decode_batch(keys[:0], values[:0])).num_rows == 0
+
+
+def test_columns_that_do_not_fit_are_rejected() -> None:
+    binary = pa.array([b"a", b"b"], pa.binary())
+    with pytest.raises(errors.IllegalArgumentError, match="keys has 2 rows, and values has 1"):
+        decode_batch(binary, binary[:1])
+    with pytest.raises(errors.WrongTypeError, match="column values must be of binary, not Utf8"):
+        decode_batch(binary, pa.array(["a", "b"]))
+    with pytest.raises(errors.WrongTypeError, match="keys must be an Arrow array, not list"):
+        decode_batch([b"a", b"b"], binary)  # type: ignore[arg-type]  # deliberately wrong type
+
+
+# ---- arbitrary bytes
+
+SMALL = [(key, value) for key, value, _ in EVERY_VERSION] + [
+    r for r in RECORDED if r[1] is not None and len(r[1]) < 800
+][::40]
+
+
+def mutated_record(rng: random.Random) -> tuple[bytes, bytes | None]:
+    """Draw a record with a few bytes changed, removed or added, usually in the value."""
+    key, value = rng.choice(SMALL)
+    if value is None or rng.random() < 0.1:
+        return mutated(rng, key), value
+    return key, mutated(rng, value)
+
+
+@given(
+    st.one_of(
+        st.builds(mutated_record, st.randoms(use_true_random=False)),
+        st.tuples(
+            st.builds(
+                lambda number, rest: struct.pack(">h", number) + rest, st.integers(-1, 26), st.binary(max_size=12)
+            ),
+            st.one_of(st.none(), st.binary(max_size=60)),
+        ),
+    )
+)
+def test_engines_agree_on_any_record(record: tuple[bytes, bytes | None]) -> None:
+    rust = assert_engines_agree(*record)
+    (row,) = batch([record])
+    assert (row["status"] == "bad") == isinstance(rust, tuple)
