@@ -22,16 +22,7 @@ if TYPE_CHECKING:
     from assignor.matching import TopicMatcher, match_topics, resolve
     from assignor.matching.explanation import explain_pattern
     from assignor.matching.topic_names import validate_topic
-    from assignor.model import (
-        Balance,
-        Diff,
-        MemberInfo,
-        PartitionInfo,
-        RebalanceProtocol,
-        Spans,
-        Subscription,
-        TopicPartition,
-    )
+    from assignor.model import MemberInfo, RebalanceProtocol, Subscription
     from assignor.partition_assignor import (
         CooperativeStickyAssignor,
         PartitionAssignor,
@@ -40,6 +31,7 @@ if TYPE_CHECKING:
         StickyAssignor,
     )
     from assignor.subscription_state import SubscriptionState
+    from assignor.tuples import Balance, Diff, PartitionInfo, Spans, TopicPartition
 
 __all__ = [
     "Balance",
@@ -74,26 +66,26 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "Balance": "model",
+    "Balance": "tuples",
     "CooperativeStickyAssignor": "partition_assignor",
-    "Diff": "model",
+    "Diff": "tuples",
     "Findings": "findings",
     "Group": "_core",
     "MemberColumns": "columns",
     "MemberInfo": "model",
     "PartitionAssignor": "partition_assignor",
-    "PartitionInfo": "model",
+    "PartitionInfo": "tuples",
     "Plan": "_core",
     "RangeAssignor": "partition_assignor",
     "RebalanceProtocol": "model",
     "RoundRobinAssignor": "partition_assignor",
-    "Spans": "model",
+    "Spans": "tuples",
     "StickyAssignor": "partition_assignor",
     "Subscription": "model",
     "SubscriptionState": "subscription_state",
     "TopicColumns": "columns",
     "TopicMatcher": "matching",
-    "TopicPartition": "model",
+    "TopicPartition": "tuples",
     "Topics": "_core",
     "assign": "_core",
     "check": "findings",

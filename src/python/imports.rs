@@ -16,12 +16,13 @@ import_exception!(assignor.errors, UnsupportedPatternError);
 import_exception!(assignor.errors, WireError);
 import_exception!(assignor.errors, WrongTypeError);
 
-pub(crate) static BALANCE: Import<PyType> = Import::new("assignor.model", "Balance");
-pub(crate) static DIFF: Import<PyType> = Import::new("assignor.model", "Diff");
-pub(crate) static PARTITION_INFO: Import<PyType> = Import::new("assignor.model", "PartitionInfo");
-pub(crate) static SPANS: Import<PyType> = Import::new("assignor.model", "Spans");
 pub(crate) static SUBSCRIPTION: Import<PyType> = Import::new("assignor.model", "Subscription");
-pub(crate) static TOPIC_PARTITION: Import<PyType> = Import::new("assignor.model", "TopicPartition");
+
+pub(crate) static BALANCE: Import<PyType> = Import::new("assignor.tuples", "Balance");
+pub(crate) static DIFF: Import<PyType> = Import::new("assignor.tuples", "Diff");
+pub(crate) static PARTITION_INFO: Import<PyType> = Import::new("assignor.tuples", "PartitionInfo");
+pub(crate) static SPANS: Import<PyType> = Import::new("assignor.tuples", "Spans");
+pub(crate) static TOPIC_PARTITION: Import<PyType> = Import::new("assignor.tuples", "TopicPartition");
 
 pub(crate) static MEMBER_COLUMNS: Import<PyType> = Import::new("assignor.columns", "MemberColumns");
 pub(crate) static TOPIC_COLUMNS: Import<PyType> = Import::new("assignor.columns", "TopicColumns");

@@ -39,17 +39,25 @@ CALLS = {
 }
 
 
-def loaded(statement: str) -> set[str]:
-    """Return the modules of the package that are loaded after `import assignor` and a statement."""
-    found = "[module for module in sys.modules if module.partition('.')[0] == 'assignor']"
+HEAVY = {"ast", "dataclasses", "inspect", "numpy", "uuid"}
+"""Modules that take longer to import than a small assignment, and that `assign` and `plan` do not need."""
+
+
+def all_loaded(statement: str) -> set[str]:
+    """Return the modules that are loaded after `import assignor` and a statement."""
     answer = subprocess.run(
-        [sys.executable, "-c", f"import json, sys, assignor; {statement}; print(json.dumps({found}))"],
+        [sys.executable, "-c", f"import sys, assignor; {statement}; import json; print(json.dumps(list(sys.modules)))"],
         capture_output=True,
         text=True,
         check=True,
         env=os.environ | {"PYTHONPATH": str(Path(assignor.__file__).parents[1])},
     )
     return set(json.loads(answer.stdout))
+
+
+def loaded(statement: str) -> set[str]:
+    """Return the modules of the package that are loaded after `import assignor` and a statement."""
+    return {module for module in all_loaded(statement) if module.partition(".")[0] == "assignor"}
 
 
 def is_of_reference(module: str) -> bool:
@@ -66,6 +74,20 @@ def test_the_default_engine_loads_no_module_of_the_reference(call: str) -> None:
 
     assert "assignor._core" in modules
     assert not [module for module in modules if is_of_reference(module)]
+
+
+@pytest.mark.parametrize("call", ["assign", "plan"])
+def test_an_assignment_loads_only_the_core_and_the_named_tuples(call: str) -> None:
+    modules = all_loaded(CALLS[call])
+
+    assert {"assignor", "assignor._core", "assignor.tuples"} == {
+        module for module in modules if module.partition(".")[0] == "assignor"
+    }
+    assert not HEAVY & modules
+
+
+def test_a_subscription_that_is_not_a_container_of_names_loads_the_data_classes() -> None:
+    assert "assignor.model" in loaded("assignor.assign({'t': 3}, {'a': iter(['t'])})")
 
 
 def test_selecting_the_reference_loads_it() -> None:

@@ -26,8 +26,28 @@ use crate::python::objects::tuple_class::TupleClass;
 const FIELDS: [&str; 8] =
     ["topics", "pattern", "dialect", "group_instance_id", "rack", "user_data", "owned_partitions", "generation"];
 
+/// The class `Subscription`, its slots, and the class of owned partitions. It is imported for the first value that is not a
+/// container, because importing it takes longer than a small assignment.
+#[derive(Clone, Copy)]
+struct SubscriptionClass<'py> {
+    class: &'py Bound<'py, PyType>,
+    slots: &'py Slots<{ FIELDS.len() }>,
+    partition: &'py TupleClass,
+}
+
 static SLOTS: PyOnceLock<Slots<{ FIELDS.len() }>> = PyOnceLock::new();
 static PARTITION_CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
+
+impl<'py> SubscriptionClass<'py> {
+    fn get(py: Python<'py>) -> PyResult<Self> {
+        let class = SUBSCRIPTION.get(py)?;
+        Ok(Self {
+            class,
+            slots: SLOTS.get_or_try_init(py, || Slots::new(class, FIELDS))?,
+            partition: PARTITION_CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))?,
+        })
+    }
+}
 
 /// Attribute of a `Subscription`: its place in `FIELDS`.
 #[derive(Clone, Copy)]
@@ -74,10 +94,8 @@ pub(crate) fn read(
         group: &mut group,
         patterns: PatternSubscriptions::default(),
         interner: SubscriptionInterner::new(topics.in_input_order()),
-        subscription: SUBSCRIPTION.get(py)?,
-        slots: SLOTS.get_or_try_init(py, || Slots::new(SUBSCRIPTION.get(py)?, FIELDS))?,
+        class: None,
         none: py.None().as_ptr() as usize,
-        partition_class: PARTITION_CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))?,
     };
     let mut ids = Vec::with_capacity(expected);
     each_item(subscriptions, "subscriptions", "member ids to subscriptions", |name, subscription| {
@@ -97,31 +115,47 @@ struct MemberReader<'py> {
     group: &'py mut Group,
     patterns: PatternSubscriptions,
     interner: SubscriptionInterner,
-    subscription: &'py Bound<'py, PyType>,
-    slots: &'py Slots<{ FIELDS.len() }>,
+    /// None until a value is not a container.
+    class: Option<SubscriptionClass<'py>>,
     /// Address of `None`.
     none: usize,
-    partition_class: &'py TupleClass,
 }
 
-impl MemberReader<'_> {
-    fn member(&mut self, id: &Bound<'_, PyString>, subscription: &Bound<'_, PyAny>) -> PyResult<()> {
-        let of_kind = subscription.get_type_ptr() == self.subscription.as_type_ptr();
-        if of_kind && with_name(id, || "a member id".into(), |id| self.repeated_subscription(id, subscription))?? {
+impl<'py> MemberReader<'py> {
+    fn member(&mut self, id: &Bound<'py, PyString>, subscription: &Bound<'py, PyAny>) -> PyResult<()> {
+        let what = || "a member id".into();
+        if is_container(subscription) {
+            return with_name(id, what, |id| self.member_with_names(id, subscription))?;
+        }
+        let class = if let Some(class) = self.class {
+            class
+        } else {
+            if SLOTS.get(id.py()).is_none() {
+                self.interner.forget_addresses(); // the import runs Python code
+            }
+            *self.class.insert(SubscriptionClass::get(id.py())?)
+        };
+        let of_kind = subscription.get_type_ptr() == class.class.as_type_ptr();
+        if of_kind && with_name(id, what, |id| self.repeated_subscription(class, id, subscription))?? {
             return Ok(());
         }
-        if !of_kind && (is_container(subscription) || !subscription.is_instance(self.subscription)?) {
-            let number = with_name(id, || "a member id".into(), |id| self.names(id, subscription))??;
-            return with_name(id, || "a member id".into(), |id| self.group.push(id, number, None, None));
+        if !of_kind && !subscription.is_instance(class.class)? {
+            return with_name(id, what, |id| self.member_with_names(id, subscription))?;
         }
         if !of_kind {
             self.interner.forget_addresses();
         }
-        let subscription = SubscriptionObject { object: subscription, slots: of_kind.then_some(self.slots) };
-        with_name(id, || "a member id".into(), |id| self.subscription(id, &subscription))??;
+        let subscription = SubscriptionObject { object: subscription, slots: of_kind.then_some(class.slots) };
+        with_name(id, what, |id| self.subscription(class, id, &subscription))??;
         if !of_kind {
             self.interner.forget_addresses(); // its attributes may be user code
         }
+        Ok(())
+    }
+
+    fn member_with_names(&mut self, id: &str, names: &Bound<'_, PyAny>) -> PyResult<()> {
+        let number = self.names(id, names)?;
+        self.group.push(id, number, None, None);
         Ok(())
     }
 
@@ -154,9 +188,14 @@ impl MemberReader<'_> {
     /// Add a member if all its values except owned partitions are None or objects of earlier members; otherwise return false.
     ///
     /// Most members of a large group share such objects. The objects are recognised by their addresses.
-    fn repeated_subscription(&mut self, id: &str, subscription: &Bound<'_, PyAny>) -> PyResult<bool> {
+    fn repeated_subscription(
+        &mut self,
+        class: SubscriptionClass<'_>,
+        id: &str,
+        subscription: &Bound<'_, PyAny>,
+    ) -> PyResult<bool> {
         use SubscriptionField::{Generation, GroupInstanceId, OwnedPartitions, Pattern, Rack, Topics, UserData};
-        let Some(addresses) = self.slots.addresses(subscription) else { return Ok(false) };
+        let Some(addresses) = class.slots.addresses(subscription) else { return Ok(false) };
         let address = |field: SubscriptionField| addresses[field as usize];
         if [Pattern, GroupInstanceId, Rack, UserData].into_iter().any(|field| address(field) != self.none) {
             return Ok(false);
@@ -166,20 +205,20 @@ impl MemberReader<'_> {
             return Ok(false);
         }
         let Some(number) = self.interner.known_container(address(Topics)) else { return Ok(false) };
-        let owned = self.slots.get(OwnedPartitions as usize, subscription)?;
+        let owned = class.slots.get(OwnedPartitions as usize, subscription)?;
         if !owned.is_exact_instance_of::<PyTuple>() {
             return Ok(false);
         }
         self.group.push(id, number, None, None);
-        self.owned_partitions(&owned)?;
+        self.owned_partitions(class, &owned)?;
         self.group.set_member_data(None, generation);
         Ok(true)
     }
 
     /// Add the owned partitions of the member added last.
-    fn owned_partitions(&mut self, owned: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn owned_partitions(&mut self, class: SubscriptionClass<'_>, owned: &Bound<'_, PyAny>) -> PyResult<()> {
         let read = lend(owned, |partitions| {
-            let read = self.interner.read_owned(self.group, self.partition_class, partitions);
+            let read = self.interner.read_owned(self.group, class.partition, partitions);
             (read, partitions.len())
         });
         let (read, length) = read.unwrap_or((0, usize::MAX));
@@ -190,7 +229,12 @@ impl MemberReader<'_> {
         Ok(())
     }
 
-    fn subscription(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<()> {
+    fn subscription(
+        &mut self,
+        class: SubscriptionClass<'_>,
+        id: &str,
+        subscription: &SubscriptionObject<'_, '_>,
+    ) -> PyResult<()> {
         let instance_id = subscription.get(SubscriptionField::GroupInstanceId)?;
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
         let rack = subscription.get(SubscriptionField::Rack)?;
@@ -213,7 +257,7 @@ impl MemberReader<'_> {
         if let Some(number) = number {
             self.interner.note_generation(generation.as_ptr() as usize, number);
         }
-        self.owned_partitions(&owned)?;
+        self.owned_partitions(class, &owned)?;
         let user_data = user_data.extract::<Option<Cow<'_, [u8]>>>()?;
         self.group.set_member_data(user_data.as_deref(), number);
         Ok(())

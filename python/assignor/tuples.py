@@ -1,0 +1,82 @@
+"""Named tuples: partitions, and parts of plans.
+
+`assign` and `plan` import these, and not the data classes of `assignor.model`, because `dataclasses` takes long to
+import.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic (org.apache.kafka.common.TopicPartition)."""
+
+    topic: str
+    partition: int
+
+
+class PartitionInfo(NamedTuple):
+    """A partition id and the racks of its replicas.
+
+    Attributes:
+        partition: The partition id.
+        racks: One entry per replica: the rack of its broker, or None if the broker has no rack. None adds no rack to
+            the partition; `""` is an ordinary rack name here.
+    """
+
+    partition: int
+    racks: tuple[str | None, ...] = ()
+
+
+class Spans(NamedTuple):
+    """An assignment as four int32 columns of equal length, with one row per run of consecutive partition ids.
+
+    Attributes:
+        member: Index into `plan.members`.
+        topic: Index into `plan.topics`.
+        start: First partition id of the run.
+        count: Number of consecutive ids.
+    """
+
+    member: npt.NDArray[np.int32]
+    topic: npt.NDArray[np.int32]
+    start: npt.NDArray[np.int32]
+    count: npt.NDArray[np.int32]  # type: ignore[assignment]  # the column hides tuple.count, which is not needed
+
+
+class Diff(NamedTuple):
+    """Differences between a plan and a later plan.
+
+    Attributes:
+        added: Member id to the partitions that the member gains in the later plan; members without any are left out.
+        revoked: Member id to the partitions that the member loses in the later plan; members without any are left out.
+        moved: Number of partitions that have an owner in both plans, but different owners.
+    """
+
+    added: dict[str, list[TopicPartition]]
+    revoked: dict[str, list[TopicPartition]]
+    moved: int
+
+
+class Balance(NamedTuple):
+    """Balance of a plan: how evenly it distributes partitions over members.
+
+    Attributes:
+        min: Lowest number of partitions of a member; 0 if there are no members.
+        max: Highest number of partitions of a member.
+        mean: Average number of partitions per member.
+        idle: Members without partitions, in the order of the plan.
+        spread: Topic to the difference between the highest and the lowest number of its partitions that one of its
+            subscribers has.
+    """
+
+    min: int
+    max: int
+    mean: float
+    idle: tuple[str, ...]
+    spread: dict[str, int]
