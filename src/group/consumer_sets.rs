@@ -58,24 +58,27 @@ impl ConsumerSets {
         let partitions = group.topics().partitions();
         let is_there = |topic: &&u32| !partitions[**topic as usize].ids.is_empty();
         let topics: Vec<u32> = group.topics_of(0).iter().filter(is_there).copied().collect();
-        let mut found = Self { of_topic: vec![NONE; partitions.len()], ..Self::default() };
+        let (mut of_topic, members) = (vec![NONE; partitions.len()], group.subscription_of.len());
         if topics.is_empty() {
-            found.of_subscription.push(&[]);
-            found.starts = Some(vec![0; group.subscription_of.len()]);
-            return found;
+            let (of_subscription, starts) = (Lists::single(Vec::new()), Some(vec![0; members]));
+            return Self { of_topic, of_subscription, starts, ..Self::default() };
         }
         for topic in &topics {
-            found.of_topic[*topic as usize] = 0;
+            of_topic[*topic as usize] = 0;
         }
-        found.topics.push(&topics);
-        found.subscriptions.number_of(&[0]);
-        found.of_subscription.push(&[0]);
-        found.sizes.push(group.subscription_of.len() as u32);
-        found.ranks = vec![0; group.subscription_of.len()];
+        let mut ranks = vec![0; members];
         for (rank, member) in (0..).zip(group.order()) {
-            found.ranks[*member as usize] = rank;
+            ranks[*member as usize] = rank;
         }
-        found
+        Self {
+            of_topic,
+            topics: Lists::single(topics),
+            subscriptions: Sets::single(vec![0]),
+            sizes: vec![members as u32],
+            of_subscription: Lists::single(vec![0]),
+            ranks,
+            starts: None,
+        }
     }
 
     /// Return the consumer sets of topics: topics with the same subscriptions share one.

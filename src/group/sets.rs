@@ -15,6 +15,11 @@ pub struct Lists {
 }
 
 impl Lists {
+    /// Return a single list.
+    pub(crate) fn single(list: Vec<u32>) -> Self {
+        Self { ends: vec![list.len()], entries: list }
+    }
+
     /// Return a list of values for each key, in the order given.
     ///
     /// `pairs` is iterated twice: first for the lengths of the lists, then for their values.
@@ -114,6 +119,11 @@ pub struct Sets {
 }
 
 impl Sets {
+    /// Return a single set, whose members ascend.
+    pub(crate) fn single(members: Vec<u32>) -> Self {
+        Self { sets: Lists::single(members), table: HashTable::new() }
+    }
+
     /// Return the number of a set. `members` may have any order and repetitions; it is sorted in place.
     pub fn number(&mut self, members: &mut Vec<u32>) -> u32 {
         sort_and_dedup(members);

@@ -40,6 +40,15 @@ impl Ids {
         }
     }
 
+    /// Return one past the highest id; 0 if there are no partitions.
+    #[must_use]
+    pub fn end(&self) -> usize {
+        match self {
+            Self::Count(count) => *count as usize,
+            Self::Listed(ids) => ids.last().map_or(0, |last| *last as usize + 1),
+        }
+    }
+
     /// Return the position of an id; None if the topic does not have it.
     #[must_use]
     pub fn position(&self, id: i32) -> Option<usize> {

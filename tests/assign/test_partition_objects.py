@@ -264,3 +264,34 @@ def test_dropped_answers_do_not_leak_memory() -> None:
 
     assert references == counted()
     assert resident() - memory < 8 * 2**20  # a list of each round would be 25 MiB
+
+
+def test_calls_share_the_partitions_of_small_groups() -> None:
+    first, second = (assign({"t": 3}, {"a": ["t"]})["a"] for _ in range(2))
+
+    assert first is not second
+    assert all(left is right for left, right in zip(first, second, strict=True))
+
+
+def test_shared_partitions_are_those_of_each_call() -> None:
+    for partitions in (1, 5, [7, 2], 3, 9):
+        ids = range(partitions) if isinstance(partitions, int) else sorted(partitions)
+
+        assert {"a": [TopicPartition("t", id) for id in ids]} == assign({"t": partitions}, {"a": ["t"]})
+
+
+def test_calls_do_not_share_the_partitions_of_large_groups() -> None:
+    first, second = (assign({"t": 2**14, "u": 1}, {"a": ["t", "u"]})["a"] for _ in range(2))
+
+    assert first == second
+    assert first[0] is not second[0]
+
+
+def test_shared_partitions_of_other_topics_are_dropped_before_there_are_too_many() -> None:
+    id = assign({"t": 301}, {"a": ["t"]})["a"][300].partition
+    before = sys.getrefcount(id)
+    for number in range(200):
+        topic = f"topic-{number}"
+        assert [TopicPartition(topic, id) for id in range(301)] == assign({topic: 301}, {"a": [topic]})["a"]
+
+    assert sys.getrefcount(id) - before <= 2**14 // 301

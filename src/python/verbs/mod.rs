@@ -11,6 +11,7 @@ pub(crate) mod event_replay;
 pub(crate) mod fleet;
 pub(crate) mod group;
 mod history_columns;
+mod kept_objects;
 pub(crate) mod match_topics;
 pub(crate) mod matcher;
 mod options;

@@ -1,11 +1,12 @@
 //! Lists of partitions, built from the spans of a plan.
 
-use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::sync::{MutexGuard, OnceLock};
 
 use pyo3::prelude::*;
-use pyo3::sync::{MutexExt, PyOnceLock};
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList};
 
+use super::kept_objects::KeptObjects;
 use crate::plan::{Plan, Span};
 use crate::python::imports::TOPIC_PARTITION;
 use crate::python::objects::collector::CollectorPause;
@@ -13,12 +14,6 @@ use crate::python::objects::partition_list::{PartitionList, int};
 use crate::python::objects::tuple_class::TupleClass;
 use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
-
-/// Number of partition ids that are cached as Python ints; higher ids are created in each call.
-const KEPT: usize = 1 << 20;
-
-/// Cached partition ids, from 0 to the highest id used so far.
-static IDS: Mutex<Vec<Py<PyInt>>> = Mutex::new(Vec::new());
 
 pub(crate) fn partition_class(py: Python<'_>) -> PyResult<&TupleClass> {
     static CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
@@ -30,14 +25,25 @@ pub(crate) struct ListBuilder<'a, 'py> {
     py: Python<'py>,
     topics: &'a NamedTopics,
     class: &'py TupleClass,
-    ids: MutexGuard<'static, Vec<Py<PyInt>>>,
+    kept: MutexGuard<'static, KeptObjects>,
+    /// True if `kept` has the partitions of the topics.
+    is_sharing: bool,
     _pause: CollectorPause<'py>,
 }
 
 impl<'a, 'py> ListBuilder<'a, 'py> {
     pub(crate) fn new(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
-        let ids = IDS.lock_py_attached(py).unwrap_or_else(std::sync::PoisonError::into_inner);
-        Ok(Self { py, topics, class: partition_class(py)?, ids, _pause: CollectorPause::new(py) })
+        let kept = KeptObjects::lock(py);
+        Ok(Self { py, topics, class: partition_class(py)?, kept, is_sharing: false, _pause: CollectorPause::new(py) })
+    }
+
+    /// Return a builder of lists that share the partitions of a small group with other calls.
+    fn sharing(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
+        let mut builder = Self::new(py, topics)?;
+        if topics.shared.is_none() {
+            builder.is_sharing = builder.kept.select(&topics.topics);
+        }
+        Ok(builder)
     }
 
     /// Return the partitions of spans.
@@ -47,6 +53,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         for span in spans {
             match &self.topics.shared {
                 Some(shared) => self.push_shared(&mut list, shared, *span)?,
+                None if self.is_sharing => self.push_kept(&mut list, *span)?,
                 None => self.push_new(&mut list, *span)?,
             }
         }
@@ -56,14 +63,24 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
     fn push_new(&mut self, list: &mut PartitionList<'_, 'py>, span: Span) -> PyResult<()> {
         let topic = self.topics.objects(self.py)[span.topic as usize].bind(self.py);
         let (start, end) = (span.start as usize, span.end() as usize);
-        if end <= KEPT {
-            for id in self.ids.len()..end {
-                self.ids.push(int(self.py, id as i32)?);
-            }
-            return list.push_new(topic, &self.ids[start..end]);
+        if let Some(ids) = self.kept.ids(self.py, start, end)? {
+            return list.push_new(topic, ids);
         }
         let ids = span.ids().map(|id| int(self.py, id)).collect::<PyResult<Vec<Py<PyInt>>>>()?;
         list.push_new(topic, &ids)
+    }
+
+    fn push_kept(&mut self, list: &mut PartitionList<'_, 'py>, span: Span) -> PyResult<()> {
+        let (start, end) = (span.start as usize, span.end() as usize);
+        let created = self.kept.partitions(span.topic).len();
+        if created < end {
+            let missing = Span { topic: span.topic, start: created as i32, count: (end - created) as i32 };
+            let mut new = PartitionList::new(self.py, self.class, end - created)?;
+            self.push_new(&mut new, missing)?;
+            self.kept.partitions(span.topic).extend(new.finish().iter().map(Bound::unbind));
+        }
+        list.push_shared(&self.kept.partitions(span.topic)[start..end]);
+        Ok(())
     }
 
     fn push_shared(
@@ -100,7 +117,7 @@ pub(crate) fn assignment<'py>(
     topics: &NamedTopics,
     members: &NameObjects,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let mut builder = ListBuilder::new(py, topics)?;
+    let mut builder = ListBuilder::sharing(py, topics)?;
     let mut lists: Vec<Option<Bound<'py, PyList>>> = Vec::new();
     let members = members.get(py, plan.members());
     lists.resize_with(members.len(), || None);
