@@ -127,7 +127,7 @@ pub(super) fn epoch_causes(
     causes
 }
 
-/// Add the conversion between the classic and the consumer protocol, to its record and to the one after it.
+/// Add a cause for the conversion between the classic and the consumer protocol, at its record and at the next one.
 fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &GroupRecord) {
     if !before.is_some_and(|before| after.is_converted || before.is_converted) {
         return;
@@ -141,7 +141,7 @@ fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &Gro
     causes.add(&[name], sentence.to_owned());
 }
 
-/// Add the members that had to give up partitions in the generation before, and therefore joined again.
+/// Add the members that had to give up partitions in the previous generation, and therefore joined again.
 ///
 /// Assignors other than those of Kafka's consumer, such as that of Kafka Streams, can ask other members to join again.
 fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord, changes: &Difference) {
@@ -235,7 +235,7 @@ fn add_unsynced(
     }
 }
 
-/// Return the longest rebalance timeout of the members; 0 if the log lacks it.
+/// Return the longest rebalance timeout of the members; 0 if the log has none.
 fn longest_timeout(record: &GroupRecord) -> i128 {
     record.members.values().map(|member| member.rebalance_timeout.unwrap_or(0)).max().unwrap_or(0).into()
 }
@@ -259,7 +259,7 @@ fn add_replacement(
     causes.add(&names, text);
 }
 
-/// Add the members that subscribe differently.
+/// Add the members whose subscription changed.
 fn add_subscriptions(causes: &mut Causes, changes: &Difference, before: &GroupRecord) {
     let is_opaque = before.kind == GroupKind::Classic && before.protocol_type.as_deref() != Some(CONSUMER);
     if is_opaque && !(changes.joined.is_empty() && changes.left.is_empty()) {
@@ -308,7 +308,7 @@ fn add_unchanged(causes: &mut Causes, changes: &Difference, before: &GroupRecord
     }
 }
 
-/// Return the members other than the leader that sent other bytes than before, which can start a rebalance.
+/// Return the members except the leader whose subscription bytes changed, because such a change can start a rebalance.
 fn others_of<'a>(changes: &'a Difference, before: &GroupRecord) -> Vec<&'a str> {
     let leader = before.leader.as_deref();
     let remaining = changes.remaining.iter();
@@ -316,7 +316,7 @@ fn others_of<'a>(changes: &'a Difference, before: &GroupRecord) -> Vec<&'a str> 
     others.map(|(_, new)| &*new.id).collect()
 }
 
-/// Add generations that began but were not written because another rebalance followed.
+/// Add causes for generations that are missing from the log because another rebalance followed.
 fn add_missing(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord) {
     let (first, last) = (i64::from(before.generation) + 1, i64::from(after.generation) - 1);
     let which =

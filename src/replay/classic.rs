@@ -41,7 +41,7 @@ pub struct ParsedSubscription {
     /// The user data; empty and absent user data differ.
     pub user_data: Option<Vec<u8>>,
     /// The error of Kafka's reader, if only the tolerant reader can read the bytes.
-    pub refused: Option<String>,
+    pub strict_error: Option<String>,
 }
 
 /// Member of a generation: its subscription and the partitions that the leader assigned to it.
@@ -204,8 +204,8 @@ impl<'a> MemberBytes<'a> {
 }
 
 fn read_subscription(data: &[u8]) -> Result<ParsedSubscription, String> {
-    let (subscription, refusal) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
-    let refused = refusal.map(|error| error.to_string());
+    let (subscription, strict_error) = protocol::read_subscription(data).map_err(|error| error.to_string())?;
+    let strict_error = strict_error.map(|error| error.to_string());
     let version = subscription.body_version();
     let found = subscription.to_subscription();
     Ok(ParsedSubscription {
@@ -215,7 +215,7 @@ fn read_subscription(data: &[u8]) -> Result<ParsedSubscription, String> {
         owned: found.owned_partitions,
         generation: Some(found.generation_id).filter(|generation| *generation >= 0),
         user_data: found.user_data,
-        refused,
+        strict_error,
     })
 }
 

@@ -28,8 +28,8 @@ pub(super) fn apply_commit(
     let before = std::mem::replace(&mut partition.offset, committed);
     let Some(now) = committed else {
         *offsets -= usize::from(before.is_some());
-        if let Some(tenure) = &mut partition.tenure {
-            (tenure.since, tenure.has_commit, tenure.is_reported) = (clock, false, false);
+        if let Some(ownership) = &mut partition.ownership {
+            (ownership.since, ownership.has_commit, ownership.is_reported) = (clock, false, false);
             state.lower_deadline(clock.saturating_add(settings.never_committed));
         } else if partition.is_empty() {
             state.committed.forget(topic, id);
@@ -37,9 +37,9 @@ pub(super) fn apply_commit(
         return;
     };
     *offsets += usize::from(before.is_none());
-    let holder = partition.tenure.as_mut().map(|tenure| {
-        tenure.has_commit = true;
-        Arc::clone(&tenure.holder)
+    let owner = partition.ownership.as_mut().map(|ownership| {
+        ownership.has_commit = true;
+        Arc::clone(&ownership.owner)
     });
     if let Some(before) = before.filter(|before| now < *before) {
         let evidence = format!(
@@ -48,50 +48,50 @@ pub(super) fn apply_commit(
         );
         events.push(problem(state, (at, offset), "went_back", vec![(topic.into(), id)], evidence));
     }
-    if let Some(holder) = holder {
-        note_commit(state, (at, offset), &holder, settings, events);
-    } else if state.holders_known && !state.members.is_empty() && is_stray(state, topic, id) {
+    if let Some(owner) = owner {
+        note_commit(state, (at, offset), &owner, settings, events);
+    } else if state.has_known_owners && !state.members.is_empty() && is_stray(state, topic, id) {
         let evidence =
             "The group has members, but none of them owns the partition. The log does not name who committed.";
         events.push(problem(state, (at, offset), "not_owned", vec![(topic.into(), id)], evidence.to_owned()));
     }
 }
 
-/// Return true for the first commit of a partition without an owner, unless a member has just given it up.
+/// Return true for the first commit of a partition without an owner, unless its last owner is still a member.
 fn is_stray(state: &mut GroupState, topic: &str, id: i32) -> bool {
     let Some(partition) = state.committed.partition(topic, id).filter(|partition| !partition.is_reported) else {
         return false;
     };
-    if let Some(last) = partition.last_holder.clone()
-        && state.is_holder(&last)
+    if let Some(last) = partition.last_owner.clone()
+        && state.is_owner(&last)
     {
         return false;
     }
     if let Some(partition) = state.committed.partition(topic, id) {
         partition.is_reported = true;
     }
-    if let Some(holdings) = &mut state.holdings {
-        holdings.reported.push((topic.into(), id));
+    if let Some(current_owners) = &mut state.current_owners {
+        current_owners.reported.push((topic.into(), id));
     }
     true
 }
 
-/// Note a commit of a partition of a member, and add the end of the time in which the member was stuck, if it was.
+/// Add a commit to the commit times of the partition's owner; if that member was stuck, add the event that ends this.
 fn note_commit(
     state: &mut GroupState,
     (at, offset): (i64, i64),
-    holder: &str,
+    owner: &str,
     settings: &Settings,
     events: &mut Vec<Event>,
 ) {
     let clock = state.clock.unwrap_or(0);
-    let Some(member) = state.holder_table().get(holder).map(Arc::clone) else { return };
-    let rhythm = match state.rhythms.get_mut(&member) {
-        Some(rhythm) => rhythm,
-        None => state.rhythms.entry(Arc::clone(&member)).or_default(),
+    let Some(member) = state.members_by_owner().get(owner).map(Arc::clone) else { return };
+    let commit_times = match state.commit_times.get_mut(&member) {
+        Some(commit_times) => commit_times,
+        None => state.commit_times.entry(Arc::clone(&member)).or_default(),
     };
-    let since = rhythm.add(clock, settings.stuck_interval);
-    if let Some(deadline) = rhythm.deadline(settings.stuck_factor) {
+    let since = commit_times.add(clock, settings.stuck_interval);
+    if let Some(deadline) = commit_times.deadline(settings.stuck_factor) {
         state.lower_deadline(deadline);
     }
     if let Some(since) = since {
@@ -118,70 +118,74 @@ fn stuck(
     since: i64,
     until: Option<i64>,
 ) -> Option<Event> {
-    let holder = &state.members.get(member)?.holder;
+    let owner = &state.members.get(member)?.owner_name;
     let details = EventDetails::Stuck {
         member: Arc::clone(member),
-        partitions: state.committed.committed_by(holder),
+        partitions: state.committed.committed_by(owner),
         since,
         until,
-        usual_interval: state.rhythms.get(member)?.usual(),
+        usual_interval: state.commit_times.get(member)?.usual(),
     };
     Some(state.event(at, offset, None, details))
 }
 
-/// Replace the owners of the partitions, and add the ends of stuck members that left or own no partition any more.
+/// Replace the owners of the partitions. Add an event for each stuck member that left or no longer owns a partition.
 ///
-/// `state.members` must still have the previous members, and `staying` has those that remain; None if all remain. `holders` is None if
+/// `state.members` must still have the previous members, and `staying` has those that remain; None if all remain. `owners` is None if
 /// the owners are unknown.
-pub(super) fn own(
+pub(super) fn set_owners(
     state: &mut GroupState,
-    holders: Option<&FxHashMap<Partition, Arc<str>>>,
+    owners: Option<&FxHashMap<Partition, Arc<str>>>,
     staying: Option<&Members>,
     (at, offset): (i64, i64),
     events: &mut Vec<Event>,
 ) {
     let none = FxHashMap::default();
-    let known = holders.unwrap_or(&none);
-    if !state.rhythms.is_empty() {
+    let known = owners.unwrap_or(&none);
+    if !state.commit_times.is_empty() {
         let active: FxHashSet<&Arc<str>> = known.values().collect();
-        let mut ids: Vec<Arc<str>> = state.rhythms.keys().cloned().collect();
+        let mut ids: Vec<Arc<str>> = state.commit_times.keys().cloned().collect();
         ids.sort_unstable();
         for id in ids {
             let remains = staying.unwrap_or(&state.members).contains_key(&id);
-            if !(remains && state.members.get(&id).is_some_and(|member| active.contains(&member.holder))) {
-                forget_rhythm(state, &id, (at, offset), events);
+            if !(remains && state.members.get(&id).is_some_and(|member| active.contains(&member.owner_name))) {
+                forget_commits(state, &id, (at, offset), events);
             }
         }
     }
-    state.holdings = None;
-    state.holders_known = holders.is_some();
-    state.committed.own(known, state.clock.unwrap_or(0));
+    state.current_owners = None;
+    state.has_known_owners = owners.is_some();
+    state.committed.set_owners(known, state.clock.unwrap_or(0));
 }
 
-/// Forget the commits of a member, and add the end of the time in which it was stuck, if it was.
-pub(super) fn forget_rhythm(state: &mut GroupState, member: &Arc<str>, place: (i64, i64), events: &mut Vec<Event>) {
-    if let Some(since) = state.rhythms.get(member).and_then(|rhythm| rhythm.stuck_since) {
+/// Forget the commit times of a member; if it was stuck, add the event that ends this.
+pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (i64, i64), events: &mut Vec<Event>) {
+    if let Some(since) = state.commit_times.get(member).and_then(|commit_times| commit_times.stuck_since) {
         events.extend(stuck(state, place, member, since, Some(place.0)));
     }
-    state.rhythms.remove(member);
+    state.commit_times.remove(member);
 }
 
-/// Return the time at which the next member is stuck or the next partition was never committed.
+/// Return the time at which the next member becomes stuck, or the next partition is reported as never committed.
 pub(super) fn commit_deadline(state: &GroupState, settings: &Settings) -> Option<i64> {
-    let stuck = state.rhythms.values().filter_map(|rhythm| rhythm.deadline(settings.stuck_factor)).min();
+    let stuck =
+        state.commit_times.values().filter_map(|commit_times| commit_times.deadline(settings.stuck_factor)).min();
     let waiting = state.committed.first_waiting().map(|since| since.saturating_add(settings.never_committed));
     stuck.into_iter().chain(waiting).min()
 }
 
 /// Add the events of a deadline: members that become stuck, then partitions that were never committed.
 pub(super) fn fire_commits(state: &mut GroupState, settings: &Settings, deadline: i64, events: &mut Vec<Event>) {
-    let due = state.rhythms.iter().filter(|(_, rhythm)| rhythm.deadline(settings.stuck_factor) == Some(deadline));
+    let due = state
+        .commit_times
+        .iter()
+        .filter(|(_, commit_times)| commit_times.deadline(settings.stuck_factor) == Some(deadline));
     let mut due: Vec<Arc<str>> = due.map(|(id, _)| Arc::clone(id)).collect();
     due.sort_unstable();
     for id in due {
-        let Some(rhythm) = state.rhythms.get_mut(&id) else { continue };
-        let Some(last) = rhythm.last else { continue };
-        rhythm.stuck_since = Some(last);
+        let Some(commit_times) = state.commit_times.get_mut(&id) else { continue };
+        let Some(last) = commit_times.last else { continue };
+        commit_times.stuck_since = Some(last);
         events.extend(stuck(state, (deadline, state.offset), &id, last, None));
     }
     let partitions = state.committed.due(deadline.saturating_sub(settings.never_committed));

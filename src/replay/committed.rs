@@ -1,7 +1,7 @@
 //! Committed offsets of a group, and the members that own the partitions.
 //!
-//! Owners are those of the assignment that members have, which differs from the target assignment of a consumer group while its members
-//! change over.
+//! Owners are those of the current assignment. It differs from the target assignment of a consumer group until all members have given up
+//! and received partitions.
 
 use std::sync::Arc;
 
@@ -11,37 +11,37 @@ use super::events::{Partition, sorted};
 
 /// Ownership of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Tenure {
-    pub(super) holder: Arc<str>,
-    /// Time since which the partition has had an owner without interruption.
+pub(super) struct Ownership {
+    pub(super) owner: Arc<str>,
+    /// Start of the time in which the partition has always had an owner.
     pub(super) since: i64,
-    /// True if an offset was committed since the current owner has the partition.
+    /// True if an offset was committed since the partition has its current owner.
     pub(super) has_commit: bool,
     /// True if the partition was reported as never committed.
     pub(super) is_reported: bool,
 }
 
-/// What is known of a partition.
+/// Committed offset and owner of a partition.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct PartitionState {
     /// The committed offset.
     pub(super) offset: Option<i64>,
-    pub(super) tenure: Option<Tenure>,
+    pub(super) ownership: Option<Ownership>,
     /// The last owner, if the partition has none.
-    pub(super) last_holder: Option<Arc<str>>,
+    pub(super) last_owner: Option<Arc<str>>,
     /// True if a commit without an owner was reported in this generation.
     pub(super) is_reported: bool,
 }
 
 impl PartitionState {
-    /// Return true if nothing is known.
+    /// Return true if the partition has neither an offset nor an owner, past or present, and no report.
     pub(super) fn is_empty(&self) -> bool {
-        self.offset.is_none() && self.tenure.is_none() && self.last_holder.is_none() && !self.is_reported
+        self.offset.is_none() && self.ownership.is_none() && self.last_owner.is_none() && !self.is_reported
     }
 
-    /// Return the ownership of a partition that has an owner, no committed offset, and was not reported yet.
-    fn waiting(&self) -> Option<&Tenure> {
-        self.tenure.as_ref().filter(|tenure| self.offset.is_none() && !tenure.is_reported)
+    /// Return the ownership if the partition has no committed offset and was not reported yet.
+    fn waiting(&self) -> Option<&Ownership> {
+        self.ownership.as_ref().filter(|ownership| self.offset.is_none() && !ownership.is_reported)
     }
 }
 
@@ -57,12 +57,12 @@ pub(super) struct Committed {
 }
 
 impl Committed {
-    /// Return what is known of a partition, and add it if it is new.
+    /// Return the state of a partition; add the partition if it is new.
     pub(super) fn add(topics: &mut Topics, topic: Arc<str>, id: i32) -> &mut PartitionState {
         topics.entry(topic).or_default().entry(id).or_default()
     }
 
-    /// Return what is known of a partition.
+    /// Return the state of a partition.
     pub(super) fn partition(&mut self, topic: &str, id: i32) -> Option<&mut PartitionState> {
         self.topics.get_mut(topic)?.get_mut(&id)
     }
@@ -78,47 +78,47 @@ impl Committed {
     }
 
     /// Replace the owners of all partitions.
-    pub(super) fn own(&mut self, holders: &FxHashMap<Partition, Arc<str>>, at: i64) {
+    pub(super) fn set_owners(&mut self, owners: &FxHashMap<Partition, Arc<str>>, at: i64) {
         for (topic, ids) in &mut self.topics {
             for (id, partition) in ids.iter_mut() {
                 partition.is_reported = false;
-                if partition.tenure.is_some() && !holders.contains_key(&(Arc::clone(topic), *id)) {
-                    partition.last_holder = partition.tenure.take().map(|tenure| tenure.holder);
+                if partition.ownership.is_some() && !owners.contains_key(&(Arc::clone(topic), *id)) {
+                    partition.last_owner = partition.ownership.take().map(|ownership| ownership.owner);
                 }
-                if holders.is_empty() {
-                    partition.last_holder = None;
+                if owners.is_empty() {
+                    partition.last_owner = None;
                 }
             }
             ids.retain(|_, partition| !partition.is_empty());
         }
         self.topics.retain(|_, ids| !ids.is_empty());
-        for (key, holder) in holders {
-            self.give(key, holder, at);
+        for (key, owner) in owners {
+            self.set_owner(key, owner, at);
         }
     }
 
-    /// Set the owner of a partition; return true if the partition now waits for its first commit.
-    pub(super) fn give(&mut self, (topic, id): &Partition, holder: &Arc<str>, at: i64) -> bool {
+    /// Set the owner of a partition; return true if the partition waits for its first commit.
+    pub(super) fn set_owner(&mut self, (topic, id): &Partition, owner: &Arc<str>, at: i64) -> bool {
         let partition = match self.topics.get_mut(topic) {
             Some(ids) => ids.entry(*id).or_default(),
             None => Self::add(&mut self.topics, Arc::clone(topic), *id),
         };
-        partition.last_holder = None;
-        let (since, is_reported) = match &partition.tenure {
-            Some(tenure) if tenure.holder == *holder => return false,
-            Some(tenure) => (tenure.since, tenure.is_reported),
+        partition.last_owner = None;
+        let (since, is_reported) = match &partition.ownership {
+            Some(ownership) if ownership.owner == *owner => return false,
+            Some(ownership) => (ownership.since, ownership.is_reported),
             None => (at, false),
         };
-        partition.tenure = Some(Tenure { holder: Arc::clone(holder), since, has_commit: false, is_reported });
+        partition.ownership = Some(Ownership { owner: Arc::clone(owner), since, has_commit: false, is_reported });
         partition.waiting().is_some()
     }
 
     /// Remove the owner of a partition, which becomes its last one.
-    pub(super) fn release(&mut self, (topic, id): &Partition) {
+    pub(super) fn remove_owner(&mut self, (topic, id): &Partition) {
         if let Some(partition) = self.partition(topic, *id)
-            && let Some(tenure) = partition.tenure.take()
+            && let Some(ownership) = partition.ownership.take()
         {
-            partition.last_holder = Some(tenure.holder);
+            partition.last_owner = Some(ownership.owner);
         }
     }
 
@@ -137,20 +137,20 @@ impl Committed {
         self.topics.iter().flat_map(|(topic, ids)| ids.iter().map(move |(id, partition)| (topic, *id, partition)))
     }
 
-    /// Return the earliest time since which a partition has had an owner and no committed offset.
+    /// Return the earliest `since` of the partitions that wait for their first commit.
     pub(super) fn first_waiting(&self) -> Option<i64> {
-        self.all().filter_map(|(_, _, partition)| partition.waiting()).map(|tenure| tenure.since).min()
+        self.all().filter_map(|(_, _, partition)| partition.waiting()).map(|ownership| ownership.since).min()
     }
 
-    /// Return, once each, the partitions that have an owner since a time or before and no committed offset.
+    /// Return the partitions without a committed offset that have had an owner at least since `since`; report each only once.
     pub(super) fn due(&mut self, since: i64) -> Vec<Partition> {
         let mut found = Vec::new();
         for (topic, ids) in &mut self.topics {
             for (id, partition) in ids.iter_mut() {
-                if partition.waiting().is_some_and(|tenure| tenure.since <= since)
-                    && let Some(tenure) = &mut partition.tenure
+                if partition.waiting().is_some_and(|ownership| ownership.since <= since)
+                    && let Some(ownership) = &mut partition.ownership
                 {
-                    tenure.is_reported = true;
+                    ownership.is_reported = true;
                     found.push((Arc::clone(topic), *id));
                 }
             }
@@ -158,10 +158,10 @@ impl Committed {
         sorted(found)
     }
 
-    /// Return the partitions of an owner with an offset that was committed since it has them.
-    pub(super) fn committed_by(&self, holder: &str) -> Vec<Partition> {
+    /// Return the partitions for which an offset was committed while they had this owner.
+    pub(super) fn committed_by(&self, owner: &str) -> Vec<Partition> {
         let is_committed = |partition: &PartitionState| {
-            partition.tenure.as_ref().is_some_and(|tenure| &*tenure.holder == holder && tenure.has_commit)
+            partition.ownership.as_ref().is_some_and(|ownership| &*ownership.owner == owner && ownership.has_commit)
         };
         let found = self.all().filter(|(_, _, partition)| is_committed(partition));
         sorted(found.map(|(topic, id, _)| (Arc::clone(topic), id)))

@@ -13,7 +13,7 @@ use super::known_member::KnownMember;
 /// Members by id.
 pub(super) type Members = BTreeMap<Arc<str>, Arc<KnownMember>>;
 
-/// Group record, and the group as it is then.
+/// State of a group at a group record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GroupRecord {
     pub(super) kind: GroupKind,
@@ -65,7 +65,7 @@ impl GroupRecord {
     pub(super) fn assigned(&self) -> Option<FxHashMap<Partition, Arc<str>>> {
         let mut owners = FxHashMap::default();
         for member in self.members.values() {
-            owners.extend(member.assigned.as_ref()?.iter().map(|key| (key.clone(), Arc::clone(&member.holder))));
+            owners.extend(member.assigned.as_ref()?.iter().map(|key| (key.clone(), Arc::clone(&member.owner_name))));
         }
         Some(owners)
     }

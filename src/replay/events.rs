@@ -63,7 +63,7 @@ pub enum EventDetails {
         left: Vec<Arc<str>>,
         /// New ids of static members.
         replaced: Vec<Arc<str>>,
-        /// Partitions with another owner than their last known one.
+        /// Partitions whose owner differs from their last known owner.
         moved: Option<Vec<Partition>>,
         /// Partitions of subscribed topics without an owner.
         unowned: Option<Vec<Partition>>,
@@ -87,11 +87,11 @@ pub enum EventDetails {
         /// Causes of a departure.
         causes: Vec<&'static str>,
     },
-    /// Begin or end of a rebalance storm.
+    /// Start or end of a rebalance storm.
     Storm {
-        /// Begin.
+        /// Start.
         since: i64,
-        /// Last rebalance; None if the storm lasts.
+        /// Last rebalance; None if the storm has not ended.
         until: Option<i64>,
         /// Number of rebalances with unchanged membership.
         rebalances: usize,
@@ -100,7 +100,7 @@ pub enum EventDetails {
         /// Partitions without an owner in the last generation.
         unowned: Option<Vec<Partition>>,
     },
-    /// Begin or end of the time in which a member commits no offsets.
+    /// Start or end of the time in which a member commits no offsets.
     Stuck {
         /// The member id.
         member: Arc<str>,
@@ -108,7 +108,7 @@ pub enum EventDetails {
         partitions: Vec<Partition>,
         /// Last commit.
         since: i64,
-        /// End; None at the begin.
+        /// End; None at the start.
         until: Option<i64>,
         /// Usual interval between commits in milliseconds.
         usual_interval: i64,

@@ -1,4 +1,4 @@
-//! Events of group records: generations, rebalances and the beginnings of storms.
+//! Events of group records: generations, rebalances and the starts of storms.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{classic_causes, epoch_causes};
 use super::classic::ClassicGroup;
-use super::commits::own;
+use super::commits::set_owners;
 use super::difference::{Difference, GroupRecord, Members, difference};
 use super::events::{Event, EventDetails, Partition, sorted};
 use super::known_member::{KnownMember, largest_ids};
@@ -21,7 +21,7 @@ use crate::offsets::FieldValue;
 /// Owners by partition.
 pub(super) type Owners = FxHashMap<Partition, Arc<str>>;
 
-/// Generations above this number are not the first of a new group.
+/// Highest first generation of a new group. A group whose log begins with a higher one is older than the log.
 const HIGHEST_FIRST_GENERATION: i32 = 1;
 const HIGHEST_FIRST_EPOCH: i32 = 2;
 
@@ -69,20 +69,20 @@ pub(super) fn apply_classic(
         &state.highest,
         &context.metadata,
     );
-    let holders = if is_consumer || group.protocol_type.is_empty() { after.assigned() } else { None };
-    own(state, holders.as_ref(), Some(members), place, events);
+    let owners = if is_consumer || group.protocol_type.is_empty() { after.assigned() } else { None };
+    set_owners(state, owners.as_ref(), Some(members), place, events);
     events.extend(shown);
     state.set_members(members.clone());
     let parsed = if context.is_compared { group.parsed_members() } else { None };
     state.classic = Some(group);
-    let partitions = holders.as_ref().map_or(0, FxHashMap::len);
+    let partitions = owners.as_ref().map_or(0, FxHashMap::len);
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
     let held = HeldGeneration { generation: Generation { parsed_members: parsed, ..held.generation }, ..held };
     let same_members = held.generation.same_members;
     generation_event(context, state, held, false, events);
     if is_rebalance {
         let topics = after.topics().map(|topics| topics.into_iter().map(Arc::from).collect());
-        let (moved, free) = move_owners(context, state, holders, topics.as_ref(), place.0).unzip();
+        let (moved, free) = move_owners(context, state, owners, topics.as_ref(), place.0).unzip();
         let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
         let moved = if is_partial { None } else { moved };
         events.push(rebalance_event(state, place, &after, open, moved, free.flatten()));
@@ -119,10 +119,9 @@ fn new_record(kind: GroupKind, generation: i32, at: i64, members: Members) -> Gr
     }
 }
 
-/// Return the group record to compare with, the group record itself, and true if the log lacks the one before.
+/// Return the group record before, the group record itself, and true if the log lacks the record before.
 ///
-/// A group record that was deleted at the same time has been converted to one of another kind. A new group is compared with an empty
-/// one.
+/// If a group record of another kind was deleted at the same time, the group was converted. A new group is compared with an empty group.
 fn record_before(
     state: &mut GroupState,
     mut after: GroupRecord,
@@ -150,7 +149,7 @@ fn record_before(
     (before, after, is_partial)
 }
 
-/// Note the generation of a group record; return it, and true if its number differs from the one before.
+/// Return the generation of a group record, and true if its number differs from that of the record before. Update the state.
 fn next_generation(
     state: &mut GroupState,
     (at, offset): (i64, i64),
@@ -298,7 +297,7 @@ fn move_owners(
     Some((moved, free))
 }
 
-/// Note a rebalance, and add the event of a storm that begins with it.
+/// Count a rebalance for the storm; if a storm starts with it, add its event.
 fn storm_begin(
     context: &Context,
     state: &mut GroupState,

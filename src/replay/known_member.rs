@@ -1,4 +1,4 @@
-//! Member of a group as replay remembers it between two group records.
+//! State of a group member between two group records.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use super::events::Partition;
 use super::{int, optional_text, text, texts};
 use crate::offsets::FieldValue;
 
-/// Member and what its last record says.
+/// Member of a group, with the fields of its last record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KnownMember {
     pub(super) id: Arc<str>,
     pub(super) instance_id: Option<Arc<str>>,
-    /// Name of the owner of its partitions: a static member keeps them under a new member id.
-    pub(super) holder: Arc<str>,
+    /// Name under which it owns partitions. That of a static member is its instance id, so it keeps its partitions under a new member id.
+    pub(super) owner_name: Arc<str>,
     pub(super) client_id: String,
     pub(super) client_host: String,
     /// The subscribed topics, in order and without repeats; None if they cannot be read.
@@ -31,11 +31,11 @@ pub(super) struct KnownMember {
     pub(super) has_paused: bool,
 }
 
-/// Begin of the name of an owner with an instance id.
+/// Prefix of the owner name of a static member.
 pub(super) const INSTANCE: &str = "instance ";
 
-/// Return the name of the owner of the partitions of a member.
-fn holder(id: &Arc<str>, instance_id: Option<&Arc<str>>) -> Arc<str> {
+/// Return the name under which a member owns partitions.
+fn owner_name(id: &Arc<str>, instance_id: Option<&Arc<str>>) -> Arc<str> {
     instance_id.map_or_else(|| Arc::clone(id), |instance_id| format!("{INSTANCE}{instance_id}").into())
 }
 
@@ -68,7 +68,7 @@ impl KnownMember {
         owned.sort_unstable();
         owned.dedup();
         Self {
-            holder: holder(&id, instance_id.as_ref()),
+            owner_name: owner_name(&id, instance_id.as_ref()),
             id,
             instance_id,
             client_id: member.client_id.clone(),
@@ -91,7 +91,7 @@ impl KnownMember {
         let classic = value.get("classicMemberMetadata").filter(|found| found.fields().next().is_some());
         let timeout = value.get("rebalanceTimeoutMs").and_then(FieldValue::as_i64).map(|found| found as i32);
         Self {
-            holder: holder(&id, instance_id.as_ref()),
+            owner_name: owner_name(&id, instance_id.as_ref()),
             id,
             instance_id,
             client_id: text(value, "clientId"),

@@ -1,79 +1,41 @@
 //! Incremental replay of the groups of one or more clusters, as events.
 //!
-//! `Replay` has no clock and no I/O: it takes records and times, and returns events. Events that depend on time, such as the end of a storm,
-//! have a deadline and the time of that deadline, so the events do not depend on how the records are split into batches.
+//! `Replay` has no clock and no I/O: it takes records and times, and returns events. An event that depends on time, such as the end
+//! of a storm, occurs at a deadline and has the time of the deadline. So the events do not depend on how the records are split into
+//! batches.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::commits::{apply_commit, commit_deadline, fire_commits, own};
-use super::events::{Event, EventDetails, sorted};
-use super::generations::{Owners, apply_classic, close_epoch, open_epoch, release, storm_event};
-use super::holdings::own_current;
-use super::known_member::with_topic;
-use super::membership::{apply_member, delete_members, flush_pending};
+use super::LogRecord;
+use super::apply::apply;
+use super::commits::{apply_commit, commit_deadline, fire_commits};
+use super::events::{Event, EventDetails};
+use super::generations::{close_epoch, release, storm_event};
+use super::membership::flush_pending;
+use super::replayed_group::{Position, ReplayedGroup, positions, replayed};
 use super::snapshot::{SnapshotError, read_snapshot, write_snapshot};
 use super::state::{Context, GroupState};
-use super::{GroupKind, History, LogRecord, RecordedMember, int, ints, text};
 use crate::error::WireError;
 use crate::history::Metadata;
 use crate::offsets::commit::read_commit;
-use crate::offsets::{self, DecodedRecord, FieldValue};
+use crate::offsets::{self, DecodedRecord};
 
-/// Epoch of a static member that has left and may return.
-const PAUSED: i32 = -2;
-
-/// Numbers of records of all groups.
+/// Record counts over all groups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Records.
     pub records: u64,
-    /// Records with an offset that is not higher than the last one of their group.
+    /// Records with an offset that is not higher than that of an earlier record of their group.
     pub duplicates: u64,
     /// Records that cannot be decoded.
     pub bad_records: u64,
     /// Records of an unknown type.
     pub unknown_types: u64,
-    /// Records with a timestamp below the highest one of their group.
-    pub time_backwards: u64,
-}
-
-/// Committed offset and owner of a partition of a group.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Position {
-    /// The cluster.
-    pub cluster: Arc<str>,
-    /// The group id.
-    pub group: Arc<str>,
-    /// The topic.
-    pub topic: Arc<str>,
-    /// The partition id.
-    pub partition: i32,
-    /// The member that owns the partition.
-    pub member: Option<Arc<str>>,
-    /// The committed offset.
-    pub committed: Option<i64>,
-}
-
-/// Group as it is after the last record.
-#[derive(Debug, Clone)]
-pub struct ReplayedGroup {
-    /// The cluster.
-    pub cluster: Arc<str>,
-    /// The group id.
-    pub group: Arc<str>,
-    /// State and members.
-    pub state: History,
-    /// Number of rebalances.
-    pub rebalances: u64,
-    /// Number of records without duplicates.
-    pub records: u64,
-    /// Number of duplicates.
-    pub duplicates: u64,
-    /// Number of records whose timestamp goes backwards.
+    /// Records with a timestamp below the highest timestamp of their group so far.
     pub time_backwards: u64,
 }
 
@@ -209,8 +171,8 @@ impl Replay {
 
     /// Return the events that the end of the log completes. The state does not change.
     ///
-    /// These are epochs without a target assignment, generations that wait for topic metadata, members that left last, and the storms that
-    /// last.
+    /// These are epochs without a target assignment, generations that wait for topic metadata, pending leaves, and storms that have not
+    /// ended.
     #[must_use]
     pub fn finish(&self) -> Vec<Event> {
         let mut events = Vec::new();
@@ -233,7 +195,7 @@ impl Replay {
     /// Replace the topic metadata by a longer timeline; add the generations whose comparison waited for it.
     pub fn observe_topics(&mut self, metadata: Metadata, events: &mut Vec<Event>) {
         self.context.metadata = metadata;
-        self.groups.iter_mut().for_each(|state| state.holdings = None);
+        self.groups.iter_mut().for_each(|state| state.current_owners = None);
         let Some(last) = self.context.metadata.snapshots.last().map(|snapshot| snapshot.time) else { return };
         for index in self.sorted_groups() {
             let state = &mut self.groups[index];
@@ -271,7 +233,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Return the numbers of records of all groups.
+    /// Return the record counts over all groups.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
@@ -369,7 +331,7 @@ impl Replay {
     }
 }
 
-/// Return true for the record of one member of a group with an epoch. Such a record notes the deadlines that it adds.
+/// Return true for the record of one member of a group with an epoch. Applying such a record updates `GroupState::earliest` itself.
 const fn is_of_member(record_type: i16) -> bool {
     matches!(record_type, 5 | 7 | 8 | 10 | 13 | 14 | 19 | 21 | 22)
 }
@@ -392,230 +354,5 @@ fn fire(state: &mut GroupState, context: &Context, deadline: i64, events: &mut V
     if state.storm.deadline(context.settings.storm_window) == Some(deadline) {
         events.extend(storm_event(state, deadline, state.offset, state.storm.times.back().copied()));
         state.storm.end();
-    }
-}
-
-/// Apply a record that is not an offset commit, and add its events. `place` is its timestamp and offset.
-fn apply(
-    context: &Context,
-    state: &mut GroupState,
-    place: (i64, i64),
-    record: &DecodedRecord<'_>,
-    events: &mut Vec<Event>,
-) {
-    let value = record.value();
-    let is_group_record = GroupKind::of_group_record(record.record_type).is_some();
-    if is_group_record {
-        state.is_deleted = value.is_none();
-    }
-    if is_group_record && value.is_none() {
-        own(state, Some(&Owners::default()), Some(&BTreeMap::new()), place, events);
-    }
-    match (record.record_type, value) {
-        (0 | 1, _) => {
-            let topic = text(record.key(), "topic");
-            let committed = value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64);
-            let partition = int(record.key(), "partition", -1);
-            apply_commit(state, place, (&topic, partition), committed, &context.settings, events);
-        }
-        (2, Some(value)) => apply_classic(context, state, place, value, events),
-        (2, None) => {
-            delete_members(state, place);
-            state.classic = None;
-        }
-        (4, value) => {
-            state.counts = value.map(|value| {
-                let topics = value.get("topics").into_iter().flat_map(FieldValue::items);
-                topics.map(|topic| (text(topic, "topicName"), int(topic, "numPartitions", 0))).collect()
-            });
-        }
-        (15, value) => {
-            let ready = value.and_then(|value| value.get("initializedTopics")).into_iter().flat_map(FieldValue::items);
-            state.initialized = sorted(ready.flat_map(|topic| {
-                let ids: Vec<i32> = ints(topic, "partitions").collect();
-                with_topic(&text(topic, "topicName"), &ids).collect::<Vec<_>>()
-            }));
-        }
-        _ => {}
-    }
-    let kind = match record.record_type {
-        3 | 5..=8 | 16 => Some(GroupKind::Consumer),
-        10..=14 => Some(GroupKind::Share),
-        17 | 19..=23 => Some(GroupKind::Streams),
-        _ => None,
-    };
-    if let Some(kind) = kind {
-        apply_epoch(context, state, place, record, kind, events);
-    }
-    if is_group_record && value.is_none() {
-        close_epoch(context, state, None, events);
-        (state.ended, state.has_history) = (Some(place.0), true);
-        (state.owners, state.unowned) = (Some(Owners::default()), None);
-        state.last_owners.clear();
-    }
-}
-
-/// Apply a record of a group with an epoch, and add its events.
-fn apply_epoch(
-    context: &Context,
-    state: &mut GroupState,
-    place: (i64, i64),
-    record: &DecodedRecord<'_>,
-    kind: GroupKind,
-    events: &mut Vec<Event>,
-) {
-    let value = record.value();
-    let mut target = None;
-    if let (6 | 12 | 20, Some(value)) = (record.record_type, value) {
-        let epoch = int(value, "assignmentEpoch", 0);
-        let opened = state.open_epoch.as_ref().map(|opened| &opened.held.generation);
-        if opened.is_some_and(|opened| opened.kind == kind && epoch >= opened.generation) {
-            target = Some(complete_target(context, state, place.0, epoch, kind));
-        }
-    }
-    match kind {
-        GroupKind::Share => state.share.apply(record),
-        GroupKind::Streams => state.streams.apply(record),
-        _ => {
-            state.consumer.apply(record);
-            state.targets.apply(place.0, record);
-        }
-    }
-    if let 7 | 13 | 21 = record.record_type {
-        let member = text(record.key(), "memberId");
-        match value {
-            Some(value) => {
-                let target = super::epochs::owned_by_topic(value, &["topicPartitions", "activeTasks"]);
-                state.targets_of.insert(member, target);
-            }
-            None => _ = state.targets_of.remove(&member),
-        }
-    }
-    if target.is_some() {
-        close_epoch(context, state, target, events);
-        return;
-    }
-    match (record.record_type, value) {
-        (5 | 10 | 19, value) => {
-            apply_member(state, place, &text(record.key(), "memberId"), value, kind, events);
-        }
-        (8 | 14 | 22, value) => {
-            apply_current(context, state, place, &text(record.key(), "memberId"), value, kind, events);
-        }
-        (3 | 11 | 17, Some(value)) => open_epoch(context, state, place, value, kind, events),
-        _ => {}
-    }
-}
-
-/// Complete the open epoch with its target assignment; return the owners of the target assignment.
-fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i32, kind: GroupKind) -> Owners {
-    if let Some(opened) = &mut state.open_epoch
-        && kind == GroupKind::Consumer
-        && opened.held.generation.generation == epoch
-    {
-        let is_copy = opened.held.before.is_some_and(|before| {
-            before.kind == GroupKind::Classic && before.generation == epoch && before.members > 0
-        });
-        if !is_copy {
-            opened.held.generation.target = Some(state.targets.assignment(&state.consumer, at));
-        }
-    }
-    let mut owners = Owners::default();
-    let Some(group) = state.epoch_group(kind) else { return owners };
-    for (id, target) in &state.targets_of {
-        let holder =
-            state.members.get(id.as_str()).map_or_else(|| id.as_str().into(), |found| Arc::clone(&found.holder));
-        for (topic, ids) in group.by_source(target) {
-            let partitions = with_topic(context.metadata.name(&topic), &ids);
-            owners.extend(partitions.map(|partition| (partition, Arc::clone(&holder))));
-        }
-    }
-    owners
-}
-
-/// Apply the current assignment of a member, and add the events of the owners that it changes.
-fn apply_current(
-    context: &Context,
-    state: &mut GroupState,
-    place: (i64, i64),
-    id: &str,
-    value: Option<FieldValue<'_>>,
-    kind: GroupKind,
-    events: &mut Vec<Event>,
-) {
-    if let (Some(member), Some(value)) = (state.members.get_mut(id), value) {
-        let has_paused = int(value, "memberEpoch", 0) == PAUSED;
-        if member.has_paused != has_paused {
-            Arc::make_mut(member).has_paused = has_paused;
-        }
-    }
-    if kind != GroupKind::Consumer {
-        return;
-    }
-    own_current(context, state, id, place, events);
-}
-
-/// Return the partitions of a group with a committed offset or an owner, in order of topic and partition.
-fn positions(state: &GroupState) -> Vec<Position> {
-    let mut found = Vec::new();
-    for (topic, ids) in &state.committed.topics {
-        for (id, known) in ids {
-            let member = known.tenure.as_ref().map(|tenure| Arc::clone(&tenure.holder));
-            if member.is_some() || known.offset.is_some() {
-                found.push(Position {
-                    cluster: Arc::clone(&state.cluster),
-                    group: Arc::clone(&state.group),
-                    topic: Arc::clone(topic),
-                    partition: *id,
-                    member,
-                    committed: known.offset,
-                });
-            }
-        }
-    }
-    found.sort_unstable_by(|one, other| (&one.topic, one.partition).cmp(&(&other.topic, other.partition)));
-    found
-}
-
-fn replayed(state: &GroupState) -> ReplayedGroup {
-    let current = state.kinds.iter().rev().copied().find(|kind| state.generation_of(*kind).is_some());
-    let is_gone = current.is_none() && state.is_deleted && state.committed.offsets == 0;
-    let last = state.last.map(|(last, _)| last).filter(|_| is_gone);
-    let classic = state.classic.as_ref();
-    let (name, protocol, members): (_, _, Vec<RecordedMember>) = match current {
-        Some(GroupKind::Classic) => (
-            if classic.is_none_or(super::ClassicGroup::is_empty) { "Empty" } else { "Stable" },
-            classic.and_then(|found| found.protocol.clone()),
-            classic.map(super::ClassicGroup::members).unwrap_or_default(),
-        ),
-        Some(kind) => {
-            let group = state.epoch_group(kind);
-            (
-                group.map_or("Empty", |group| group.state(kind)),
-                group.filter(|_| kind == GroupKind::Consumer).map(super::EpochGroup::assignor),
-                group.map(super::EpochGroup::members).unwrap_or_default(),
-            )
-        }
-        None => (if is_gone { "gone" } else { "Empty" }, None, Vec::new()),
-    };
-    ReplayedGroup {
-        cluster: Arc::clone(&state.cluster),
-        group: Arc::clone(&state.group),
-        state: History {
-            kind: current.or(last.map(|last| last.kind)).unwrap_or(GroupKind::Offsets),
-            state: name,
-            protocol,
-            generation: match current {
-                Some(kind) => state.generation_of(kind),
-                None => last.map(|last| last.generation),
-            },
-            members,
-            committed_offsets: state.committed.offsets,
-            bad_records: state.bad_records as usize,
-        },
-        rebalances: state.rebalances,
-        records: state.records,
-        duplicates: state.duplicates,
-        time_backwards: state.time_backwards,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::GroupKind;
 use super::causes::{EXPIRED, departure_causes};
-use super::commits::forget_rhythm;
+use super::commits::forget_commits;
 use super::difference::Difference;
 use super::events::{Event, EventDetails};
 use super::known_member::KnownMember;
@@ -45,7 +45,7 @@ impl<'a> Change<'a> {
 
 /// Return the time of the last commit for a partition of a member; None without one.
 pub(super) fn last_commit(state: &GroupState, member: &KnownMember) -> Option<i64> {
-    state.rhythms.get(&member.id).and_then(|rhythm| rhythm.last)
+    state.commit_times.get(&member.id).and_then(|commit_times| commit_times.last)
 }
 
 /// Return the events of the members of a classic group, from the difference to its record before.
@@ -91,11 +91,11 @@ pub(super) fn apply_member(
 ) {
     let epoch = state.generation_of(kind);
     state.member_of = None;
-    if let Some(holdings) = &mut state.holdings {
-        holdings.changed.insert(id.into());
+    if let Some(current_owners) = &mut state.current_owners {
+        current_owners.changed.insert(id.into());
     }
     let Some(value) = value else {
-        forget_rhythm(state, &id.into(), place, events);
+        forget_commits(state, &id.into(), place, events);
         if let Some(member) = state.members.remove(id) {
             let deadline = state.clock.unwrap_or(0).saturating_add(1);
             let (at, offset) = place;
@@ -124,13 +124,13 @@ pub(super) fn apply_member(
     events.push(Change::new("joined", &new, epoch).event(state, place, Some(kind)));
 }
 
-/// Remove a pending leave and return its member; None without one.
+/// Remove the first pending leave whose member satisfies a predicate; return the member.
 fn take_pending(state: &mut GroupState, is_wanted: impl Fn(&KnownMember) -> bool) -> Option<Arc<KnownMember>> {
     let found = state.pending.iter().position(|leave| is_wanted(&leave.member))?;
     Some(state.pending.remove(found).member)
 }
 
-/// Make the leave of all members pending, because the record of their classic group was deleted.
+/// Move all members to the pending leaves, because the record of their classic group was deleted.
 pub(super) fn delete_members(state: &mut GroupState, (at, offset): (i64, i64)) {
     let generation = state.last.map(|(last, _)| last.generation);
     let (kind, deadline) = (GroupKind::Classic, state.clock.unwrap_or(0).saturating_add(1));

@@ -11,7 +11,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 use std::mem;
-use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
@@ -19,21 +18,25 @@ use crate::bytes::Int32s;
 use crate::error::WireError;
 use crate::offsets::{self, DecodedRecord, FieldValue};
 
+mod apply;
 mod causes;
 mod classic;
 mod commits;
 mod committed;
+mod current_owners;
 mod difference;
 mod epochs;
 mod events;
 mod generations;
-mod holdings;
 mod known_member;
 mod machine;
 mod member;
 mod membership;
+mod model;
+mod replayed_group;
 mod snapshot;
 mod state;
+mod stored;
 mod storms;
 mod stuck;
 mod target;
@@ -43,121 +46,23 @@ mod timeline_order;
 mod topic_causes;
 
 pub use events::{Event, EventDetails, Partition};
-pub use machine::{Counts, Position, Replay, ReplayedGroup};
+pub use machine::{Counts, Replay};
+pub use replayed_group::{Position, ReplayedGroup};
 pub use snapshot::SnapshotError;
 pub use state::{Context, Settings};
 
 pub use classic::{ParsedMember, ParsedSubscription};
 pub use member::{OwnedPartitions, RecordedMember, owned};
+pub use model::{Generation, GroupKind, History, LogRecord};
 pub use target::{TargetAssignment, TargetMember};
 
 use classic::ClassicGroup;
 use epochs::EpochGroup;
+use model::GenerationNumber;
 use target::TargetLog;
 
-/// Kind of a group: the protocol of its records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupKind {
-    /// The classic protocol: members join and sync, a leader assigns.
-    Classic,
-    /// The protocol of KIP-848: the broker assigns.
-    Consumer,
-    /// A share group (KIP-932).
-    Share,
-    /// A streams group (KIP-1071).
-    Streams,
-    /// No group: only committed offsets.
-    Offsets,
-}
-
-impl GroupKind {
-    /// Return the name in tables and in Python.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Classic => "classic",
-            Self::Consumer => "consumer",
-            Self::Share => "share",
-            Self::Streams => "streams",
-            Self::Offsets => "offsets",
-        }
-    }
-
-    /// Return the kind of group whose group record has a type.
-    const fn of_group_record(record_type: i16) -> Option<Self> {
-        match record_type {
-            2 => Some(Self::Classic),
-            3 => Some(Self::Consumer),
-            11 => Some(Self::Share),
-            17 => Some(Self::Streams),
-            _ => None,
-        }
-    }
-}
-
-/// Record of the log.
-#[derive(Debug, Clone, Copy)]
-pub struct LogRecord<'a> {
-    /// Offset in the partition.
-    pub offset: i64,
-    /// Milliseconds since 1970.
-    pub timestamp: i64,
-    /// Key bytes.
-    pub key: Option<&'a [u8]>,
-    /// Value bytes; None is a tombstone.
-    pub value: Option<&'a [u8]>,
-}
-
-/// Generation of a classic group, or epoch of another group: one group record with a value.
-#[derive(Debug, Clone)]
-pub struct Generation {
-    /// Offset of the record.
-    pub offset: i64,
-    /// Milliseconds since 1970.
-    pub timestamp: i64,
-    /// Kind of the group.
-    pub kind: GroupKind,
-    /// Generation or group epoch.
-    pub generation: i32,
-    /// Protocol type of a classic group, such as `consumer` or `connect`.
-    pub protocol_type: Option<String>,
-    /// Assignor of a classic group; None for an empty group and for other kinds of group.
-    pub protocol: Option<String>,
-    /// Member id of the leader.
-    pub leader: Option<String>,
-    /// Number of members.
-    pub members: usize,
-    /// Number of distinct partitions of the members.
-    pub partitions: usize,
-    /// True if membership is unchanged since the previous group record and the group is not empty.
-    pub same_members: bool,
-    /// Subscriptions and assignments of the members; None if the engine does not have the assignor of the classic group.
-    pub parsed_members: Option<Arc<[Arc<ParsedMember>]>>,
-    /// The target assignment that the broker computed for the epoch of a consumer group.
-    pub target: Option<TargetAssignment>,
-}
-
-/// Number of epochs that wait for their target assignment. A broker computes it for the latest epoch, and the others have none.
-const MOST_WAITING: usize = 1_000;
-
-/// Group after the last applied record.
-#[derive(Debug, Clone)]
-pub struct History {
-    /// Kind of the group; the last kind known if the group is gone.
-    pub kind: GroupKind,
-    /// Kafka's name for the state, or `gone`.
-    pub state: &'static str,
-    /// The assignor in use.
-    pub protocol: Option<String>,
-    /// The last generation or group epoch.
-    pub generation: Option<i32>,
-    /// The members.
-    pub members: Vec<RecordedMember>,
-    /// Number of partitions with a committed offset.
-    pub committed_offsets: usize,
-    /// Number of records that could not be decoded; they are ignored.
-    pub bad_records: usize,
-}
+/// Largest number of epochs that wait for their target assignment. A broker computes one for the latest epoch only.
+const MAX_WAITING_EPOCHS: usize = 1_000;
 
 /// Replay the records of one group, given in log order; pass each complete generation to `complete`.
 pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>, mut complete: impl FnMut(Generation)) -> History {
@@ -169,20 +74,6 @@ pub fn replay<'a>(records: impl IntoIterator<Item = LogRecord<'a>>, mut complete
     group.close();
     group.completed().for_each(complete);
     group.state()
-}
-
-/// Generation without its members.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct GenerationNumber {
-    kind: GroupKind,
-    generation: i32,
-    members: usize,
-}
-
-impl GenerationNumber {
-    const fn of(generation: &Generation) -> Self {
-        Self { kind: generation.kind, generation: generation.generation, members: generation.members }
-    }
 }
 
 /// State of a group during replay.
@@ -202,7 +93,7 @@ pub struct GroupReplay {
     last_completed: Option<GenerationNumber>,
     /// The last generation.
     last: Option<GenerationNumber>,
-    /// Kinds that the group has had; that of the last generation is last.
+    /// Kinds that the group has had, the kind of the last generation last.
     kinds: Vec<GroupKind>,
     /// The member ids of the last record of a classic group.
     classic_members: BTreeSet<String>,
@@ -282,8 +173,8 @@ impl GroupReplay {
         self.complete(self.waiting.len());
     }
 
-    /// Take the generations that are complete: those of other groups than consumer groups, and the epochs of consumer groups whose
-    /// target assignment is known, or will not be known.
+    /// Take the complete generations. An epoch of a consumer group is complete if its target assignment is known or will never be
+    /// known. Generations of other groups are always complete.
     pub fn completed(&mut self) -> impl Iterator<Item = Generation> + use<> {
         mem::take(&mut self.completed).into_iter()
     }
@@ -324,7 +215,7 @@ impl GroupReplay {
         self.kinds.retain(|before| *before != kind);
         self.kinds.push(kind);
         if kind == GroupKind::Consumer {
-            if self.waiting.len() == MOST_WAITING {
+            if self.waiting.len() == MAX_WAITING_EPOCHS {
                 self.complete(1);
             }
             self.waiting.push_back(generation);
@@ -385,7 +276,7 @@ impl GroupReplay {
         }
     }
 
-    /// Return the kind of the current group record; the last one written if there are several, which is unusual.
+    /// Return the kind of the current group record; in the rare case of several, the kind of the last one written.
     fn current_kind(&self) -> Option<GroupKind> {
         self.kinds.iter().rev().copied().find(|kind| self.generation(*kind).is_some())
     }

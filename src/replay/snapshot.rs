@@ -2,26 +2,26 @@
 //!
 //! The header is `assignor`, a byte for the engine, an u16 version, and the u32 length and CRC-32 of the body, all big-endian. The body
 //! has the fields of the state one after another; a list begins with the number of its elements. The reader checks each length against
-//! the remaining bytes, so broken bytes neither panic nor allocate more memory than they justify.
+//! the remaining bytes, so a damaged snapshot causes an error, not a panic or a large allocation.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::hash::Hash;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
 use super::classic::{ClassicGroup, ParsedMember, ParsedSubscription};
-use super::committed::{Committed, PartitionState, Tenure};
+use super::committed::{Committed, Ownership, PartitionState};
 use super::difference::GroupRecord;
 use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata, Topology};
 use super::known_member::KnownMember;
 use super::machine::Counts;
+use super::model::GenerationNumber;
 use super::state::{GroupState, HeldGeneration, OpenEpoch, OpenRebalance, PendingLeave, Settings};
+use super::stored::{Stored, read_text, write_text};
 use super::storms::Storm;
-use super::stuck::CommitRhythm;
+use super::stuck::CommitTimes;
 use super::target::{TargetAssignment, TargetLog, TargetMember};
 use super::timeline_order::TimelineOrder;
-use super::{Generation, GenerationNumber, GroupKind};
+use super::{Generation, GroupKind};
 use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
@@ -53,7 +53,7 @@ const CAUSES: [&str; 19] = [
     "expired",
 ];
 
-/// Error of bytes that cannot be restored.
+/// Error for a snapshot that cannot be restored.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SnapshotError(String);
@@ -63,7 +63,7 @@ impl SnapshotError {
         Self(text.into())
     }
 
-    fn damaged() -> Self {
+    pub(super) fn damaged() -> Self {
         Self::new("the snapshot is damaged: its content is invalid")
     }
 }
@@ -87,7 +87,7 @@ pub(super) fn write_snapshot(
     Ok(sealed(&body))
 }
 
-/// Return a body with its header.
+/// Return the header of a body, followed by the body.
 pub(super) fn sealed(body: &[u8]) -> Vec<u8> {
     let mut data = Vec::with_capacity(HEADER + body.len());
     data.extend(MAGIC);
@@ -157,111 +157,6 @@ fn crc32(data: &[u8]) -> u32 {
     !data.iter().fold(!0, |crc, byte| (crc >> 8) ^ TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
-/// Value of a snapshot.
-trait Stored: Sized {
-    /// Append the value.
-    fn write(&self, out: &mut Vec<u8>);
-    /// Read the value and remove its bytes.
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError>;
-}
-
-fn take<'a>(data: &mut &'a [u8], count: usize) -> Result<&'a [u8], SnapshotError> {
-    let (found, rest) = data.split_at_checked(count).ok_or_else(SnapshotError::damaged)?;
-    *data = rest;
-    Ok(found)
-}
-
-/// Read the number of elements of a list; each has at least one byte.
-fn count(data: &mut &[u8]) -> Result<usize, SnapshotError> {
-    let count = usize::read(data)?;
-    if count > data.len() { Err(SnapshotError::damaged()) } else { Ok(count) }
-}
-
-macro_rules! stored_numbers {
-    ($($kind:ty),*) => {$(
-        impl Stored for $kind {
-            fn write(&self, out: &mut Vec<u8>) {
-                out.extend(self.to_be_bytes());
-            }
-
-            fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-                let bytes = take(data, size_of::<Self>())?;
-                bytes.try_into().map(Self::from_be_bytes).map_err(|_| SnapshotError::damaged())
-            }
-        }
-    )*};
-}
-
-stored_numbers!(u8, i16, i32, i64, u64);
-
-impl Stored for usize {
-    fn write(&self, out: &mut Vec<u8>) {
-        // Counts are small: seven bits per byte.
-        let mut left = *self;
-        while left >= 0x80 {
-            out.push(left as u8 | 0x80);
-            left >>= 7;
-        }
-        out.push(left as u8);
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        let mut value = 0;
-        for shift in (0..usize::BITS).step_by(7) {
-            let byte = u8::read(data)?;
-            value |= ((byte & 0x7f) as usize).checked_shl(shift).unwrap_or(0);
-            if byte & 0x80 == 0 {
-                return Ok(value);
-            }
-        }
-        Err(SnapshotError::damaged())
-    }
-}
-
-impl Stored for bool {
-    fn write(&self, out: &mut Vec<u8>) {
-        out.push(u8::from(*self));
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        match u8::read(data)? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(SnapshotError::damaged()),
-        }
-    }
-}
-
-fn write_text(text: &str, out: &mut Vec<u8>) {
-    text.len().write(out);
-    out.extend(text.as_bytes());
-}
-
-fn read_text<'a>(data: &mut &'a [u8]) -> Result<&'a str, SnapshotError> {
-    let length = usize::read(data)?;
-    str::from_utf8(take(data, length)?).map_err(|_| SnapshotError::damaged())
-}
-
-impl Stored for String {
-    fn write(&self, out: &mut Vec<u8>) {
-        write_text(self, out);
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        read_text(data).map(str::to_owned)
-    }
-}
-
-impl Stored for Arc<str> {
-    fn write(&self, out: &mut Vec<u8>) {
-        write_text(self, out);
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        read_text(data).map(Self::from)
-    }
-}
-
 impl Stored for &'static str {
     fn write(&self, out: &mut Vec<u8>) {
         write_text(self, out);
@@ -270,107 +165,6 @@ impl Stored for &'static str {
     fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
         let name = read_text(data)?;
         CAUSES.into_iter().find(|cause| *cause == name).ok_or_else(SnapshotError::damaged)
-    }
-}
-
-impl<T: Stored> Stored for Option<T> {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.is_some().write(out);
-        if let Some(value) = self {
-            value.write(out);
-        }
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        bool::read(data)?.then(|| T::read(data)).transpose()
-    }
-}
-
-impl<T: Stored, E: Stored> Stored for Result<T, E> {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.is_ok().write(out);
-        match self {
-            Ok(value) => value.write(out),
-            Err(error) => error.write(out),
-        }
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        Ok(if bool::read(data)? { Ok(T::read(data)?) } else { Err(E::read(data)?) })
-    }
-}
-
-impl<A: Stored, B: Stored> Stored for (A, B) {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.0.write(out);
-        self.1.write(out);
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        Ok((A::read(data)?, B::read(data)?))
-    }
-}
-
-macro_rules! stored_lists {
-    ($($kind:ty),*) => {$(
-        impl<T: Stored> Stored for $kind {
-            fn write(&self, out: &mut Vec<u8>) {
-                self.len().write(out);
-                for each in self.iter() {
-                    each.write(out);
-                }
-            }
-
-            fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-                (0..count(data)?).map(|_| T::read(data)).collect()
-            }
-        }
-    )*};
-}
-
-stored_lists!(Vec<T>, VecDeque<T>, Arc<[T]>);
-
-impl<T: Stored + Ord> Stored for BTreeSet<T> {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.len().write(out);
-        for each in self {
-            each.write(out);
-        }
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        (0..count(data)?).map(|_| T::read(data)).collect()
-    }
-}
-
-impl<K: Stored + Ord, V: Stored> Stored for BTreeMap<K, V> {
-    fn write(&self, out: &mut Vec<u8>) {
-        self.len().write(out);
-        for (key, value) in self {
-            key.write(out);
-            value.write(out);
-        }
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        (0..count(data)?).map(|_| <(K, V)>::read(data)).collect()
-    }
-}
-
-impl<K: Stored + Ord + Hash + Clone, V: Stored> Stored for FxHashMap<K, V> {
-    fn write(&self, out: &mut Vec<u8>) {
-        // The same state gives the same bytes.
-        let mut entries: Vec<(&K, &V)> = self.iter().collect();
-        entries.sort_by(|left, right| left.0.cmp(right.0));
-        entries.len().write(out);
-        for (key, value) in entries {
-            key.write(out);
-            value.write(out);
-        }
-    }
-
-    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
-        (0..count(data)?).map(|_| <(K, V)>::read(data)).collect()
     }
 }
 
@@ -430,7 +224,7 @@ stored_structs! {
     Settings { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed }
     Counts { records, duplicates, bad_records, unknown_types, time_backwards }
     TopicPartitions { topic, partitions }
-    ParsedSubscription { version, topics, rack, owned, generation, user_data, refused }
+    ParsedSubscription { version, topics, rack, owned, generation, user_data, strict_error }
     ParsedMember {
         id, instance_id, client_id, client_host, session_timeout, rebalance_timeout, metadata, subscription, assignment;
         assigned: None
@@ -448,7 +242,7 @@ stored_structs! {
         parsed_members, target
     }
     KnownMember {
-        id, instance_id, holder, client_id, client_host, topics, pattern, metadata, owned, assigned, session_timeout,
+        id, instance_id, owner_name, client_id, client_host, topics, pattern, metadata, owned, assigned, session_timeout,
         rebalance_timeout, has_paused
     }
     GroupRecord {
@@ -456,9 +250,9 @@ stored_structs! {
         initialized, is_converted
     }
     Storm { times, since, count, changed }
-    CommitRhythm { last, burst, intervals, stuck_since }
-    Tenure { holder, since, has_commit, is_reported }
-    PartitionState { offset, tenure, last_holder, is_reported }
+    CommitTimes { last, burst, intervals, stuck_since }
+    Ownership { owner, since, has_commit, is_reported }
+    PartitionState { offset, ownership, last_owner, is_reported }
     PendingLeave { member, at, deadline, offset, kind, generation }
     HeldGeneration { generation, before, duration }
     OpenRebalance { causes, evidence, joined, left, replaced }
@@ -467,8 +261,8 @@ stored_structs! {
         cluster, group, storm, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, classic,
         consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
-        holders_known, rhythms;
-        member_of: None, holdings: None, earliest: None, queued: None
+        has_known_owners, commit_times;
+        member_of: None, current_owners: None, earliest: None, queued: None
     }
 }
 

@@ -9,13 +9,13 @@ use rustc_hash::FxHashMap;
 
 use super::classic::ClassicGroup;
 use super::committed::Committed;
+use super::current_owners::CurrentOwners;
 use super::difference::{GroupRecord, Members};
 use super::epochs::EpochGroup;
 use super::events::{Event, EventDetails, Partition};
-use super::holdings::Holdings;
 use super::known_member::KnownMember;
 use super::storms::Storm;
-use super::stuck::CommitRhythm;
+use super::stuck::CommitTimes;
 use super::target::TargetLog;
 use super::{Generation, GenerationNumber, GroupKind};
 use crate::history::Metadata;
@@ -47,7 +47,7 @@ impl Default for Settings {
     }
 }
 
-/// What all groups of a replay share.
+/// Metadata and settings that all groups of a replay share.
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// Topic metadata.
@@ -65,7 +65,7 @@ pub struct Context {
 pub(super) struct PendingLeave {
     pub(super) member: Arc<KnownMember>,
     pub(super) at: i64,
-    /// Later than `at` and the clock of the group.
+    /// Time at which the leave becomes final; later than `at` and the clock of the group.
     pub(super) deadline: i64,
     pub(super) offset: i64,
     pub(super) kind: GroupKind,
@@ -149,13 +149,13 @@ pub(super) struct GroupState {
     /// The highest known partition by topic.
     pub(super) highest: BTreeMap<Arc<str>, i32>,
     pub(super) committed: Committed,
-    pub(super) holders_known: bool,
-    pub(super) rhythms: FxHashMap<Arc<str>, CommitRhythm>,
-    /// Members by their name as an owner; None if members changed since it was computed. Not part of a snapshot.
+    pub(super) has_known_owners: bool,
+    pub(super) commit_times: FxHashMap<Arc<str>, CommitTimes>,
+    /// Member ids by owner name; None if members changed since the map was computed. Not part of a snapshot.
     pub(super) member_of: Option<FxHashMap<Arc<str>, Arc<str>>>,
-    /// What the members of a consumer group have; None if it has to be computed. Not part of a snapshot.
-    pub(super) holdings: Option<Holdings>,
-    /// No deadline is earlier; None without deadlines. Not part of a snapshot.
+    /// Partitions of the members of a consumer group; None if they have to be computed. Not part of a snapshot.
+    pub(super) current_owners: Option<CurrentOwners>,
+    /// Lower bound of the deadlines; None without deadlines. Not part of a snapshot.
     pub(super) earliest: Option<i64>,
     /// The earliest entry of the group in the queue of deadlines. Not part of a snapshot.
     pub(super) queued: Option<i64>,
@@ -198,10 +198,10 @@ impl GroupState {
             unowned: None,
             highest: BTreeMap::new(),
             committed: Committed::default(),
-            holders_known: false,
-            rhythms: FxHashMap::default(),
+            has_known_owners: false,
+            commit_times: FxHashMap::default(),
             member_of: None,
-            holdings: None,
+            current_owners: None,
             earliest: None,
             queued: None,
         }
@@ -242,23 +242,23 @@ impl GroupState {
         }
     }
 
-    /// Note a deadline.
+    /// Lower `earliest` to a deadline, if it is later.
     pub(super) fn lower_deadline(&mut self, deadline: i64) {
         self.earliest = Some(self.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
     }
 
-    /// Return true if a member has a name as an owner.
-    pub(super) fn is_holder(&mut self, holder: &str) -> bool {
-        self.holder_table().contains_key(holder)
+    /// Return true if the owner with this name is a current member.
+    pub(super) fn is_owner(&mut self, owner: &str) -> bool {
+        self.members_by_owner().contains_key(owner)
     }
 
-    /// Return the members by their name as an owner; of several, the one with the lowest id.
-    pub(super) fn holder_table(&mut self) -> &FxHashMap<Arc<str>, Arc<str>> {
+    /// Return member ids by owner name; if several members share a name, the lowest id.
+    pub(super) fn members_by_owner(&mut self) -> &FxHashMap<Arc<str>, Arc<str>> {
         let members = &self.members;
         self.member_of.get_or_insert_with(|| {
             let mut found = FxHashMap::default();
             for member in members.values() {
-                found.entry(Arc::clone(&member.holder)).or_insert_with(|| Arc::clone(&member.id));
+                found.entry(Arc::clone(&member.owner_name)).or_insert_with(|| Arc::clone(&member.id));
             }
             found
         })

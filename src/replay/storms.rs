@@ -8,13 +8,13 @@ use super::events::{Partition, sorted};
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
-/// A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer than
+/// A storm starts with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer than
 /// `threshold` rebalances remain in the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {
     /// Times of the last `threshold` rebalances.
     pub(super) times: VecDeque<i64>,
-    /// Begin; None if there is no storm.
+    /// Start; None if there is no storm.
     pub(super) since: Option<i64>,
     /// Number of rebalances of the storm.
     pub(super) count: usize,
@@ -23,12 +23,12 @@ pub(super) struct Storm {
 }
 
 impl Storm {
-    /// Note the partitions that have no owner or another owner in a generation.
+    /// Add the partitions that have no owner, or another owner than before, in a generation.
     pub(super) fn change(&mut self, at: i64, partitions: impl IntoIterator<Item = Partition>) {
         self.changed.extend(partitions.into_iter().map(|partition| (partition, at)));
     }
 
-    /// Add a rebalance; return true if a storm begins with it.
+    /// Add a rebalance; return true if a storm starts with it.
     pub(super) fn add(&mut self, at: i64, threshold: usize, window: i64) -> bool {
         self.times.push_back(at);
         while self.times.len() > threshold {

@@ -1,14 +1,14 @@
 //! Stuck members: members that committed offsets regularly and have stopped.
 //!
 //! A commit does not name the member that sends it. Replay attributes it to the member that owns the partition. Commits that follow
-//! each other closely, such as those of several partitions, are one burst: intervals are the times between the begins of bursts.
+//! each other closely, such as those of several partitions, are one burst: intervals are the times between the starts of bursts.
 
-const MOST_INTERVALS: usize = 9;
-const LEAST_INTERVALS: usize = 5;
+const MAX_INTERVALS: usize = 9;
+const MIN_INTERVALS: usize = 5;
 
 /// Times of the commits of a member: the last one, and the latest intervals between bursts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct CommitRhythm {
+pub(super) struct CommitTimes {
     /// The last commit.
     pub(super) last: Option<i64>,
     /// The first commit of the last burst.
@@ -19,8 +19,8 @@ pub(super) struct CommitRhythm {
     pub(super) stuck_since: Option<i64>,
 }
 
-impl CommitRhythm {
-    /// Add a commit; return the time of the last commit before if the member was stuck until now.
+impl CommitTimes {
+    /// Add a commit; if the member was stuck until now, return the time of the commit before.
     ///
     /// A commit within `shortest` milliseconds of the first one of a burst belongs to the burst.
     pub(super) fn add(&mut self, at: i64, shortest: i64) -> Option<i64> {
@@ -32,7 +32,7 @@ impl CommitRhythm {
         match self.burst.filter(|_| since.is_none()).map(|burst| at.saturating_sub(burst)) {
             Some(interval) if interval < shortest => return since,
             Some(interval) => {
-                if self.intervals.len() == MOST_INTERVALS {
+                if self.intervals.len() == MAX_INTERVALS {
                     self.intervals.remove(0);
                 }
                 self.intervals.push(interval);
@@ -45,8 +45,8 @@ impl CommitRhythm {
 
     /// Return the median of the latest intervals; 0 if there are none.
     pub(super) fn usual(&self) -> i64 {
-        let mut sorted = [0; MOST_INTERVALS];
-        let count = self.intervals.len().min(MOST_INTERVALS);
+        let mut sorted = [0; MAX_INTERVALS];
+        let count = self.intervals.len().min(MAX_INTERVALS);
         sorted[..count].copy_from_slice(&self.intervals[..count]);
         sorted[..count].sort_unstable();
         sorted[..count].get(count / 2).copied().unwrap_or(0)
@@ -54,7 +54,7 @@ impl CommitRhythm {
 
     /// Return the time at which the member becomes stuck; None if it is stuck or its commits are not regular.
     pub(super) fn deadline(&self, factor: i64) -> Option<i64> {
-        let last = self.last.filter(|_| self.stuck_since.is_none() && self.intervals.len() >= LEAST_INTERVALS)?;
+        let last = self.last.filter(|_| self.stuck_since.is_none() && self.intervals.len() >= MIN_INTERVALS)?;
         let limit = factor.saturating_mul(self.usual());
         if self.intervals.iter().max().is_some_and(|longest| *longest > limit) {
             return None;

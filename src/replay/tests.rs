@@ -358,7 +358,7 @@ proptest! {
     }
 
     #[test]
-    fn random_bytes_are_no_snapshot(body in prop::collection::vec(any::<u8>(), 0..200)) {
+    fn random_bytes_are_rejected(body in prop::collection::vec(any::<u8>(), 0..200)) {
         prop_assert!(Replay::default().restore(&body).is_err());
         prop_assert!(Replay::default().restore(&snapshot::sealed(&body)).is_err());
     }

@@ -58,7 +58,7 @@ impl TimelineOrder {
         &self.slots
     }
 
-    /// Return the table with these slots; None if there is no such table.
+    /// Return the table with these slots; None if the number of slots or the slot of a key is wrong.
     pub(super) fn of_slots(slots: Vec<Vec<String>>) -> Option<Self> {
         let size = slots.iter().map(Vec::len).sum();
         if slots.len() < 2 || !slots.len().is_power_of_two() {

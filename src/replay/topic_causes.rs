@@ -10,7 +10,7 @@ use super::events::Partition;
 use super::known_member::largest_ids;
 use crate::history::{Metadata, MetadataSnapshot};
 
-/// Causes with the sentence that is their evidence.
+/// Pairs of causes and the sentence with their evidence.
 type Found = Vec<(Vec<&'static str>, String)>;
 
 const CREATED: &str = "topic_created";
@@ -71,7 +71,7 @@ fn assigned_topics(record: &GroupRecord) -> Option<BTreeMap<&str, i32>> {
     Some(found)
 }
 
-/// Return the topics that appear in the subscriptions of all members, or disappear: those of a pattern.
+/// Return the topics that appear in, or disappear from, the subscriptions of all members, as topics that match a pattern do.
 ///
 /// Without topic metadata, the members could also have changed their subscription.
 fn subscribed_topics(before: &GroupRecord, changes: &Difference, metadata: &Metadata) -> Found {
@@ -109,7 +109,7 @@ fn subscribed_topics(before: &GroupRecord, changes: &Difference, metadata: &Meta
     found
 }
 
-/// Return true unless all snapshots after a time have a topic.
+/// Return true if a snapshot after a time lacks a topic.
 fn is_missing_later(metadata: &Metadata, topic: &str, time: i64) -> bool {
     let mut later = metadata.snapshots.iter().rev().take_while(|snapshot| snapshot.time > time).peekable();
     later.peek().is_none() || later.any(|snapshot| !snapshot.topics.contains_key(topic))

@@ -55,6 +55,7 @@ ONLY_IN_ENGINE = {
     "group.member_data": "Fields of `group.Member`.",
     "group.names": INTERNED,
     "group.sets": INTERNED,
+    "group.tests": UNIT_TESTS,
     "group.topic_lists": "`given` of `group.Member`.",
     "group.topics": INTERNED,
     "matching.automaton": FAST_SEARCH,
@@ -74,7 +75,8 @@ ONLY_IN_ENGINE = {
     "matching.python.tokens": PYTHON_DIALECT,
     "matching.librdkafka.tests": UNIT_TESTS,
     "matching.re2j.tests": UNIT_TESTS,
-    "replay.holdings": "Owners updated for the members that change; the reference computes all owners.",
+    "replay.current_owners": "Owners updated for the members that change; the reference computes all owners.",
+    "replay.stored": "Encoding of a snapshot's values; the reference uses JSON.",
     "replay.tests": UNIT_TESTS,
     "offsets.commit": "Fast reader of offset commits; the reference decodes them like other records.",
     "offsets.fields": "Decoded values that borrow from the record; the reference returns Python objects.",
@@ -86,6 +88,7 @@ ONLY_IN_ENGINE = {
     "plan.owners": COMPACT,
     "plan.size": PLAN_VIEW,
     "plan.wire": PLAN_VIEW,
+    "wire.tests": UNIT_TESTS,
 }
 
 ONLY_IN_REFERENCE = {

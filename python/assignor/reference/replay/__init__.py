@@ -10,18 +10,21 @@ group record is either gone, or only has committed offsets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from assignor.errors import WireError
-from assignor.reference.offsets import Record, decode_record
+from assignor.reference.offsets import decode_record
 from assignor.reference.replay.classic import ClassicGroup, ParsedMember, ParsedSubscription
 from assignor.reference.replay.epochs import EpochGroup
 from assignor.reference.replay.member import OwnedPartitions, RecordedMember
+from assignor.reference.replay.model import EPOCH_GROUP_TYPES, KINDS, Generation, History, LogRecord
 from assignor.reference.replay.target import TargetAssignment, TargetLog, TargetMember
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from assignor.reference.offsets import Record
 
 __all__ = [
     "Generation",
@@ -37,64 +40,8 @@ __all__ = [
     "replay",
 ]
 
-KINDS = {2: "classic", 3: "consumer", 11: "share", 17: "streams"}
-"""Kind of a group, by the type of its group record."""
-
-EPOCH_GROUP_TYPES = {
-    "consumer": (3, 5, 6, 7, 8, 16),
-    "share": (10, 11, 12, 13, 14),
-    "streams": (17, 19, 20, 21, 22, 23),
-}
-"""Record types of each kind of group that has epochs."""
-
-MOST_WAITING = 1_000
-"""Number of epochs that wait for their target assignment. A broker computes it for the latest one."""
-
-
-class LogRecord(NamedTuple):
-    """Record of the log: offset, timestamp in milliseconds since 1970, key and value; None is a tombstone's value."""
-
-    offset: int
-    timestamp: int
-    key: bytes | None
-    value: bytes | None
-
-
-@dataclass(frozen=True)
-class Generation:
-    """Generation of a classic group, or epoch of another group: one group record with a value.
-
-    `members` and `partitions` are counts. `same_members` is True if membership is unchanged since the previous group
-    record and the group is not empty. `parsed_members` is None if the group's assignor is not one of Kafka's classic
-    assignors. `target` is the target assignment that the broker computed for the epoch of a consumer group.
-    """
-
-    offset: int
-    timestamp: int
-    kind: str
-    generation: int
-    protocol_type: str | None
-    protocol: str | None
-    leader: str | None
-    members: int
-    partitions: int
-    same_members: bool
-    parsed_members: list[ParsedMember] | None
-    target: TargetAssignment | None = None
-
-
-@dataclass(frozen=True)
-class History:
-    """Result of a replay: generations, the group at the end of the log, and the number of undecodable records."""
-
-    kind: str
-    state: str
-    protocol: str | None
-    generation: int | None
-    members: list[RecordedMember]
-    generations: list[Generation]
-    committed_offsets: int
-    bad_records: int
+MAX_WAITING_EPOCHS = 1_000
+"""Largest number of epochs that wait for their target assignment. A broker computes one for the latest epoch only."""
 
 
 def replay(records: Iterable[LogRecord]) -> History:
@@ -168,7 +115,7 @@ class GroupReplay:
         self.last_members = ids
         if kind != "consumer":
             self.completed = len(self.generations)
-        self.completed = max(self.completed, len(self.generations) - MOST_WAITING)
+        self.completed = max(self.completed, len(self.generations) - MAX_WAITING_EPOCHS)
 
     def add_target(self, entry: LogRecord, epoch: int) -> None:
         """Add the target assignment of an epoch to its generation, and complete the generations up to that epoch.
@@ -200,7 +147,7 @@ class GroupReplay:
         return self.epoch_groups[kind].epoch
 
     def current_kind(self) -> str | None:
-        """Return the kind of the current group record; the last one written if there are several, which is unusual."""
+        """Return the kind of the current group record; in the rare case of several, of the last one written."""
         for generation in reversed(self.generations):
             if self.generation(generation.kind) is not None:
                 return generation.kind

@@ -105,7 +105,7 @@ def epoch_causes(
 
 
 def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecord) -> None:
-    """Add the conversion between the classic and the consumer protocol, to its record and to the one after it."""
+    """Add a cause for a conversion between the classic and consumer protocols, at its record and at the next one."""
     if before is None or not (after.is_converted or before.is_converted):
         return
     if after.kind == "classic":
@@ -115,7 +115,7 @@ def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecor
 
 
 def add_revocations(causes: Causes, before: GroupRecord, after: GroupRecord, changes: Difference) -> None:
-    """Add the members that had to give up partitions in the generation before, and therefore joined again.
+    """Add the members that had to give up partitions in the previous generation, and therefore joined again.
 
     Assignors other than those of Kafka's consumer, such as that of Kafka Streams, can ask other members to join again.
     """
@@ -201,7 +201,7 @@ def add_replacement(
 
 
 def add_subscriptions(causes: Causes, changes: Difference, before: GroupRecord) -> None:
-    """Add the members that subscribe differently."""
+    """Add the members whose subscription changed."""
     is_opaque = before.kind == "classic" and before.protocol_type != CONSUMER
     if is_opaque and (changes.joined or changes.left):
         return  # Other protocol types put the state of a member into these bytes, which changes with each rebalance.
@@ -237,12 +237,12 @@ def add_unchanged(causes: Causes, changes: Difference, before: GroupRecord, miss
 
 
 def others_of(changes: Difference, before: GroupRecord) -> list[str]:
-    """Return the members other than the leader that sent other bytes than before, which can start a rebalance."""
+    """Return the members except the leader whose subscription bytes changed: such a change can start a rebalance."""
     return [new.id for old, new in changes.remaining if old.id != before.leader and old.metadata != new.metadata]
 
 
 def add_missing(causes: Causes, before: GroupRecord, after: GroupRecord) -> None:
-    """Add generations that began but were not written because another rebalance followed."""
+    """Add causes for generations that are missing from the log because another rebalance followed."""
     first, last = before.generation + 1, after.generation - 1
     which = f"Generation {first} was" if first == last else f"Generations {first} to {last} were"
     # Without a change of members, any member can have started the rebalances that the log lacks.

@@ -21,13 +21,13 @@ class ParsedSubscription:
 
     `version` is the version of the body. `rack` is None if it is missing or empty. `owned` are the owned partitions in
     wire order, and `generation` is the generation in which the member got them; None if it is missing or negative.
-    Empty `user_data` differs from None. `refused` is the error of Kafka's reader if only the tolerant reader can read
-    the bytes.
+    Empty `user_data` differs from None. `strict_error` is the error of Kafka's reader if only the tolerant reader can
+    read the bytes.
     """
 
     topics: list[str]
     rack: str | None
-    refused: str | None
+    strict_error: str | None
     owned: tuple[TopicPartition, ...] = ()
     generation: int | None = None
     user_data: bytes | None = None
@@ -96,13 +96,13 @@ class ClassicGroup:
 def read_subscription(data: bytes) -> ParsedSubscription | WireError:
     """Parse a subscription with Kafka's strict reader, or else with the tolerant one."""
     try:
-        read, refusal = protocol.read_subscription(data)
+        read, strict_error = protocol.read_subscription(data)
     except WireError as error:
         return error
     return ParsedSubscription(
         read.topics,
         read.rack_id or None,
-        None if refusal is None else str(refusal),
+        None if strict_error is None else str(strict_error),
         tuple(TopicPartition(topic, id) for topic, ids in read.owned_partitions for id in ids),
         read.generation_id if read.generation_id >= 0 else None,
         read.user_data,

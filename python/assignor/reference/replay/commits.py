@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.reference.replay.events import event, pairs
-from assignor.reference.replay.stuck import CommitRhythm
+from assignor.reference.replay.stuck import CommitTimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from assignor.reference.replay.events import Event, Partition
     from assignor.reference.replay.state import GroupState, Settings
 
-__all__ = ["apply_commit", "commit_deadline", "fire_commits", "forget_rhythm", "own"]
+__all__ = ["apply_commit", "commit_deadline", "fire_commits", "forget_commits", "set_owners"]
 
 
 def apply_commit(state: GroupState, settings: Settings, entry: LogRecord, record: Record) -> list[Event]:
     """Apply an offset commit or its tombstone; return its events."""
     partition = (record.key["topic"], record.key["partition"])
-    committed, tenure = state.committed, state.committed.tenures.get((record.key["topic"], record.key["partition"]))
+    committed, ownership = state.committed, state.committed.ownerships.get(partition)
     if record.value is None:
         committed.offsets.pop(partition, None)
-        if tenure is not None:
-            tenure.since, tenure.has_commit, tenure.is_reported = state.clock or 0, False, False
+        if ownership is not None:
+            ownership.since, ownership.has_commit, ownership.is_reported = state.clock or 0, False, False
         return []
     before, now = committed.offsets.get(partition), record.value["offset"]
     committed.offsets[partition] = now
@@ -34,22 +34,22 @@ def apply_commit(state: GroupState, settings: Settings, entry: LogRecord, record
         text = f"The committed offset went back from {before} to {now}: a member or an administrator has reset it, or "
         text += "commits arrived in another order. The log does not name who committed."
         events.append(problem(state, entry, "went_back", [partition], text))
-    if tenure is not None:
-        tenure.has_commit = True
-        events += note_commit(state, settings, entry, tenure.holder)
-    elif state.holders_known and state.members and committed.has_stray_commit(partition, state.holders()):
+    if ownership is not None:
+        ownership.has_commit = True
+        events += note_commit(state, settings, entry, ownership.owner)
+    elif state.has_known_owners and state.members and committed.has_stray_commit(partition, state.owner_names()):
         text = "The group has members, but none of them owns the partition. The log does not name who committed."
         events.append(problem(state, entry, "not_owned", [partition], text))
     return events
 
 
-def note_commit(state: GroupState, settings: Settings, entry: LogRecord, holder: str) -> list[Event]:
-    """Note a commit of a partition of a member; return the end of the time in which the member was stuck, if it was."""
-    member = state.member_of(holder)
+def note_commit(state: GroupState, settings: Settings, entry: LogRecord, owner: str) -> list[Event]:
+    """Add a commit to the commit times of the partition's owner; return the event that ends its being stuck, if any."""
+    member = state.member_of(owner)
     if member is None:
         return []
-    rhythm = state.rhythms.setdefault(member, CommitRhythm())
-    since = rhythm.add(state.clock or 0, settings.stuck_interval_ms)
+    commit_times = state.commit_times.setdefault(member, CommitTimes())
+    since = commit_times.add(state.clock or 0, settings.stuck_interval_ms)
     if since is None:
         return []
     return [stuck(state, entry.timestamp, entry.offset, member, since, entry.timestamp)]
@@ -62,47 +62,47 @@ def problem(state: GroupState, entry: LogRecord, name: str, partitions: list[Par
 
 def stuck(state: GroupState, at: int, offset: int, member: str, since: int, until: int | None) -> Event:
     """Build an event of a stuck member, with its partitions that have a committed offset."""
-    holder = state.members[member].holder
-    tenures = state.committed.tenures
-    partitions = [key for key, tenure in tenures.items() if tenure.holder == holder and tenure.has_commit]
-    usual = state.rhythms[member].usual()
+    owner = state.members[member].owner_name
+    ownerships = state.committed.ownerships
+    partitions = [key for key, ownership in ownerships.items() if ownership.owner == owner and ownership.has_commit]
+    usual = state.commit_times[member].usual()
     return event("stuck", state.common(at, offset), member, pairs(partitions), since, until, usual)
 
 
-def own(
-    state: GroupState, holders: dict[Partition, str] | None, staying: Iterable[str], at: int, offset: int
+def set_owners(
+    state: GroupState, owners: dict[Partition, str] | None, staying: Iterable[str], at: int, offset: int
 ) -> list[Event]:
-    """Replace the owners of the partitions; return the ends of stuck members that left or own no partition any more.
+    """Replace the owners; return an event for each stuck member that left or no longer owns a partition.
 
-    `state.members` must still have the previous members, and `staying` are the ids that remain. `holders` is None if
+    `state.members` must still have the previous members, and `staying` are the ids that remain. `owners` is None if
     the owners are unknown.
     """
     events = []
-    active, remaining = set((holders or {}).values()), set(staying)
-    for id in sorted(state.rhythms):
+    active, remaining = set((owners or {}).values()), set(staying)
+    for id in sorted(state.commit_times):
         member = state.members.get(id)
-        if member is None or id not in remaining or member.holder not in active:
-            events += forget_rhythm(state, id, at, offset)
-    state.holders_known = holders is not None
-    state.committed.own(holders or {}, state.clock or 0)
+        if member is None or id not in remaining or member.owner_name not in active:
+            events += forget_commits(state, id, at, offset)
+    state.has_known_owners = owners is not None
+    state.committed.set_owners(owners or {}, state.clock or 0)
     return events
 
 
-def forget_rhythm(state: GroupState, member: str, at: int, offset: int) -> list[Event]:
-    """Forget the commits of a member; return the end of the time in which it was stuck, if it was."""
-    rhythm = state.rhythms.get(member)
-    if rhythm is None:
+def forget_commits(state: GroupState, member: str, at: int, offset: int) -> list[Event]:
+    """Forget the commit times of a member; return the event that ends its being stuck, if any."""
+    commit_times = state.commit_times.get(member)
+    if commit_times is None:
         return []
-    since, events = rhythm.stuck_since, []
+    since, events = commit_times.stuck_since, []
     if since is not None and member in state.members:
         events.append(stuck(state, at, offset, member, since, at))
-    del state.rhythms[member]
+    del state.commit_times[member]
     return events
 
 
 def commit_deadline(state: GroupState, settings: Settings) -> int | None:
-    """Return the time at which the next member is stuck or the next partition was never committed."""
-    times = [rhythm.deadline(settings.stuck_factor) for rhythm in state.rhythms.values()]
+    """Return the time at which the next member becomes stuck, or the next partition is reported as never committed."""
+    times = [commit_times.deadline(settings.stuck_factor) for commit_times in state.commit_times.values()]
     times.append(state.committed.deadline(settings.never_committed_ms))
     return min((time for time in times if time is not None), default=None)
 
@@ -110,11 +110,11 @@ def commit_deadline(state: GroupState, settings: Settings) -> int | None:
 def fire_commits(state: GroupState, settings: Settings, deadline: int) -> list[Event]:
     """Return the events of a deadline: members that become stuck, then partitions that were never committed."""
     events = []
-    for member in sorted(state.rhythms):
-        rhythm = state.rhythms[member]
-        if rhythm.deadline(settings.stuck_factor) == deadline and rhythm.last is not None:
-            rhythm.stuck_since = rhythm.last
-            events.append(stuck(state, deadline, state.offset, member, rhythm.last, None))
+    for member in sorted(state.commit_times):
+        commit_times = state.commit_times[member]
+        if commit_times.deadline(settings.stuck_factor) == deadline and commit_times.last is not None:
+            commit_times.stuck_since = commit_times.last
+            events.append(stuck(state, deadline, state.offset, member, commit_times.last, None))
     partitions = state.committed.due(deadline - settings.never_committed_ms)
     if partitions:
         text = f"No offset was committed within {settings.never_committed_ms} ms of ownership: there may be no records "

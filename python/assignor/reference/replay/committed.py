@@ -1,7 +1,7 @@
 """Committed offsets of a group, and the members that own the partitions.
 
-Owners are those of the assignment that members have, which differs from the target assignment of a consumer group while
-its members change over.
+Owners are those of the current assignment. It differs from the target assignment of a consumer group until all members
+have given up and received partitions.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
     from assignor.reference.replay.events import Partition
 
-__all__ = ["Committed", "Tenure"]
+__all__ = ["Committed", "Ownership"]
 
 
 @dataclass
-class Tenure:
+class Ownership:
     """Ownership of a partition.
 
-    `since` is the time since which it has had an owner without interruption. `has_commit` is True if an offset was
-    committed since the current owner has it. `is_reported` is True if it was reported as never committed.
+    `since` is the start of the time in which it has always had an owner. `has_commit` is True if an offset was
+    committed since it has its current owner. `is_reported` is True if it was reported as never committed.
     """
 
-    holder: str
+    owner: str
     since: int
     has_commit: bool = False
     is_reported: bool = False
@@ -35,54 +35,54 @@ class Tenure:
 class Committed:
     """Committed offsets of a group and the owners of its partitions.
 
-    `last_holders` has the last owner of partitions without one, and `reported` the partitions without an owner whose
+    `last_owners` has the last owner of partitions without one, and `reported` the partitions without an owner whose
     commits were reported in this generation.
     """
 
     offsets: dict[Partition, int] = field(default_factory=dict)
-    tenures: dict[Partition, Tenure] = field(default_factory=dict)
-    last_holders: dict[Partition, str] = field(default_factory=dict)
+    ownerships: dict[Partition, Ownership] = field(default_factory=dict)
+    last_owners: dict[Partition, str] = field(default_factory=dict)
     reported: set[Partition] = field(default_factory=set)
 
-    def own(self, holders: Mapping[Partition, str], at: int) -> None:
+    def set_owners(self, owners: Mapping[Partition, str], at: int) -> None:
         """Replace the owners of all partitions."""
-        for partition, tenure in list(self.tenures.items()):
-            if partition not in holders:
-                self.last_holders[partition] = tenure.holder
-                del self.tenures[partition]
-        for partition, holder in holders.items():
-            present = self.tenures.get(partition)
-            self.last_holders.pop(partition, None)
+        for partition, ownership in list(self.ownerships.items()):
+            if partition not in owners:
+                self.last_owners[partition] = ownership.owner
+                del self.ownerships[partition]
+        for partition, owner in owners.items():
+            present = self.ownerships.get(partition)
+            self.last_owners.pop(partition, None)
             if present is None:
-                self.tenures[partition] = Tenure(holder, at)
-            elif present.holder != holder:
-                self.tenures[partition] = Tenure(holder, present.since, is_reported=present.is_reported)
-        if not holders:
-            self.last_holders = {}
+                self.ownerships[partition] = Ownership(owner, at)
+            elif present.owner != owner:
+                self.ownerships[partition] = Ownership(owner, present.since, is_reported=present.is_reported)
+        if not owners:
+            self.last_owners = {}
         self.reported = set()
 
-    def has_stray_commit(self, partition: Partition, holders: set[str]) -> bool:
-        """Return True for the first commit of a partition without an owner, unless a member has just given it up."""
-        if partition in self.tenures or self.last_holders.get(partition) in holders or partition in self.reported:
+    def has_stray_commit(self, partition: Partition, owners: set[str]) -> bool:
+        """Return True for the first commit of a partition without an owner, unless its last owner is still a member."""
+        if partition in self.ownerships or self.last_owners.get(partition) in owners or partition in self.reported:
             return False
         self.reported.add(partition)
         return True
 
     def deadline(self, wait: int) -> int | None:
-        """Return the time at which the next partition with an owner and no committed offset is due."""
-        return min((tenure.since + wait for _, tenure in self.waiting()), default=None)
+        """Return the time at which the next partition has had an owner but no commit for the time `wait`."""
+        return min((ownership.since + wait for _, ownership in self.waiting()), default=None)
 
     def due(self, since: int) -> list[Partition]:
-        """Return, once each, the partitions that have an owner since a time or before and no committed offset."""
-        found = [(partition, tenure) for partition, tenure in self.waiting() if tenure.since <= since]
-        for _, tenure in found:
-            tenure.is_reported = True
+        """Return the partitions without a commit that have had an owner at least since `since`; report each once."""
+        found = [(partition, ownership) for partition, ownership in self.waiting() if ownership.since <= since]
+        for _, ownership in found:
+            ownership.is_reported = True
         return sorted(partition for partition, _ in found)
 
-    def waiting(self) -> list[tuple[Partition, Tenure]]:
+    def waiting(self) -> list[tuple[Partition, Ownership]]:
         """Return the partitions with an owner and without a committed offset that were not reported yet."""
         return [
-            (partition, tenure)
-            for partition, tenure in self.tenures.items()
-            if partition not in self.offsets and not tenure.is_reported
+            (partition, ownership)
+            for partition, ownership in self.ownerships.items()
+            if partition not in self.offsets and not ownership.is_reported
         ]

@@ -16,7 +16,7 @@ __all__ = ["Difference", "GroupRecord", "difference"]
 
 @dataclass
 class GroupRecord:
-    """Group record, and the group as it is then.
+    """State of a group at a group record.
 
     `began` is the time at which the join phase of a classic generation ended. A group with an epoch has
     `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by topic, of a record of type 4), `sources`
@@ -55,13 +55,13 @@ class GroupRecord:
         for _, member in sorted(self.members.items()):
             if member.assigned is None:
                 return None
-            owners.update(dict.fromkeys(member.assigned, member.holder))
+            owners.update(dict.fromkeys(member.assigned, member.owner_name))
         return owners
 
 
 @dataclass
 class Difference:
-    """Members that joined and left, and pairs (before, after) of those that were replaced or subscribe differently."""
+    """Members that joined or left, and pairs (before, after) of those that were replaced or changed subscription."""
 
     joined: list[KnownMember]
     left: list[KnownMember]

@@ -1,4 +1,4 @@
-"""Events of group records: generations, rebalances and the beginnings of storms."""
+"""Events of group records: generations, rebalances and the starts of storms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from assignor.reference.offsets.protocol import CONSUMER
 from assignor.reference.replay import Generation
 from assignor.reference.replay.causes import classic_causes, epoch_causes
 from assignor.reference.replay.classic import ClassicGroup
-from assignor.reference.replay.commits import own
+from assignor.reference.replay.commits import set_owners
 from assignor.reference.replay.difference import GroupRecord, difference
 from assignor.reference.replay.events import event, pairs
 from assignor.reference.replay.known_member import classic_members
@@ -28,7 +28,7 @@ __all__ = ["Context", "apply_classic", "close_epoch", "open_epoch", "release"]
 
 
 class Context(NamedTuple):
-    """What all groups of a replay share; `is_open` is True if later topic metadata can follow."""
+    """Metadata and settings that all groups share; `is_open` is True if later topic metadata can follow."""
 
     metadata: Metadata
     settings: Settings
@@ -63,14 +63,14 @@ def apply_classic(context: Context, state: GroupState, entry: LogRecord, value: 
         before, after, changes, lambda member: last_commit(state, member), state.highest, context.metadata
     )
     is_readable = group.protocol_type in (CONSUMER, "")
-    holders = after.assigned() if is_readable else None
-    events += own(state, holders, members, entry.timestamp, entry.offset) + shown
+    owners = after.assigned() if is_readable else None
+    events += set_owners(state, owners, members, entry.timestamp, entry.offset) + shown
     state.members = dict(members)
     parsed = group.parsed_members() if context.is_compared else None
-    held, is_rebalance = next_generation(state, entry, after, len(holders or {}), parsed)
+    held, is_rebalance = next_generation(state, entry, after, len(owners or {}), parsed)
     events += generation_event(context, state, held)
     if is_rebalance:
-        moved, free = move(context, state, holders, after.topics(), entry.timestamp)
+        moved, free = move(context, state, owners, after.topics(), entry.timestamp)
         moved = None if is_partial else moved
         events.append(rebalance_event(state, entry, after, causes, changes, moved, free))
         events += storm_begin(state, entry.timestamp, entry.offset, held.generation.same_members)
@@ -81,10 +81,10 @@ def apply_classic(context: Context, state: GroupState, entry: LogRecord, value: 
 
 
 def record_before(state: GroupState, after: GroupRecord, highest_first: int) -> tuple[GroupRecord | None, bool]:
-    """Return the group record to compare with, and True if the log lacks it.
+    """Return the group record before, and True if the log lacks it.
 
-    A group record that was deleted at the same time has been converted to one of another kind. A new group is compared
-    with an empty one.
+    If a group record of another kind was deleted at the same time, the group was converted. A new group is compared
+    with an empty group.
     """
     before, ended, had_history = state.previous, state.ended, state.has_history
     state.previous, state.ended, state.has_history = after, None, True
@@ -103,7 +103,7 @@ def next_generation(
     partitions: int,
     parsed: list[ParsedMember] | None = None,
 ) -> tuple[HeldGeneration, bool]:
-    """Note the generation of a group record; return it, and True if its number differs from the one before."""
+    """Return the generation of a group record, and True if its number is new; update the state."""
     ids, before = set(after.members), state.last
     generation = Generation(
         entry.offset,
@@ -209,7 +209,7 @@ def move(
 
 
 def storm_begin(state: GroupState, at: int, offset: int, same_members: bool) -> list[Event]:
-    """Note a rebalance; return the event of a storm that begins with it."""
+    """Count a rebalance for the storm; if a storm starts with it, return its event."""
     if not same_members or not state.storm.add(state.clock or 0):
         return []
     return [storm_event(state, at, offset, None)]

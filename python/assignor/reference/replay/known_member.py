@@ -1,4 +1,4 @@
-"""Member of a group as replay remembers it between two group records."""
+"""State of a group member between two group records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["KnownMember", "classic_members", "epoch_member"]
 
 @dataclass
 class KnownMember:
-    """Member and what its last record says.
+    """Member of a group, with the fields of its last record.
 
     `topics` are the topics that it subscribes to, in order and without repeats; None if they cannot be read. `metadata`
     are the bytes of its subscription in a classic group. `owned` are the partitions that it had when it joined, and
@@ -38,8 +38,8 @@ class KnownMember:
     has_paused: bool = False
 
     @property
-    def holder(self) -> str:
-        """Name of the owner of its partitions: a static member keeps them under a new member id."""
+    def owner_name(self) -> str:
+        """Name under which it owns partitions: a static member keeps them under a new member id."""
         return self.id if self.instance_id is None else f"instance {self.instance_id}"
 
     def subscribes_like(self, other: KnownMember) -> bool:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from assignor.reference.replay import LogRecord
 from assignor.reference.replay.causes import EXPIRED, departure_causes
-from assignor.reference.replay.commits import forget_rhythm
+from assignor.reference.replay.commits import forget_commits
 from assignor.reference.replay.events import event
 from assignor.reference.replay.known_member import epoch_member
 from assignor.reference.replay.state import PendingLeave
@@ -40,8 +40,8 @@ def member_event(
 
 def last_commit(state: GroupState, member: KnownMember) -> int | None:
     """Return the time of the last commit for a partition of a member; None without one."""
-    rhythm = state.rhythms.get(member.id)
-    return None if rhythm is None else rhythm.last
+    commit_times = state.commit_times.get(member.id)
+    return None if commit_times is None else commit_times.last
 
 
 def member_events(
@@ -67,7 +67,7 @@ def apply_member(state: GroupState, entry: LogRecord, record: Record, kind: str)
     """Apply a record of a member of a group with an epoch; return its events."""
     id, epoch = record.key["memberId"], state.generation_of(kind)
     if record.value is None:
-        events = forget_rhythm(state, id, entry.timestamp, entry.offset)
+        events = forget_commits(state, id, entry.timestamp, entry.offset)
         member = state.members.pop(id, None)
         if member is not None:
             state.pending.append(
@@ -89,7 +89,7 @@ def apply_member(state: GroupState, entry: LogRecord, record: Record, kind: str)
 
 
 def take_pending(state: GroupState, is_wanted: Callable[[KnownMember], bool]) -> KnownMember | None:
-    """Remove a pending leave and return its member; None if no leave fits."""
+    """Remove the first pending leave whose member satisfies a predicate; return the member."""
     found = next((leave for leave in state.pending if is_wanted(leave.member)), None)
     if found is None:
         return None
@@ -98,7 +98,7 @@ def take_pending(state: GroupState, is_wanted: Callable[[KnownMember], bool]) ->
 
 
 def delete_members(state: GroupState, entry: LogRecord) -> None:
-    """Make the leave of all members pending, because the record of their classic group was deleted."""
+    """Move all members to the pending leaves, because the record of their classic group was deleted."""
     generation = state.last.generation if state.last else None
     for id in sorted(state.members):
         member, deadline = state.members[id], (state.clock or 0) + 1

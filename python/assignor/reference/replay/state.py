@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assignor.reference.replay.difference import GroupRecord
     from assignor.reference.replay.events import Event, Partition
     from assignor.reference.replay.known_member import KnownMember
-    from assignor.reference.replay.stuck import CommitRhythm
+    from assignor.reference.replay.stuck import CommitTimes
 
 __all__ = ["GroupState", "HeldGeneration", "OpenEpoch", "PendingLeave", "Settings"]
 
@@ -38,7 +38,7 @@ class Settings(NamedTuple):
 class PendingLeave:
     """Member whose record was deleted, until it is known that no other record of the same time replaces it.
 
-    `deadline` is later than `at` and the group's clock.
+    The leave becomes final at `deadline`, which is later than `at` and the group's clock.
     """
 
     member: KnownMember
@@ -113,8 +113,8 @@ class GroupState:
     unowned: list[Partition] | None = None
     highest: dict[str, int] = field(default_factory=dict)
     committed: Committed = field(default_factory=Committed)
-    holders_known: bool = False
-    rhythms: dict[str, CommitRhythm] = field(default_factory=dict)
+    has_known_owners: bool = False
+    commit_times: dict[str, CommitTimes] = field(default_factory=dict)
 
     @property
     def kind(self) -> str:
@@ -131,10 +131,10 @@ class GroupState:
         """Return the common values of an event."""
         return (self.cluster, self.group, kind or self.kind, at, offset)
 
-    def holders(self) -> set[str]:
-        """Return the names of the members as owners."""
-        return {member.holder for member in self.members.values()}
+    def owner_names(self) -> set[str]:
+        """Return the owner names of the current members."""
+        return {member.owner_name for member in self.members.values()}
 
-    def member_of(self, holder: str) -> str | None:
-        """Return the id of the member with a name as an owner."""
-        return next((id for id, member in sorted(self.members.items()) if member.holder == holder), None)
+    def member_of(self, owner: str) -> str | None:
+        """Return the id of the member with an owner name; if several members share the name, the lowest id."""
+        return next((id for id, member in sorted(self.members.items()) if member.owner_name == owner), None)

@@ -17,7 +17,7 @@ __all__ = ["Storm"]
 class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
-    A storm begins with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer
+    A storm starts with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer
     than `threshold` rebalances remain in the window. `since` is None if there is no storm, and `count` is the number of
     its rebalances.
     """
@@ -30,12 +30,12 @@ class Storm:
     changed: dict[Partition, int] = field(default_factory=dict)
 
     def change(self, at: int, partitions: Iterable[Partition]) -> None:
-        """Note the partitions that have no owner or another owner in a generation."""
+        """Add the partitions that have no owner, or another owner than before, in a generation."""
         for partition in partitions:
             self.changed[partition] = at
 
     def add(self, at: int) -> bool:
-        """Add a rebalance; return True if a storm begins with it."""
+        """Add a rebalance; return True if a storm starts with it."""
         self.times = [*self.times, at][-self.threshold :]
         if self.since is not None:
             self.count += 1

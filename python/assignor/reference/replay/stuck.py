@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-__all__ = ["CommitRhythm"]
+__all__ = ["CommitTimes"]
 
-MOST_INTERVALS = 9
-LEAST_INTERVALS = 5
+MAX_INTERVALS = 9
+MIN_INTERVALS = 5
 
 
 @dataclass
-class CommitRhythm:
+class CommitTimes:
     """Times of the commits of a member: the last one, and the latest intervals between bursts.
 
     `burst` is the first commit of the last burst. `stuck_since` is the last commit before the member became stuck; None
@@ -29,7 +29,7 @@ class CommitRhythm:
     stuck_since: int | None = None
 
     def add(self, at: int, shortest: int) -> int | None:
-        """Add a commit; return the time of the last commit before if the member was stuck until now.
+        """Add a commit; if the member was stuck until now, return the time of the commit before.
 
         A commit within `shortest` milliseconds of the first one of a burst belongs to the burst.
         """
@@ -40,7 +40,7 @@ class CommitRhythm:
         if self.burst is not None and since is None:
             if at - self.burst < shortest:
                 return since
-            self.intervals = [*self.intervals, at - self.burst][-MOST_INTERVALS:]
+            self.intervals = [*self.intervals, at - self.burst][-MAX_INTERVALS:]
         self.burst = at
         return since
 
@@ -50,7 +50,7 @@ class CommitRhythm:
 
     def deadline(self, factor: int) -> int | None:
         """Return the time at which the member becomes stuck; None if it is stuck or its commits are not regular."""
-        if self.last is None or self.stuck_since is not None or len(self.intervals) < LEAST_INTERVALS:
+        if self.last is None or self.stuck_since is not None or len(self.intervals) < MIN_INTERVALS:
             return None
         if max(self.intervals) > factor * self.usual():
             return None

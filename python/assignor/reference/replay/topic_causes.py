@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["classic_topic_causes", "epoch_topic_causes", "unowned"]
 
 Found = list[tuple[list[str], str]]
-"""Causes with the sentence that is their evidence."""
+"""Pairs of causes and the sentence with their evidence."""
 
 CREATED, DELETED, INCREASED = "topic_created", "topic_deleted", "partitions_increased"
 
@@ -45,7 +45,7 @@ def classic_topic_causes(
 
 
 def subscribed_topics(before: GroupRecord, changes: Difference, metadata: Metadata) -> Found:
-    """Return the topics that appear in the subscriptions of all members, or disappear: those of a pattern.
+    """Return the topics that appear in, or disappear from, all subscriptions, as topics that match a pattern do.
 
     Without topic metadata, the members could also have changed their subscription.
     """
@@ -70,7 +70,7 @@ def subscribed_topics(before: GroupRecord, changes: Difference, metadata: Metada
 
 
 def is_missing_later(metadata: Metadata, topic: str, time: int) -> bool:
-    """Return True unless all snapshots after a time have a topic."""
+    """Return True if a snapshot after a time lacks a topic."""
     later = [snapshot for snapshot in metadata.snapshots if snapshot.time > time]
     return not later or any(topic not in snapshot.topics for snapshot in later)
 

@@ -1,0 +1,177 @@
+//! Application of one record to the state of its group, by record type.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::commits::{apply_commit, set_owners};
+use super::current_owners::update_owners;
+use super::events::{Event, sorted};
+use super::generations::{Owners, apply_classic, close_epoch, open_epoch};
+use super::known_member::with_topic;
+use super::membership::{apply_member, delete_members};
+use super::state::{Context, GroupState};
+use super::{GroupKind, int, ints, text};
+use crate::offsets::{DecodedRecord, FieldValue};
+
+/// Epoch of a static member that has left and may return.
+const PAUSED: i32 = -2;
+
+/// Apply a record that is not an offset commit, and add its events. `place` is its timestamp and offset.
+pub(super) fn apply(
+    context: &Context,
+    state: &mut GroupState,
+    place: (i64, i64),
+    record: &DecodedRecord<'_>,
+    events: &mut Vec<Event>,
+) {
+    let value = record.value();
+    let is_group_record = GroupKind::of_group_record(record.record_type).is_some();
+    if is_group_record {
+        state.is_deleted = value.is_none();
+    }
+    if is_group_record && value.is_none() {
+        set_owners(state, Some(&Owners::default()), Some(&BTreeMap::new()), place, events);
+    }
+    match (record.record_type, value) {
+        (0 | 1, _) => {
+            let topic = text(record.key(), "topic");
+            let committed = value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64);
+            let partition = int(record.key(), "partition", -1);
+            apply_commit(state, place, (&topic, partition), committed, &context.settings, events);
+        }
+        (2, Some(value)) => apply_classic(context, state, place, value, events),
+        (2, None) => {
+            delete_members(state, place);
+            state.classic = None;
+        }
+        (4, value) => {
+            state.counts = value.map(|value| {
+                let topics = value.get("topics").into_iter().flat_map(FieldValue::items);
+                topics.map(|topic| (text(topic, "topicName"), int(topic, "numPartitions", 0))).collect()
+            });
+        }
+        (15, value) => {
+            let ready = value.and_then(|value| value.get("initializedTopics")).into_iter().flat_map(FieldValue::items);
+            state.initialized = sorted(ready.flat_map(|topic| {
+                let ids: Vec<i32> = ints(topic, "partitions").collect();
+                with_topic(&text(topic, "topicName"), &ids).collect::<Vec<_>>()
+            }));
+        }
+        _ => {}
+    }
+    let kind = match record.record_type {
+        3 | 5..=8 | 16 => Some(GroupKind::Consumer),
+        10..=14 => Some(GroupKind::Share),
+        17 | 19..=23 => Some(GroupKind::Streams),
+        _ => None,
+    };
+    if let Some(kind) = kind {
+        apply_epoch(context, state, place, record, kind, events);
+    }
+    if is_group_record && value.is_none() {
+        close_epoch(context, state, None, events);
+        (state.ended, state.has_history) = (Some(place.0), true);
+        (state.owners, state.unowned) = (Some(Owners::default()), None);
+        state.last_owners.clear();
+    }
+}
+
+/// Apply a record of a group with an epoch, and add its events.
+fn apply_epoch(
+    context: &Context,
+    state: &mut GroupState,
+    place: (i64, i64),
+    record: &DecodedRecord<'_>,
+    kind: GroupKind,
+    events: &mut Vec<Event>,
+) {
+    let value = record.value();
+    let mut target = None;
+    if let (6 | 12 | 20, Some(value)) = (record.record_type, value) {
+        let epoch = int(value, "assignmentEpoch", 0);
+        let opened = state.open_epoch.as_ref().map(|opened| &opened.held.generation);
+        if opened.is_some_and(|opened| opened.kind == kind && epoch >= opened.generation) {
+            target = Some(complete_target(context, state, place.0, epoch, kind));
+        }
+    }
+    match kind {
+        GroupKind::Share => state.share.apply(record),
+        GroupKind::Streams => state.streams.apply(record),
+        _ => {
+            state.consumer.apply(record);
+            state.targets.apply(place.0, record);
+        }
+    }
+    if let 7 | 13 | 21 = record.record_type {
+        let member = text(record.key(), "memberId");
+        match value {
+            Some(value) => {
+                let target = super::epochs::owned_by_topic(value, &["topicPartitions", "activeTasks"]);
+                state.targets_of.insert(member, target);
+            }
+            None => _ = state.targets_of.remove(&member),
+        }
+    }
+    if target.is_some() {
+        close_epoch(context, state, target, events);
+        return;
+    }
+    match (record.record_type, value) {
+        (5 | 10 | 19, value) => {
+            apply_member(state, place, &text(record.key(), "memberId"), value, kind, events);
+        }
+        (8 | 14 | 22, value) => {
+            apply_current(context, state, place, &text(record.key(), "memberId"), value, kind, events);
+        }
+        (3 | 11 | 17, Some(value)) => open_epoch(context, state, place, value, kind, events),
+        _ => {}
+    }
+}
+
+/// Complete the open epoch with its target assignment; return the owners of the target assignment.
+fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i32, kind: GroupKind) -> Owners {
+    if let Some(opened) = &mut state.open_epoch
+        && kind == GroupKind::Consumer
+        && opened.held.generation.generation == epoch
+    {
+        let is_copy = opened.held.before.is_some_and(|before| {
+            before.kind == GroupKind::Classic && before.generation == epoch && before.members > 0
+        });
+        if !is_copy {
+            opened.held.generation.target = Some(state.targets.assignment(&state.consumer, at));
+        }
+    }
+    let mut owners = Owners::default();
+    let Some(group) = state.epoch_group(kind) else { return owners };
+    for (id, target) in &state.targets_of {
+        let owner =
+            state.members.get(id.as_str()).map_or_else(|| id.as_str().into(), |found| Arc::clone(&found.owner_name));
+        for (topic, ids) in group.by_source(target) {
+            let partitions = with_topic(context.metadata.name(&topic), &ids);
+            owners.extend(partitions.map(|partition| (partition, Arc::clone(&owner))));
+        }
+    }
+    owners
+}
+
+/// Apply the current assignment of a member, and add the events of the owners that it changes.
+fn apply_current(
+    context: &Context,
+    state: &mut GroupState,
+    place: (i64, i64),
+    id: &str,
+    value: Option<FieldValue<'_>>,
+    kind: GroupKind,
+    events: &mut Vec<Event>,
+) {
+    if let (Some(member), Some(value)) = (state.members.get_mut(id), value) {
+        let has_paused = int(value, "memberEpoch", 0) == PAUSED;
+        if member.has_paused != has_paused {
+            Arc::make_mut(member).has_paused = has_paused;
+        }
+    }
+    if kind != GroupKind::Consumer {
+        return;
+    }
+    update_owners(context, state, id, place, events);
+}

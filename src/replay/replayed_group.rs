@@ -1,0 +1,108 @@
+//! Groups as they are after the last record: state, members, committed offsets and owners of partitions.
+
+use std::sync::Arc;
+
+use super::state::GroupState;
+use super::{ClassicGroup, EpochGroup, GroupKind, History, RecordedMember};
+
+/// Committed offset and owner of a partition of a group.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Position {
+    /// The cluster.
+    pub cluster: Arc<str>,
+    /// The group id.
+    pub group: Arc<str>,
+    /// The topic.
+    pub topic: Arc<str>,
+    /// The partition id.
+    pub partition: i32,
+    /// The member that owns the partition.
+    pub member: Option<Arc<str>>,
+    /// The committed offset.
+    pub committed: Option<i64>,
+}
+
+/// Group as it is after the last record.
+#[derive(Debug, Clone)]
+pub struct ReplayedGroup {
+    /// The cluster.
+    pub cluster: Arc<str>,
+    /// The group id.
+    pub group: Arc<str>,
+    /// State and members.
+    pub state: History,
+    /// Number of rebalances.
+    pub rebalances: u64,
+    /// Number of records without duplicates.
+    pub records: u64,
+    /// Number of duplicates.
+    pub duplicates: u64,
+    /// Number of records whose timestamp goes backwards.
+    pub time_backwards: u64,
+}
+
+/// Return the partitions of a group with a committed offset or an owner, in order of topic and partition.
+pub(super) fn positions(state: &GroupState) -> Vec<Position> {
+    let mut found = Vec::new();
+    for (topic, ids) in &state.committed.topics {
+        for (id, known) in ids {
+            let member = known.ownership.as_ref().map(|ownership| Arc::clone(&ownership.owner));
+            if member.is_some() || known.offset.is_some() {
+                found.push(Position {
+                    cluster: Arc::clone(&state.cluster),
+                    group: Arc::clone(&state.group),
+                    topic: Arc::clone(topic),
+                    partition: *id,
+                    member,
+                    committed: known.offset,
+                });
+            }
+        }
+    }
+    found.sort_unstable_by(|one, other| (&one.topic, one.partition).cmp(&(&other.topic, other.partition)));
+    found
+}
+
+/// Return a group as it is after the last record.
+pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
+    let current = state.kinds.iter().rev().copied().find(|kind| state.generation_of(*kind).is_some());
+    let is_gone = current.is_none() && state.is_deleted && state.committed.offsets == 0;
+    let last = state.last.map(|(last, _)| last).filter(|_| is_gone);
+    let classic = state.classic.as_ref();
+    let (name, protocol, members): (_, _, Vec<RecordedMember>) = match current {
+        Some(GroupKind::Classic) => (
+            if classic.is_none_or(ClassicGroup::is_empty) { "Empty" } else { "Stable" },
+            classic.and_then(|found| found.protocol.clone()),
+            classic.map(ClassicGroup::members).unwrap_or_default(),
+        ),
+        Some(kind) => {
+            let group = state.epoch_group(kind);
+            (
+                group.map_or("Empty", |group| group.state(kind)),
+                group.filter(|_| kind == GroupKind::Consumer).map(EpochGroup::assignor),
+                group.map(EpochGroup::members).unwrap_or_default(),
+            )
+        }
+        None => (if is_gone { "gone" } else { "Empty" }, None, Vec::new()),
+    };
+    ReplayedGroup {
+        cluster: Arc::clone(&state.cluster),
+        group: Arc::clone(&state.group),
+        state: History {
+            kind: current.or(last.map(|last| last.kind)).unwrap_or(GroupKind::Offsets),
+            state: name,
+            protocol,
+            generation: match current {
+                Some(kind) => state.generation_of(kind),
+                None => last.map(|last| last.generation),
+            },
+            members,
+            committed_offsets: state.committed.offsets,
+            bad_records: state.bad_records as usize,
+        },
+        rebalances: state.rebalances,
+        records: state.records,
+        duplicates: state.duplicates,
+        time_backwards: state.time_backwards,
+    }
+}
