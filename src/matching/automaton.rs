@@ -15,7 +15,7 @@ use super::repetition::is_nullable_at_assertions;
 use super::syntax::{Assertion, Greed, Node};
 
 /// Maximum size in bytes of the table of all states of a pattern.
-const MOST_DENSE: usize = 1 << 20;
+const MAX_DENSE_BYTES: usize = 1 << 20;
 
 /// An automaton, with lazily built states for many names in order, and a table of all states for single names.
 pub(crate) struct Automaton {
@@ -46,7 +46,7 @@ impl Automaton {
     fn build(hir: &Hir) -> Option<Self> {
         let plain = thompson::Config::new().utf8(false).which_captures(thompson::WhichCaptures::None);
         let nfa = thompson::Compiler::new().configure(plain).build_from_hir(hir).ok()?;
-        // A search keeps states of the last name. So it must give up, rather than drop states, when there are too many.
+        // A search reuses the states of the last name. So if there are too many states, it must give up instead of dropping them.
         let lazy = lazy(&nfa, Some(0))?;
         Some(Self { nfa, lazy, dense: OnceLock::new(), bounded: OnceLock::new() })
     }
@@ -77,7 +77,7 @@ impl Automaton {
     }
 }
 
-/// Return an automaton with lazily built states. It gives up after dropping them `drops` times; with None it never does.
+/// Return an automaton with lazily built states. It gives up after dropping them `drops` times; with None it never gives up.
 fn lazy(nfa: &NFA, drops: Option<usize>) -> Option<hybrid::dfa::DFA> {
     let config = hybrid::dfa::Config::new()
         .match_kind(MatchKind::All)
@@ -92,8 +92,8 @@ impl DenseTable {
             .start_kind(StartKind::Anchored)
             .match_kind(MatchKind::All)
             .accelerate(false) // names are too short to benefit
-            .dfa_size_limit(Some(MOST_DENSE))
-            .determinize_size_limit(Some(MOST_DENSE));
+            .dfa_size_limit(Some(MAX_DENSE_BYTES))
+            .determinize_size_limit(Some(MAX_DENSE_BYTES));
         let table = dense::Builder::new().configure(config).build_from_nfa(nfa).ok()?;
         let start = table.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
         Some(Self { table, start })
@@ -115,7 +115,7 @@ impl DenseTable {
 pub(crate) struct PrefixSearch<'a> {
     automaton: &'a Automaton,
     cache: hybrid::dfa::Cache,
-    /// The state before each character of the last name, as far as the name was read.
+    /// The state before each character of the last name, up to the last character that was read.
     states: Vec<LazyStateID>,
     /// The length of the prefix of the last name after which no match is possible; `usize::MAX` if there is no such prefix.
     dead_at: usize,
@@ -138,7 +138,7 @@ impl PrefixSearch<'_> {
             };
             self.states.push(start);
         }
-        // After giving up, fewer characters of the last name were read than the names have in common.
+        // If the last search gave up, it read fewer characters than the common prefix has.
         let common = common.min(self.states.len() - 1);
         self.states.truncate(common + 1);
         self.dead_at = usize::MAX;

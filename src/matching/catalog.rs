@@ -40,7 +40,7 @@ const MAX_SINGLE_UPDATES: usize = 64;
 
 /// Return true if patterns can be matched against a name: it is printable ASCII and not longer than Kafka allows.
 #[must_use]
-pub fn can_be_tried(name: &str) -> bool {
+pub fn is_matchable(name: &str) -> bool {
     name.len() <= MAX_NAME_LENGTH && name.bytes().all(|byte| (b' '..=b'~').contains(&byte))
 }
 
@@ -230,7 +230,7 @@ impl Catalog {
         Box::new(reversed[start..start + behind].iter().copied())
     }
 
-    /// Return true if sorted names are to be searched. Sorting costs as much as a few searches of unsorted names.
+    /// Return true if a search should use sorted names. Sorting takes as long as a few searches of unsorted names.
     fn uses_sorted(&self) -> bool {
         self.sorted.get().is_some() || self.searches.fetch_add(1, Ordering::Relaxed) >= UNSORTED_SEARCHES
     }
@@ -324,11 +324,11 @@ mod tests {
     }
 
     #[test]
-    fn only_possible_names_can_be_matched() {
-        assert!(can_be_tried("orders.v1"));
-        assert!(can_be_tried("")); // no topic has an empty name, but all engines agree about it
-        assert!(!can_be_tried("größe"));
-        assert!(!can_be_tried("a\n"));
-        assert!(!can_be_tried(&"x".repeat(250)));
+    fn names_that_are_too_long_or_not_ascii_are_not_matchable() {
+        assert!(is_matchable("orders.v1"));
+        assert!(is_matchable("")); // no topic has an empty name, but all engines agree about it
+        assert!(!is_matchable("größe"));
+        assert!(!is_matchable("a\n"));
+        assert!(!is_matchable(&"x".repeat(250)));
     }
 }

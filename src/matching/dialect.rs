@@ -42,7 +42,7 @@ impl Dialect {
     ///
     /// Clients exclude internal topics, the broker does not. A plain name is not a pattern.
     #[must_use]
-    pub fn hides_internal(self, pattern: &str) -> bool {
+    pub fn excludes_internal(self, pattern: &str) -> bool {
         match self {
             Self::Java | Self::Python => true,
             Self::Librdkafka => pattern.starts_with('^'),
@@ -75,7 +75,7 @@ impl Dialect {
     }
 
     /// Return the position and the reason of the error for an invalid pattern.
-    pub(super) fn refusal(self, pattern: &str) -> (usize, String) {
+    pub(super) fn error_of(self, pattern: &str) -> (usize, String) {
         let error = self.parse(pattern).expect_err(pattern);
         assert!(error.invalid, "{pattern}: {error:?}");
         (error.position, error.reason)

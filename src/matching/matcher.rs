@@ -28,7 +28,7 @@ struct MatchedPattern {
     found: Vec<u32>,
 }
 
-/// Number of a pattern to the ascending numbers of the topics that it gained or lost.
+/// Ascending numbers of the topics that a pattern gained or lost, by number of the pattern.
 pub type Changes = BTreeMap<u32, Vec<u32>>;
 
 impl Matcher {

@@ -34,7 +34,7 @@ impl Pattern {
             return Err(too_large());
         }
         let program = Program::new(node).map_err(|TooLarge| too_large())?;
-        let shows_internal = include_internal || !dialect.hides_internal(pattern);
+        let shows_internal = include_internal || !dialect.excludes_internal(pattern);
         Ok(Self { dialect, text: pattern.to_owned(), program, shows_internal })
     }
 

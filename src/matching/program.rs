@@ -7,7 +7,7 @@ use super::literals::{self, Literals};
 use super::simplify::simplify;
 use super::syntax::Node;
 
-/// Method by which names are matched.
+/// Method that matches names.
 pub(crate) enum Program {
     /// The name is one of these sorted names.
     Exact(Vec<Vec<u8>>),

@@ -87,7 +87,7 @@ mod tests {
     fn too_many_copies_are_not_supported() {
         let place = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
 
-        let refusal = repeat(place, 5_000, None, 7).expect_err("many copies");
-        assert_eq!((false, 7), (refusal.invalid, refusal.position));
+        let error = repeat(place, 5_000, None, 7).expect_err("many copies");
+        assert_eq!((false, 7), (error.invalid, error.position));
     }
 }

@@ -57,7 +57,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
                     if let Some(right) = right {
                         last = Some(Operand::Set(right));
                     } else if terms.is_empty() {
-                        return Err(cursor.refuse(behind, "an intersection without operands"));
+                        return Err(cursor.invalid(behind, "an intersection without operands"));
                     }
                     match last {
                         Some(last) => terms.push((!terms.is_empty(), last)),
@@ -69,7 +69,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
                 }
                 cursor.back();
             }
-            '\0' if cursor.ended() => return Err(cursor.refuse(start, "the character class is not closed")),
+            '\0' if cursor.ended() => return Err(cursor.invalid(start, "the character class is not closed")),
             ']' if pending || !terms.is_empty() => {
                 if closed {
                     cursor.next();
@@ -128,7 +128,7 @@ fn item(cursor: &mut Cursor, singles: &mut CharSet) -> Result<Option<CharSet>, P
         match escape(cursor, true, in_range)? {
             Escape::Char(code) => code,
             Escape::Set(set) => return Ok(Some(set)),
-            _ => return Err(cursor.refuse(start, "an escape that is not a character")),
+            _ => return Err(cursor.invalid(start, "an escape that is not a character")),
         }
     } else {
         let char = cursor.peek();
@@ -147,7 +147,7 @@ fn item(cursor: &mut Cursor, singles: &mut CharSet) -> Result<Option<CharSet>, P
             Some(u32::from(char))
         };
         let Some(last) = last.filter(|&last| first <= last) else {
-            return Err(cursor.refuse(start, "a character range that ends before it starts"));
+            return Err(cursor.invalid(start, "a character range that ends before it starts"));
         };
         let range = range(first, last);
         return Ok(Some(if cursor.flags.fold { range.both_cases() } else { range }));

@@ -107,7 +107,7 @@ impl Cursor {
     }
 
     /// Return the error for an invalid pattern, with its position from an index.
-    pub(super) fn refuse(&self, index: usize, reason: &str) -> PatternError {
+    pub(super) fn invalid(&self, index: usize, reason: &str) -> PatternError {
         invalid(self.origin(index), reason)
     }
 

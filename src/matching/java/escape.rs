@@ -37,7 +37,7 @@ pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Res
         'x' => Escape::Char(hexadecimal(cursor, start)?),
         'u' => Escape::Char(utf16(cursor, start)?),
         'N' => Escape::Char(named(cursor, start)?),
-        'c' if cursor.ended() => return Err(cursor.refuse(start, "a control character without its letter")),
+        'c' if cursor.ended() => return Err(cursor.invalid(start, "a control character without its letter")),
         'c' => Escape::Char(u32::from(cursor.read()) ^ 64),
         'a' => Escape::Char(0x07),
         'e' => Escape::Char(0x1b),
@@ -63,11 +63,11 @@ pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Res
         'b' if !in_class => boundary(cursor, start)?,
         'k' if !in_class => {
             if cursor.read() != '<' {
-                return Err(cursor.refuse(start, "a reference without a name"));
+                return Err(cursor.invalid(start, "a reference without a name"));
             }
             Escape::Name(group_name(cursor, start)?)
         }
-        'a'..='z' | 'A'..='Z' | '1'..='9' => return Err(cursor.refuse(start, "unknown escape")),
+        'a'..='z' | 'A'..='Z' | '1'..='9' => return Err(cursor.invalid(start, "unknown escape")),
         _ => Escape::Char(u32::from(char)),
     })
 }
@@ -94,7 +94,7 @@ fn boundary(cursor: &mut Cursor, start: usize) -> Result<Escape, PatternError> {
         return Ok(Escape::Assertion(Assertion::WordBoundary));
     }
     cursor.at += 2;
-    if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.refuse(start, "unknown boundary")) }
+    if cursor.read() == '}' { Ok(Escape::Anywhere) } else { Err(cursor.invalid(start, "unknown boundary")) }
 }
 
 /// Parse the name of a group up to `>`, with the cursor at its first character.
@@ -102,18 +102,18 @@ pub(super) fn group_name(cursor: &mut Cursor, start: usize) -> Result<String, Pa
     let mut name = String::new();
     let mut char = cursor.read();
     if !char.is_ascii_alphabetic() {
-        return Err(cursor.refuse(start, "the name of the group does not start with a letter"));
+        return Err(cursor.invalid(start, "the name of the group does not start with a letter"));
     }
     while char.is_ascii_alphanumeric() {
         name.push(char);
         char = cursor.read();
     }
-    if char == '>' { Ok(name) } else { Err(cursor.refuse(start, "the name of the group is not closed")) }
+    if char == '>' { Ok(name) } else { Err(cursor.invalid(start, "the name of the group is not closed")) }
 }
 
 fn octal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     let Some(first) = cursor.read().to_digit(8) else {
-        return Err(cursor.refuse(start, "an octal escape without digits"));
+        return Err(cursor.invalid(start, "an octal escape without digits"));
     };
     let mut code = first;
     for _ in 0..if first <= 3 { 2 } else { 1 } {
@@ -131,10 +131,10 @@ fn hexadecimal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     let first = cursor.read();
     if let Some(first) = first.to_digit(16) {
         let second = cursor.read().to_digit(16);
-        return second.map(|second| first * 16 + second).ok_or_else(|| cursor.refuse(start, malformed));
+        return second.map(|second| first * 16 + second).ok_or_else(|| cursor.invalid(start, malformed));
     }
     if first != '{' || !cursor.peek().is_ascii_hexdigit() {
-        return Err(cursor.refuse(start, malformed));
+        return Err(cursor.invalid(start, malformed));
     }
     let mut code = 0;
     loop {
@@ -142,11 +142,11 @@ fn hexadecimal(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
             '}' => return Ok(code),
             char => match char.to_digit(16) {
                 Some(digit) => code = code * 16 + digit,
-                None => return Err(cursor.refuse(start, malformed)),
+                None => return Err(cursor.invalid(start, malformed)),
             },
         }
         if code > 0x0010_ffff {
-            return Err(cursor.refuse(start, "the character code is too high"));
+            return Err(cursor.invalid(start, "the character code is too high"));
         }
     }
 }
@@ -172,7 +172,7 @@ fn four_digits(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     for _ in 0..4 {
         match cursor.read().to_digit(16) {
             Some(digit) => code = code * 16 + digit,
-            None => return Err(cursor.refuse(start, "a malformed Unicode escape")),
+            None => return Err(cursor.invalid(start, "a malformed Unicode escape")),
         }
     }
     Ok(code)
@@ -181,12 +181,12 @@ fn four_digits(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
 /// Parse a character name in braces.
 fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     if cursor.read() != '{' {
-        return Err(cursor.refuse(start, "a character name without braces"));
+        return Err(cursor.invalid(start, "a character name without braces"));
     }
     let first = cursor.at;
     while cursor.read() != '}' {
         if cursor.ended() {
-            return Err(cursor.refuse(start, "the character name is not closed"));
+            return Err(cursor.invalid(start, "the character name is not closed"));
         }
     }
     let name = cursor.between(first, cursor.at - 1);
@@ -196,7 +196,7 @@ fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     }
     let well_formed = name.chars().all(|char| matches!(char, 'A'..='Z' | '0'..='9' | ' ' | '-' | '(' | ')'));
     if name.is_empty() || !well_formed {
-        return Err(cursor.refuse(start, "unknown character name"));
+        return Err(cursor.invalid(start, "unknown character name"));
     }
     // Only Java's own table shows whether the name exists.
     Err(unsupported(cursor.origin(start), "the name of a non-ASCII character"))

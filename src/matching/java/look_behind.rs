@@ -18,7 +18,7 @@ pub(super) fn look_behind(
     start: usize,
 ) -> Result<Node, PatternError> {
     if !width.bounded {
-        return Err(cursor.refuse(start, "a look-behind without an obvious maximum length"));
+        return Err(cursor.invalid(start, "a look-behind without an obvious maximum length"));
     }
     let least = i32::try_from(body.min_length()).unwrap_or(i32::MAX);
     let most = body.max_length().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);

@@ -1,7 +1,7 @@
 //! The dialect java: `java.util.regex` of Java 17, over the whole name.
 //!
-//! Java parses a pattern in one pass, with undocumented effects: where comments may stand, how nested classes combine,
-//! which look-behinds have a maximum length. This parser has the same structure.
+//! Java parses a pattern in one pass, which has undocumented effects on the places of comments, the combination of nested classes
+//! and the maximum length of look-behinds. This parser has the same structure.
 
 mod brackets;
 mod cursor;
@@ -32,7 +32,7 @@ mod tests {
         names.iter().copied().filter(|name| backtracking::matches(&node, name.as_bytes()).unwrap()).collect()
     }
 
-    fn fault(pattern: &str) -> (bool, usize, String) {
+    fn error_of(pattern: &str) -> (bool, usize, String) {
         let error = parse(pattern).unwrap_err();
         (error.invalid, error.position, error.reason)
     }
@@ -43,7 +43,7 @@ mod tests {
         assert_eq!(vec!["a"], matching("[a&&]", &["a", "&"]));
         assert_eq!(vec!["a"], matching("[&&a]", &["a", "&"]));
         assert_eq!(vec!["b"], matching("[^a&&a]", &["a", "b"]));
-        assert_eq!((true, 1, "an intersection without operands".to_owned()), fault("[&&]"));
+        assert_eq!((true, 1, "an intersection without operands".to_owned()), error_of("[&&]"));
     }
 
     #[test]
@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn empty_intersection_can_fail_in_java() {
-        assert_eq!((false, 5, cursor::FAILURE.to_owned()), fault("[a-cd&&&]"));
+        assert_eq!((false, 5, cursor::FAILURE.to_owned()), error_of("[a-cd&&&]"));
     }
 
     #[test]
     fn a_second_count_repeats_the_empty_text() {
         assert_eq!(vec!["aa"], matching("a{2}{3}", &["aa", "aaaaaa"]));
-        assert_eq!((true, 2, "nothing to repeat".to_owned()), fault("a**"));
+        assert_eq!((true, 2, "nothing to repeat".to_owned()), error_of("a**"));
     }
 
     #[test]
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_may_stand_within_classes_and_escapes() {
+    fn comments_may_occur_within_classes_and_escapes() {
         assert_eq!(vec!["ab"], matching("(?x) [ a ] # first\n \\x6 2", &["ab", " ab"]));
     }
 
@@ -87,7 +87,7 @@ mod tests {
         assert_eq!(vec!["1"], matching(r"\p{general_category=Nd}", &["a", "1"]));
         assert_eq!(vec!["a", "1"], matching(r"\p{InBasic_Latin}", &["a", "1"]));
         assert_eq!(vec!["$"], matching(r"(?U)\P{Punct}", &["$", "."]));
-        assert_eq!((true, 0, "unknown property".to_owned()), fault(r"\p{Latin}"));
+        assert_eq!((true, 0, "unknown property".to_owned()), error_of(r"\p{Latin}"));
     }
 
     #[test]
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn backreference_that_java_matches_incorrectly_is_not_supported() {
         let construct = "a backreference to a group whose capture Java may keep after backtracking";
-        assert_eq!((false, 8, construct.to_owned()), fault(r"(?:(.))*\1"));
+        assert_eq!((false, 8, construct.to_owned()), error_of(r"(?:(.))*\1"));
         assert_eq!(vec!["aaab"], matching(r"(?=(a+))\1b", &["aaab", "aab_"]));
     }
 
@@ -107,18 +107,18 @@ mod tests {
     fn look_behind_needs_a_maximum_length_in_java() {
         assert_eq!(vec!["baax"], matching(".*(?<=ba*)x", &["baax", "aax"]));
         assert!(matching(".*(?<=a*b*)x", &["abx", "x"]).is_empty());
-        assert_eq!((true, 0, "a look-behind without an obvious maximum length".to_owned()), fault("(?<=(a|b){2})x"));
+        assert_eq!((true, 0, "a look-behind without an obvious maximum length".to_owned()), error_of("(?<=(a|b){2})x"));
     }
 
     #[test]
     fn invalid_patterns_take_precedence_over_unsupported_constructs() {
-        assert_eq!((true, 10, "the group is not closed".to_owned()), fault(r"(?:(.))*\1("));
+        assert_eq!((true, 10, "the group is not closed".to_owned()), error_of(r"(?:(.))*\1("));
     }
 
     #[test]
     fn nesting_depth_is_limited() {
-        assert!(!fault(&"(".repeat(100_000)).0);
-        assert!(!fault(&"[".repeat(100_000)).0);
-        assert!(!fault(&"[a&&b".repeat(1000)).0);
+        assert!(!error_of(&"(".repeat(100_000)).0);
+        assert!(!error_of(&"[".repeat(100_000)).0);
+        assert!(!error_of(&"[a&&b".repeat(1000)).0);
     }
 }

@@ -59,10 +59,10 @@ impl Parser {
     pub(super) fn pattern(mut self) -> Result<Node, PatternError> {
         let node = self.alternatives()?.node;
         if self.cursor.peek() == ')' && !self.cursor.ended() {
-            return Err(self.cursor.refuse(self.cursor.at, "unmatched closing parenthesis"));
+            return Err(self.cursor.invalid(self.cursor.at, "unmatched closing parenthesis"));
         }
         if !self.cursor.at_end() {
-            return Err(self.cursor.refuse(self.cursor.at, "an incomplete escape at the end of the pattern"));
+            return Err(self.cursor.invalid(self.cursor.at, "an incomplete escape at the end of the pattern"));
         }
         let unsure = self.references.iter().find(|(group, _)| self.kept.contains(group));
         if let Some((_, position)) = unsure
@@ -98,7 +98,7 @@ impl Parser {
                 },
                 '|' | ')' => break,
                 '\0' if self.cursor.ended() => break,
-                '*' | '+' | '?' => return Err(self.cursor.refuse(start, "nothing to repeat")),
+                '*' | '+' | '?' => return Err(self.cursor.invalid(start, "nothing to repeat")),
                 char => self.single(char)?,
             };
             if part.node != Node::EMPTY {
@@ -223,7 +223,7 @@ impl Parser {
     }
 
     fn group_named(&self, name: &str, start: usize) -> Result<u32, PatternError> {
-        self.names.get(name).copied().ok_or_else(|| self.cursor.refuse(start, "unknown group name"))
+        self.names.get(name).copied().ok_or_else(|| self.cursor.invalid(start, "unknown group name"))
     }
 
     /// Parse the rest of a group number. A digit belongs to it only if a group with the longer number exists.
@@ -253,7 +253,7 @@ impl Parser {
         let body = self.alternatives()?;
         self.cursor.leave();
         if self.cursor.read() != ')' {
-            return Err(self.cursor.refuse(start, "the group is not closed"));
+            return Err(self.cursor.invalid(start, "the group is not closed"));
         }
         self.cursor.flags = flags;
         self.whole(&kind, body, first, start).map(Some)
@@ -280,7 +280,7 @@ impl Parser {
                 let name = group_name(&mut self.cursor, start)?;
                 self.groups += 1;
                 if self.names.insert(name, self.groups).is_some() {
-                    return Err(self.cursor.refuse(start, "duplicate group name"));
+                    return Err(self.cursor.invalid(start, "duplicate group name"));
                 }
                 Kind::Capturing
             }
@@ -290,7 +290,7 @@ impl Parser {
                 match self.cursor.read() {
                     ')' => Kind::Flags,
                     ':' => Kind::Plain,
-                    _ => return Err(self.cursor.refuse(start, "unknown group type")),
+                    _ => return Err(self.cursor.invalid(start, "unknown group type")),
                 }
             }
         })

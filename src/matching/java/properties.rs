@@ -15,21 +15,21 @@ pub(super) fn property(cursor: &mut Cursor) -> Result<CharSet, PatternError> {
         let first = cursor.at;
         loop {
             if cursor.ended() {
-                return Err(cursor.refuse(start, "the name of the property is not closed"));
+                return Err(cursor.invalid(start, "the name of the property is not closed"));
             }
             if cursor.read() == '}' {
                 break;
             }
         }
         if cursor.at <= first + 1 {
-            return Err(cursor.refuse(start, "the name of the property is empty"));
+            return Err(cursor.invalid(start, "the name of the property is empty"));
         }
         cursor.between(first, cursor.at - 1)
     } else {
         cursor.read().to_string()
     };
     let Some(set) = named(&name, cursor.flags) else {
-        return Err(cursor.refuse(start, "unknown property"));
+        return Err(cursor.invalid(start, "unknown property"));
     };
     Ok(if negated { !set } else { set })
 }

@@ -41,7 +41,7 @@ pub(super) fn quantifier(cursor: &mut Cursor) -> Result<Option<Quantifier>, Patt
         _ => return Ok(None),
     };
     if most.is_some_and(|most| most < least) {
-        return Err(cursor.refuse(start, "the maximum repetition count is lower than the minimum"));
+        return Err(cursor.invalid(start, "the maximum repetition count is lower than the minimum"));
     }
     let greed = match cursor.next() {
         '?' => Greed::Lazy,
@@ -58,7 +58,7 @@ pub(super) fn quantifier(cursor: &mut Cursor) -> Result<Option<Quantifier>, Patt
 fn counts(cursor: &mut Cursor) -> Result<(i32, Option<i32>), PatternError> {
     let start = cursor.at;
     if !cursor.raw(start + 1).is_ascii_digit() {
-        return Err(cursor.refuse(start, "a repetition without a count"));
+        return Err(cursor.invalid(start, "a repetition without a count"));
     }
     cursor.at += 1;
     let least = count(cursor, start)?;
@@ -69,7 +69,7 @@ fn counts(cursor: &mut Cursor) -> Result<(i32, Option<i32>), PatternError> {
     if cursor.peek() == '}' {
         Ok((least, most))
     } else {
-        Err(cursor.refuse(start, "the repetition count is not closed"))
+        Err(cursor.invalid(start, "the repetition count is not closed"))
     }
 }
 
@@ -77,7 +77,7 @@ fn count(cursor: &mut Cursor, start: usize) -> Result<i32, PatternError> {
     let mut count = 0i32;
     while let Some(digit) = cursor.peek().to_digit(10) {
         let next = count.checked_mul(10).and_then(|count| count.checked_add_unsigned(digit));
-        count = next.ok_or_else(|| cursor.refuse(start, "the repetition count is too high"))?;
+        count = next.ok_or_else(|| cursor.invalid(start, "the repetition count is too high"))?;
         cursor.next();
     }
     Ok(count)

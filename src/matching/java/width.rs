@@ -29,7 +29,7 @@ pub(super) enum Step {
     Times(Width, i32, i32),
     /// One of several alternatives.
     Alternation(Vec<Width>),
-    /// A part that is measured separately, and may be optional.
+    /// A part whose length is computed separately; it may be optional.
     Inner(Vec<Step>, bool),
     /// A repeated group that can match in several ways; Java stops measuring here.
     Loop,

@@ -14,7 +14,7 @@ use crate::error::PatternError;
 use copies::GlibcNode;
 
 /// Maximum count of a repetition (`RE_DUP_MAX`).
-const MOST: u32 = 0x7FFF;
+const MAX_COUNT: u32 = 0x7FFF;
 
 /// Bits of the closed groups 1 to 9, which backreferences may refer to.
 type Closed = u16;
@@ -225,7 +225,7 @@ impl Parser {
         let Some(least) = least.filter(|_| self.text.eat("}")) else {
             return Err(invalid(position, "a brace without a repetition count"));
         };
-        if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
+        if least > MAX_COUNT || most.is_some_and(|most| most > MAX_COUNT || most < least) {
             return Err(invalid(position, "a repetition count that is too high, or lower than the minimum"));
         }
         Ok((least, most))
@@ -242,7 +242,7 @@ impl Parser {
             let Some(digit) = self.text.take().and_then(|digit| digit.to_digit(10)) else {
                 return Err(invalid(position, "a brace without a repetition count"));
             };
-            number = Some((number.unwrap_or(0) * 10 + digit).min(MOST + 1));
+            number = Some((number.unwrap_or(0) * 10 + digit).min(MAX_COUNT + 1));
         }
         Ok(number)
     }

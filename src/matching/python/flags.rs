@@ -68,11 +68,11 @@ pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFl
             return Ok(found);
         }
         if flag == ':' {
-            refuse_template(tokens, &found.on)?;
+            check_not_global(tokens, &found.on)?;
             return Ok(found);
         }
     }
-    refuse_template(tokens, &found.on)?;
+    check_not_global(tokens, &found.on)?;
     flag = next_flag(tokens, "")?;
     while flag != ':' {
         if KINDS.contains(flag) {
@@ -81,7 +81,7 @@ pub(super) fn group_flags(tokens: &mut Tokens, mut flag: char) -> Result<GroupFl
         found.off.push(flag);
         flag = next_flag(tokens, ":")?;
     }
-    refuse_template(tokens, &found.off)?;
+    check_not_global(tokens, &found.off)?;
     if found.off.chars().any(|flag| found.on.contains(flag)) {
         return Err(invalid(tokens.at() - 1, "a flag that is turned on and off"));
     }
@@ -98,7 +98,7 @@ fn next_flag(tokens: &mut Tokens, ends: &str) -> Result<char, PatternError> {
     }
 }
 
-fn refuse_template(tokens: &Tokens, flags: &str) -> Result<(), PatternError> {
+fn check_not_global(tokens: &Tokens, flags: &str) -> Result<(), PatternError> {
     if flags.contains('t') {
         return Err(invalid(tokens.at() - 1, "a flag that is only allowed for the whole pattern"));
     }

@@ -7,7 +7,7 @@ use crate::error::PatternError;
 use crate::matching::scanner::invalid;
 use crate::matching::syntax::Node;
 
-const MOST_GROUPS: u64 = (1 << 30) - 1;
+const MAX_GROUPS: u64 = (1 << 30) - 1;
 
 /// Opening of a group.
 enum Opening {
@@ -230,7 +230,7 @@ impl ParserState {
         if group == 0 {
             return Err(invalid(at, "a reference to group 0"));
         }
-        if group >= MOST_GROUPS {
+        if group >= MAX_GROUPS {
             return Err(invalid(at, "unknown group"));
         }
         let group = group as u32;

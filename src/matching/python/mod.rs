@@ -155,8 +155,8 @@ mod tests {
         Dialect::Python.matches(pattern, names)
     }
 
-    fn refused(pattern: &str) -> (usize, String) {
-        Dialect::Python.refusal(pattern)
+    fn error_of(pattern: &str) -> (usize, String) {
+        Dialect::Python.error_of(pattern)
     }
 
     fn unsupported(pattern: &str) -> String {
@@ -193,17 +193,17 @@ mod tests {
     fn a_backslash_and_digits_are_a_group_or_an_octal_number() {
         assert_eq!(vec![true, false], found(r"(a|b)\1", &["aa", "ab"]));
         assert_eq!(vec![true], found(r"\141\x61\u0061\N{latin small letter a}\0?", &["aaaa"]));
-        assert_eq!((1, "unknown group".to_owned()), refused(r"\1"));
-        assert_eq!((2, "a reference to an open group".to_owned()), refused(r"(a\1)"));
-        assert_eq!((0, "an octal escape above 377".to_owned()), refused(r"\400"));
+        assert_eq!((1, "unknown group".to_owned()), error_of(r"\1"));
+        assert_eq!((2, "a reference to an open group".to_owned()), error_of(r"(a\1)"));
+        assert_eq!((0, "an octal escape above 377".to_owned()), error_of(r"\400"));
     }
 
     #[test]
     fn sets_have_no_operators() {
         assert_eq!(vec![true, true, false], found("[[a&&b]$", &["[", "&", "c"]));
         assert_eq!(vec![true, true, false], found("[]-_]$", &["]", "_", "-"]));
-        assert_eq!((3, "invalid character range".to_owned()), refused(r"[\x61-\d]"));
-        assert_eq!((0, "the character set is not closed".to_owned()), refused("[]"));
+        assert_eq!((3, "invalid character range".to_owned()), error_of(r"[\x61-\d]"));
+        assert_eq!((0, "the character set is not closed".to_owned()), error_of("[]"));
     }
 
     #[test]
@@ -211,10 +211,10 @@ mod tests {
         assert_eq!(vec![true, false], found("a{,2}$", &["aa", "aaa"]));
         assert_eq!(vec![true], found("a{,}$", &["aaa"]));
         assert_eq!(vec![true, true], found("a({}|{x}|{1 })", &["a{}", "a{x}"]));
-        assert_eq!((4, "nested quantifiers".to_owned()), refused("a{1}{2}"));
-        assert_eq!((1, "nothing to repeat".to_owned()), refused("^*"));
-        assert_eq!((2, "the maximum repetition count is lower than the minimum".to_owned()), refused("a{2,1}"));
-        assert_eq!((2, "the repetition count is too high".to_owned()), refused("a{4294967295}"));
+        assert_eq!((4, "nested quantifiers".to_owned()), error_of("a{1}{2}"));
+        assert_eq!((1, "nothing to repeat".to_owned()), error_of("^*"));
+        assert_eq!((2, "the maximum repetition count is lower than the minimum".to_owned()), error_of("a{2,1}"));
+        assert_eq!((2, "the repetition count is too high".to_owned()), error_of("a{4294967295}"));
     }
 
     #[test]
@@ -236,30 +236,30 @@ mod tests {
     fn conditionals_test_captures() {
         assert_eq!(vec![true, true, false], found("(<)?a(?(1)>|$)", &["<a>", "a", "<a"]));
         assert_eq!(vec![true, false], found("(?P<q>-)?a(?(q)-)$", &["-a-", "-a"]));
-        assert_eq!((3, "unknown group".to_owned()), refused("(?(9)a)"));
+        assert_eq!((3, "unknown group".to_owned()), error_of("(?(9)a)"));
         assert_eq!("a conditional on a group inside that group", unsupported("((?(1)a|b))"));
     }
 
     #[test]
     fn a_look_behind_needs_a_fixed_width() {
         assert_eq!(vec![true, false], found("..(?<=ab|cd)x", &["abx", "acx"]));
-        assert_eq!((1, "a look-behind without a fixed width".to_owned()), refused("a(?<=a|bc)"));
-        assert_eq!((6, "a reference to an open group".to_owned()), refused(r"(?<=(a\1))"));
-        assert_eq!((9, "a reference to a group in the same look-behind".to_owned()), refused(r"(?<=(a)\1)"));
+        assert_eq!((1, "a look-behind without a fixed width".to_owned()), error_of("a(?<=a|bc)"));
+        assert_eq!((6, "a reference to an open group".to_owned()), error_of(r"(?<=(a\1))"));
+        assert_eq!((9, "a reference to a group in the same look-behind".to_owned()), error_of(r"(?<=(a)\1)"));
     }
 
     #[test]
     fn global_flags_must_be_at_the_start() {
         assert_eq!(vec![true], found("(?x) (?i) a # b\n b $", &["AB"]));
-        assert_eq!((1, "global flags that are not at the start".to_owned()), refused("a(?i)"));
-        assert_eq!((4, "incompatible flags".to_owned()), refused("(?a)(?u)"));
-        assert_eq!((3, "the flag L is only for bytes patterns".to_owned()), refused("(?L)"));
+        assert_eq!((1, "global flags that are not at the start".to_owned()), error_of("a(?i)"));
+        assert_eq!((4, "incompatible flags".to_owned()), error_of("(?a)(?u)"));
+        assert_eq!((3, "the flag L is only for bytes patterns".to_owned()), error_of("(?L)"));
     }
 
     #[test]
     fn backslash_escapes_also_in_comments_and_names() {
         assert_eq!(vec![true], found(r"(?#\))a", &["a"]));
-        assert_eq!((1, "a backslash at the end of the pattern".to_owned()), refused(r"*\"));
+        assert_eq!((1, "a backslash at the end of the pattern".to_owned()), error_of(r"*\"));
     }
 
     #[test]
@@ -279,7 +279,7 @@ mod tests {
     fn a_pattern_can_be_long() {
         assert_eq!(vec![true], found(&"a|".repeat(10_000), &["b"]));
         assert_eq!(vec![false], found(&"a?b*".repeat(10_000).replace("b*", "b"), &["ab"]));
-        assert_eq!((0, "the character set is not closed".to_owned()), refused(&format!("[{}", "[^a".repeat(10_000))));
+        assert_eq!((0, "the character set is not closed".to_owned()), error_of(&format!("[{}", "[^a".repeat(10_000))));
         assert_eq!("too many repetitions of a part that may match the empty text", unsupported("(?:^|a){20000}"));
     }
 }

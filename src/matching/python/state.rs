@@ -10,7 +10,7 @@ use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::Node;
 
 /// Width above which `re` stops counting characters.
-const WIDEST: u128 = 1 << 64;
+const MAX_WIDTH: u128 = 1 << 64;
 
 /// Width of a part as `re` computes it, which may differ from the minimum and maximum length of a match.
 #[derive(Debug, Clone, Copy, Default)]
@@ -28,16 +28,16 @@ impl Width {
         let widest = match most {
             Some(most) => self.most * u128::from(most),
             None if self.most == 0 => 0,
-            None => WIDEST,
+            None => MAX_WIDTH,
         };
-        Self { least: (self.least * u128::from(least)).min(WIDEST), most: widest.min(WIDEST) }
+        Self { least: (self.least * u128::from(least)).min(MAX_WIDTH), most: widest.min(MAX_WIDTH) }
     }
 }
 
 impl Add for Width {
     type Output = Self;
     fn add(self, other: Self) -> Self {
-        Self { least: (self.least + other.least).min(WIDEST), most: (self.most + other.most).min(WIDEST) }
+        Self { least: (self.least + other.least).min(MAX_WIDTH), most: (self.most + other.most).min(MAX_WIDTH) }
     }
 }
 

@@ -14,7 +14,7 @@ use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
 
 /// Maximum count of a repetition.
-const MOST: u32 = 1000;
+const MAX_COUNT: u32 = 1000;
 
 /// An open group, or the whole pattern.
 struct Open {
@@ -175,7 +175,7 @@ impl Parser {
         let Some(node) = self.innermost().items.pop() else {
             return Err(invalid(position, "nothing to repeat"));
         };
-        // Flags stand between two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
+        // Flags can separate two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
         if self.piled > 0 {
             self.text.enter()?;
         }
@@ -194,7 +194,7 @@ impl Parser {
             self.text.at = position;
             return Ok(None);
         };
-        if least > MOST || most.is_some_and(|most| most > MOST || most < least) {
+        if least > MAX_COUNT || most.is_some_and(|most| most > MAX_COUNT || most < least) {
             return Err(invalid(position, "a repetition count that is too high, or lower than the minimum"));
         }
         Ok(Some((least, most)))
@@ -215,7 +215,7 @@ impl Parser {
     fn number(&mut self) -> Option<u32> {
         let digits = self.text.take_while(|char| char.is_ascii_digit());
         let plain = !digits.is_empty() && (digits.len() == 1 || !digits.starts_with('0'));
-        plain.then(|| digits.parse().map_or(MOST + 1, |number: u32| number.min(MOST + 1)))
+        plain.then(|| digits.parse().map_or(MAX_COUNT + 1, |number: u32| number.min(MAX_COUNT + 1)))
     }
 
     fn open(&mut self) -> Result<(), PatternError> {

@@ -5,8 +5,8 @@ fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
     Dialect::Re2j.matches(pattern, names)
 }
 
-fn refusal(pattern: &str) -> (usize, String) {
-    Dialect::Re2j.refusal(pattern)
+fn error_of(pattern: &str) -> (usize, String) {
+    Dialect::Re2j.error_of(pattern)
 }
 
 #[test]
@@ -26,14 +26,14 @@ fn brace_without_count_is_literal() {
 #[test]
 fn counts_are_limited_to_1000() {
     assert!(parse("(?:a{1000}){1000}").is_ok());
-    assert_eq!((1, "a repetition count that is too high, or lower than the minimum".to_owned()), refusal("a{1001}"));
-    assert_eq!((1, "a repetition count that is too high, or lower than the minimum".to_owned()), refusal("a{3,2}"));
+    assert_eq!((1, "a repetition count that is too high, or lower than the minimum".to_owned()), error_of("a{1001}"));
+    assert_eq!((1, "a repetition count that is too high, or lower than the minimum".to_owned()), error_of("a{3,2}"));
 }
 
 #[test]
 fn nested_quantifiers_are_invalid_unless_flags_separate_them() {
     for pattern in ["a**", "a*+", "a{2}{3}", "a???", "a++", "a{*", "{{2}"] {
-        assert_eq!("nested quantifiers", refusal(pattern).1, "{pattern}");
+        assert_eq!("nested quantifiers", error_of(pattern).1, "{pattern}");
     }
     assert_eq!([true, true], matches("a*(?i)*", &["", "aa"])[..]);
     assert_eq!([true, false], matches("ab\\Q\\E{2}", &["abb", "abab"])[..]);
@@ -42,7 +42,7 @@ fn nested_quantifiers_are_invalid_unless_flags_separate_them() {
 #[test]
 fn quantifier_needs_something_to_repeat() {
     for (pattern, position) in [("*a", 0), ("a|*b", 2), ("(+)", 1), ("{2}", 0), ("(?i)?", 4)] {
-        assert_eq!((position, "nothing to repeat".to_owned()), refusal(pattern));
+        assert_eq!((position, "nothing to repeat".to_owned()), error_of(pattern));
     }
 }
 
@@ -73,8 +73,8 @@ fn bracket_expressions_have_their_own_syntax() {
     assert_eq!([true, true, true], matches("[a&&b]", &["a", "&", "b"])[..]);
     assert_eq!([true, false], matches("[a-z[0-9]]", &["[]", "a"])[..]);
     assert_eq!([true, true, false], matches("[\\d-z]", &["1", "-", "y"])[..]);
-    assert_eq!((1, "unknown character class".to_owned()), refusal("[[:]a]"));
-    assert_eq!((0, "the character class is not closed".to_owned()), refusal("[]"));
+    assert_eq!((1, "unknown character class".to_owned()), error_of("[[:]a]"));
+    assert_eq!((0, "the character class is not closed".to_owned()), error_of("[]"));
 }
 
 #[test]
@@ -82,14 +82,14 @@ fn escapes_are_octal_or_hexadecimal_or_of_punctuation() {
     assert_eq!([true], matches("\\141\\x62\\x{00063}\\<\\_", &["abc<_"])[..]);
     assert_eq!([false], matches("\\0141", &["a"])[..]);
     for pattern in ["\\1", "\\8", "\\Z", "\\C", "\\x{}", "\\x{110000}", "\\q", "[\\b]"] {
-        assert_eq!("unknown escape", refusal(pattern).1, "{pattern}");
+        assert_eq!("unknown escape", error_of(pattern).1, "{pattern}");
     }
 }
 
 #[test]
 fn group_names_may_begin_with_a_digit_and_are_unique() {
     assert_eq!([true], matches("(?P<1a>a)(?<_>b)", &["ab"])[..]);
-    assert_eq!((12, "duplicate group name".to_owned()), refusal("(?P<n>a)(?P<n>b)"));
+    assert_eq!((12, "duplicate group name".to_owned()), error_of("(?P<n>a)(?P<n>b)"));
     assert!(parse("(?<=a)b").is_err());
 }
 

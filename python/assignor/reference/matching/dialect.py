@@ -16,10 +16,10 @@ PARSERS: dict[str, Callable[[str], Node]] = {
     "re2j": re2j.parse,
     "librdkafka": librdkafka.parse,
 }
-"""Parsers by dialect; they raise `PatternFault`. `re` compiles patterns of the dialect python (see module `python`)."""
+"""Parsers by dialect; they raise `PatternError`. `re` compiles patterns of the dialect python (see module `python`)."""
 
 
-def hides_internal(dialect: str, pattern: str) -> bool:
+def excludes_internal(dialect: str, pattern: str) -> bool:
     """Return True if a pattern excludes internal topics by default.
 
     Clients exclude internal topics, the broker does not. A plain name is not a pattern.

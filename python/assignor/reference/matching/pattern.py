@@ -8,8 +8,8 @@ from assignor.errors import IllegalArgumentError, InvalidPatternError, Unsupport
 from assignor.reference.matching import python
 from assignor.reference.matching.backtracking import MAX_STEPS, TooManySteps, matches
 from assignor.reference.matching.char_set import ALL
-from assignor.reference.matching.dialect import PARSERS, hides_internal
-from assignor.reference.matching.scanner import PatternFault, unsupported
+from assignor.reference.matching.dialect import PARSERS, excludes_internal
+from assignor.reference.matching.scanner import PatternError, unsupported
 from assignor.reference.matching.syntax import MAX_NAME_LENGTH, parts
 from assignor.validation import check_dialect, check_name, shown
 
@@ -35,10 +35,10 @@ class Pattern:
         self._details = (check_name(pattern, f"{owner}: pattern" if owner else "a pattern"), dialect)
         try:
             self._matches = _compile(pattern, dialect)
-        except PatternFault as fault:
+        except PatternError as fault:
             kind = InvalidPatternError if fault.invalid else UnsupportedPatternError
             raise kind(fault.reason, *self._details, fault.position, owner) from None
-        self._shows_internal = include_internal or not hides_internal(dialect, pattern)
+        self._shows_internal = include_internal or not excludes_internal(dialect, pattern)
 
     def matches(self, topic: str) -> bool:
         """Return True if the pattern matches the name."""

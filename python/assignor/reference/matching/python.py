@@ -15,7 +15,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compile a pattern with `re`.
 
     Raises:
-        PatternFault: `re` rejects the pattern, or the pattern nests too deeply for Python's recursion limit.
+        PatternError: `re` rejects the pattern, or the pattern nests too deeply for Python's recursion limit.
     """
     try:
         with deep(), warnings.catch_warnings():

@@ -25,7 +25,7 @@ def deep() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-class PatternFault(Exception):  # noqa: N818  # it becomes one of two public errors
+class PatternError(Exception):
     """A pattern that is invalid or not supported.
 
     Attributes:
@@ -92,11 +92,11 @@ class Scanner:
         self._depth -= 1
 
 
-def invalid(position: int, reason: str) -> PatternFault:
+def invalid(position: int, reason: str) -> PatternError:
     """Return the error for a pattern that is invalid in its dialect."""
-    return PatternFault(True, position, reason)
+    return PatternError(True, position, reason)
 
 
-def unsupported(position: int, construct: str) -> PatternFault:
+def unsupported(position: int, construct: str) -> PatternError:
     """Return the error for a valid pattern that the engine cannot match exactly; `construct` is a noun phrase."""
-    return PatternFault(False, position, construct)
+    return PatternError(False, position, construct)

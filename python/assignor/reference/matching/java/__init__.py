@@ -1,7 +1,7 @@
 """The dialect java: `java.util.regex` of Java 17, over the whole name.
 
-Java parses a pattern in one pass, with undocumented effects: where comments may stand, how nested classes combine,
-which look-behinds have a maximum length. This parser has the same structure.
+Java parses a pattern in one pass, which has undocumented effects on the places of comments, the combination of nested
+classes and the maximum length of look-behinds. This parser has the same structure.
 """
 
 from __future__ import annotations

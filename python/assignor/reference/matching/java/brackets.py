@@ -59,7 +59,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
                 if right is not None:
                     last = right
                 elif not terms:
-                    raise cursor.refuse(behind, "an intersection without operands")
+                    raise cursor.invalid(behind, "an intersection without operands")
                 if last is None:
                     # Java throws an exception if the left side matches.
                     cursor.note_unsupported(behind, FAILURE)
@@ -69,7 +69,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
                 continue
             cursor.back()
         elif char == "\0" and cursor.ended():
-            raise cursor.refuse(start, "the character class is not closed")
+            raise cursor.invalid(start, "the character class is not closed")
         elif char == "]" and (pending or terms):
             if closed:
                 cursor.next()
@@ -118,7 +118,7 @@ def _item(cursor: Cursor, singles: set[str]) -> CharSet | None:
         first = ord(cursor.peek())
         cursor.next()
     if not isinstance(first, int):
-        raise cursor.refuse(start, "an escape that is not a character")
+        raise cursor.invalid(start, "an escape that is not a character")
     if cursor.peek() == "-" and cursor.raw(cursor.at + 1) not in "[]":
         last: object
         if cursor.next() == "\\":
@@ -127,7 +127,7 @@ def _item(cursor: Cursor, singles: set[str]) -> CharSet | None:
             last = ord(cursor.peek())
             cursor.next()
         if not isinstance(last, int) or last < first:
-            raise cursor.refuse(start, "a character range that ends before it starts")
+            raise cursor.invalid(start, "a character range that ends before it starts")
         chars = between(chr(first), chr(last))
         return both_cases(chars) if cursor.flags.fold else chars
     chars = cursor.folded(first)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assignor.reference.matching.char_set import ALL, NONE, CharSet, both_cases
-from assignor.reference.matching.scanner import PatternFault, Scanner, invalid, unsupported
+from assignor.reference.matching.scanner import PatternError, Scanner, invalid, unsupported
 
 FAILURE = "a construct with which Java fails while matching"
 """Constructs with which Java throws an exception, or loses its position, while matching a name."""
@@ -45,7 +45,7 @@ class Cursor:
     def __init__(self, pattern: str) -> None:
         self._chars, self._origins = _unquoted(pattern)
         self._depth = Scanner("")
-        self._first_unsupported: PatternFault | None = None
+        self._first_unsupported: PatternError | None = None
         self.at = 0
         self.flags = Flags()
 
@@ -99,7 +99,7 @@ class Cursor:
         """Return the position of an index in the pattern."""
         return self._origins[min(index, len(self._chars))]
 
-    def refuse(self, index: int, reason: str) -> PatternFault:
+    def invalid(self, index: int, reason: str) -> PatternError:
         """Return the error for an invalid pattern, with its position from an index."""
         return invalid(self.origin(index), reason)
 

@@ -80,7 +80,7 @@ def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
         return {"0": _octal, "x": _hexadecimal, "u": _utf16, "N": _named}[char](cursor, start)
     if char == "c":
         if cursor.ended():
-            raise cursor.refuse(start, "a control character without its letter")
+            raise cursor.invalid(start, "a control character without its letter")
         return ord(cursor.read()) ^ 64
     if char in _CONTROLS:
         return _CONTROLS[char]
@@ -97,10 +97,10 @@ def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
             return _boundary(cursor, start)
         if char == "k":
             if cursor.read() != "<":
-                raise cursor.refuse(start, "a reference without a name")
+                raise cursor.invalid(start, "a reference without a name")
             return Name(group_name(cursor, start))
     if char in _LETTERS or char in "123456789":
-        raise cursor.refuse(start, "unknown escape")
+        raise cursor.invalid(start, "unknown escape")
     return ord(char)
 
 
@@ -121,7 +121,7 @@ def _boundary(cursor: Cursor, start: int) -> Assertion | Special:
         return Assertion.WORD_BOUNDARY
     cursor.at += 2
     if cursor.read() != "}":
-        raise cursor.refuse(start, "unknown boundary")
+        raise cursor.invalid(start, "unknown boundary")
     return Special.ANYWHERE
 
 
@@ -130,19 +130,19 @@ def group_name(cursor: Cursor, start: int) -> str:
     name = ""
     char = cursor.read()
     if char not in _LETTERS:
-        raise cursor.refuse(start, "the name of the group does not start with a letter")
+        raise cursor.invalid(start, "the name of the group does not start with a letter")
     while char in _LETTERS or char in "0123456789":
         name += char
         char = cursor.read()
     if char != ">":
-        raise cursor.refuse(start, "the name of the group is not closed")
+        raise cursor.invalid(start, "the name of the group is not closed")
     return name
 
 
 def _octal(cursor: Cursor, start: int) -> int:
     char = cursor.read()
     if char not in _OCTAL:
-        raise cursor.refuse(start, "an octal escape without digits")
+        raise cursor.invalid(start, "an octal escape without digits")
     code = int(char)
     for _ in range(2 if code <= 3 else 1):
         char = cursor.read()
@@ -159,20 +159,20 @@ def _hexadecimal(cursor: Cursor, start: int) -> int:
     if first in _HEXADECIMAL:
         second = cursor.read()
         if second not in _HEXADECIMAL:
-            raise cursor.refuse(start, malformed)
+            raise cursor.invalid(start, malformed)
         return int(first + second, 16)
     if first != "{" or cursor.peek() not in _HEXADECIMAL:
-        raise cursor.refuse(start, malformed)
+        raise cursor.invalid(start, malformed)
     code = 0
     while True:
         char = cursor.read()
         if char == "}":
             return code
         if char not in _HEXADECIMAL:
-            raise cursor.refuse(start, malformed)
+            raise cursor.invalid(start, malformed)
         code = code * 16 + int(char, 16)
         if code > 0x10FFFF:
-            raise cursor.refuse(start, "the character code is too high")
+            raise cursor.invalid(start, "the character code is too high")
 
 
 def _utf16(cursor: Cursor, start: int) -> int:
@@ -193,7 +193,7 @@ def _four_digits(cursor: Cursor, start: int) -> int:
     for _ in range(4):
         char = cursor.read()
         if char not in _HEXADECIMAL:
-            raise cursor.refuse(start, "a malformed Unicode escape")
+            raise cursor.invalid(start, "a malformed Unicode escape")
         code = code * 16 + int(char, 16)
     return code
 
@@ -201,16 +201,16 @@ def _four_digits(cursor: Cursor, start: int) -> int:
 def _named(cursor: Cursor, start: int) -> int:
     """Parse a character name in braces."""
     if cursor.read() != "{":
-        raise cursor.refuse(start, "a character name without braces")
+        raise cursor.invalid(start, "a character name without braces")
     first = cursor.at
     while cursor.read() != "}":
         if cursor.ended():
-            raise cursor.refuse(start, "the character name is not closed")
+            raise cursor.invalid(start, "the character name is not closed")
     name = cursor.between(first, cursor.at - 1).strip("".join(map(chr, range(33)))).upper()
     known = ASCII_NAMES.split(";")
     if name in known:
         return known.index(name)
     if not name or not set(name) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 -()"):
-        raise cursor.refuse(start, "unknown character name")
+        raise cursor.invalid(start, "unknown character name")
     # Only Java's own table shows whether the name exists.
     raise unsupported(cursor.origin(start), "the name of a non-ASCII character")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.java.cursor import Cursor
-from assignor.reference.matching.java.width import GREATEST, Width, wrapped
+from assignor.reference.matching.java.width import MAX_INT, Width, wrapped
 from assignor.reference.matching.syntax import (
     EMPTY,
     MAX_NAME_LENGTH,
@@ -24,12 +24,12 @@ _NOTHING = CharClass(frozenset())
 def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: int) -> Node:
     """Return a look-behind that goes back no further than Java does."""
     if not width.bounded:
-        raise cursor.refuse(start, "a look-behind without an obvious maximum length")
-    fewest = min(min_length(body), GREATEST)
+        raise cursor.invalid(start, "a look-behind without an obvious maximum length")
+    fewest = min(min_length(body), MAX_INT)
     found = max_length(body)
-    longest = GREATEST if found is None else min(found, GREATEST)
+    longest = MAX_INT if found is None else min(found, MAX_INT)
     # If the maximum length overflowed to a negative number, Java starts after the position, unless that overflows too.
-    needed = wrapped(GREATEST + width.most + 1) if width.most < 0 else 0
+    needed = wrapped(MAX_INT + width.most + 1) if width.most < 0 else 0
     if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > MAX_NAME_LENGTH:
         return EMPTY if negated else _NOTHING
     if 0 <= width.most < min(longest, MAX_NAME_LENGTH):

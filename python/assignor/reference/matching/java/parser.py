@@ -86,9 +86,9 @@ class Parser:
         cursor = self._cursor
         node = self._alternatives().node
         if cursor.peek() == ")" and not cursor.ended():
-            raise cursor.refuse(cursor.at, "unmatched closing parenthesis")
+            raise cursor.invalid(cursor.at, "unmatched closing parenthesis")
         if not cursor.at_end():
-            raise cursor.refuse(cursor.at, "an incomplete escape at the end of the pattern")
+            raise cursor.invalid(cursor.at, "an incomplete escape at the end of the pattern")
         unsure = [position for group, position in self._references if group in self._kept]
         if unsure and not references.are_exact(node, self._kept):
             cursor.note_unsupported(
@@ -124,7 +124,7 @@ class Parser:
             elif char in "|)" or (char == "\0" and cursor.ended()):
                 break
             elif char in "*+?":
-                raise cursor.refuse(start, "nothing to repeat")
+                raise cursor.invalid(start, "nothing to repeat")
             else:
                 part = self._repeated(self._single(char))
             if part.node != EMPTY:
@@ -209,7 +209,7 @@ class Parser:
 
     def _group_named(self, name: str, start: int) -> int:
         if name not in self._names:
-            raise self._cursor.refuse(start, "unknown group name")
+            raise self._cursor.invalid(start, "unknown group name")
         return self._names[name]
 
     def _group_number(self, first: int) -> int:
@@ -235,7 +235,7 @@ class Parser:
         body = self._alternatives()
         cursor.leave()
         if cursor.read() != ")":
-            raise cursor.refuse(start, "the group is not closed")
+            raise cursor.invalid(start, "the group is not closed")
         cursor.flags = flags
         return self._whole(kind, body, first, start)
 
@@ -257,7 +257,7 @@ class Parser:
             name = group_name(cursor, start)
             self._groups += 1
             if name in self._names:
-                raise cursor.refuse(start, "duplicate group name")
+                raise cursor.invalid(start, "duplicate group name")
             self._names[name] = self._groups
             return _Kind.CAPTURING
         cursor.back()
@@ -266,7 +266,7 @@ class Parser:
         if sign == ")":
             return _Kind.FLAGS
         if sign != ":":
-            raise cursor.refuse(start, "unknown group type")
+            raise cursor.invalid(start, "unknown group type")
         return _Kind.PLAIN
 
     def _whole(self, kind: _Kind, body: _SizedNode, first: int, start: int) -> _SizedNode:

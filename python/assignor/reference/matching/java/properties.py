@@ -94,17 +94,17 @@ def property_at(cursor: Cursor) -> CharSet:
         first = cursor.at
         while True:
             if cursor.ended():
-                raise cursor.refuse(start, "the name of the property is not closed")
+                raise cursor.invalid(start, "the name of the property is not closed")
             if cursor.read() == "}":
                 break
         if cursor.at <= first + 1:
-            raise cursor.refuse(start, "the name of the property is empty")
+            raise cursor.invalid(start, "the name of the property is empty")
         name = cursor.between(first, cursor.at - 1)
     else:
         name = cursor.read()
     chars = _named(name, cursor.flags)
     if chars is None:
-        raise cursor.refuse(start, "unknown property")
+        raise cursor.invalid(start, "unknown property")
     return ALL - chars if negated else chars
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from assignor.reference.matching.java.cursor import Cursor
-from assignor.reference.matching.java.width import GREATEST, Step, Times, width_of
+from assignor.reference.matching.java.width import MAX_INT, Step, Times, width_of
 from assignor.reference.matching.syntax import EMPTY, Greed, Node, Repetition
 
 
@@ -29,7 +29,7 @@ class Quantifier:
 
     def times(self, steps: list[Step]) -> Step:
         """Return the length that Java computes for the repeated part."""
-        return Times(width_of(steps), self.least, GREATEST if self.most is None else self.most)
+        return Times(width_of(steps), self.least, MAX_INT if self.most is None else self.most)
 
     def of(self, node: Node) -> Node:
         """Return the repetition of a node."""
@@ -53,7 +53,7 @@ def quantifier_at(cursor: Cursor) -> Quantifier | None:
         case _:
             return None
     if longest is not None and longest < fewest:
-        raise cursor.refuse(start, "the maximum repetition count is lower than the minimum")
+        raise cursor.invalid(start, "the maximum repetition count is lower than the minimum")
     greed = {"?": Greed.LAZY, "+": Greed.POSSESSIVE}.get(cursor.next(), Greed.GREEDY)
     if greed is not Greed.GREEDY:
         cursor.next()
@@ -64,14 +64,14 @@ def _counts(cursor: Cursor) -> tuple[int, int | None]:
     """Parse the counts in braces; the cursor stops at the closing brace."""
     start = cursor.at
     if cursor.raw(start + 1) not in "0123456789":
-        raise cursor.refuse(start, "a repetition without a count")
+        raise cursor.invalid(start, "a repetition without a count")
     cursor.at += 1
     fewest = _count(cursor, start)
     longest: int | None = fewest
     if cursor.peek() == ",":
         longest = None if cursor.next() == "}" else _count(cursor, start)
     if cursor.peek() != "}":
-        raise cursor.refuse(start, "the repetition count is not closed")
+        raise cursor.invalid(start, "the repetition count is not closed")
     return fewest, longest
 
 
@@ -79,7 +79,7 @@ def _count(cursor: Cursor, start: int) -> int:
     count = 0
     while cursor.peek() in "0123456789":
         count = count * 10 + int(cursor.peek())
-        if count > GREATEST:
-            raise cursor.refuse(start, "the repetition count is too high")
+        if count > MAX_INT:
+            raise cursor.invalid(start, "the repetition count is too high")
         cursor.next()
     return count

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-GREATEST = 0x7FFF_FFFF
+MAX_INT = 0x7FFF_FFFF
 """Largest int."""
 
 
@@ -72,7 +72,7 @@ class AlternationStep:
 
 @dataclass(frozen=True, slots=True)
 class Inner:
-    """A part that is measured separately, and may be optional."""
+    """A part whose length is computed separately; it may be optional."""
 
     steps: tuple[Step, ...]
     optional: bool
@@ -102,7 +102,7 @@ def width_of(steps: list[Step] | tuple[Step, ...], start: Width = Width()) -> Wi
             case Add(least, most):
                 width = replace(width, least=wrapped(width.least + least), most=wrapped(width.most + most))
             case Many(least):
-                width = Width(wrapped(width.least + least), wrapped(width.most + GREATEST), width.bounded, False)
+                width = Width(wrapped(width.least + least), wrapped(width.most + MAX_INT), width.bounded, False)
             case Cluster():
                 width = replace(width, one_way=False)
             case Times():

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from assignor.reference.matching.librdkafka.copies import GlibcNode
     from assignor.reference.matching.syntax import Node
 
-MOST = 0x7FFF
+MAX_COUNT = 0x7FFF
 """Maximum count of a repetition (`RE_DUP_MAX`)."""
 
 ASSERTIONS = {
@@ -203,7 +203,7 @@ class _Parser:
             least, most = least or 0, self.number(position)
         if least is None or not self.text.eat("}"):
             raise invalid(position, "a brace without a repetition count")
-        if least > MOST or (most is not None and (most > MOST or most < least)):
+        if least > MAX_COUNT or (most is not None and (most > MAX_COUNT or most < least)):
             raise invalid(position, "a repetition count that is too high, or lower than the minimum")
         return least, most
 
@@ -217,5 +217,5 @@ class _Parser:
             digit = self.text.take()
             if digit == "" or digit not in "0123456789":
                 raise invalid(position, "a brace without a repetition count")
-            number = min((number or 0) * 10 + int(digit), MOST + 1)
+            number = min((number or 0) * 10 + int(digit), MAX_COUNT + 1)
         return number

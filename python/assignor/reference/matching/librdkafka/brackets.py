@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from assignor.reference.matching.char_set import ALL, NONE, POSIX, CharSet, among, between
-from assignor.reference.matching.scanner import PatternFault, Scanner, invalid
+from assignor.reference.matching.scanner import PatternError, Scanner, invalid
 
 
 def bracket(text: Scanner) -> CharSet:
@@ -59,5 +59,5 @@ def _symbol(text: Scanner, start: int, position: int) -> str | CharSet:
     return name if kind == "." else among(name)
 
 
-def _open(start: int) -> PatternFault:
+def _open(start: int) -> PatternError:
     return invalid(start, "the bracket expression is not closed")

@@ -17,7 +17,7 @@ from assignor.reference.matching.syntax import Assert, Assertion, CharClass, alt
 if TYPE_CHECKING:
     from assignor.reference.matching.syntax import Node
 
-MOST = 1000
+MAX_COUNT = 1000
 """Maximum count of a repetition."""
 
 ASSERTIONS = {"A": Assertion.START, "z": Assertion.END, "b": Assertion.WORD_BOUNDARY, "B": Assertion.NOT_WORD_BOUNDARY}
@@ -139,7 +139,7 @@ class _Parser:
         items = self.groups[-1].items
         if not items:
             raise invalid(position, "nothing to repeat")
-        # Flags stand between two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
+        # Flags can separate two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
         if self.piled > 0:
             self.text.enter()
         items[-1] = repeat(items[-1], least, most, position)
@@ -154,7 +154,7 @@ class _Parser:
             self.text.at = position
             return None
         least, most = counts
-        if least > MOST or (most is not None and (most > MOST or most < least)):
+        if least > MAX_COUNT or (most is not None and (most > MAX_COUNT or most < least)):
             raise invalid(position, "a repetition count that is too high, or lower than the minimum")
         return counts
 
@@ -174,7 +174,7 @@ class _Parser:
         digits = self.text.take_while(lambda char: char in "0123456789")
         if not digits or (len(digits) > 1 and digits[0] == "0"):
             return None
-        return int(digits) if len(digits) <= len(str(MOST)) else MOST + 1
+        return int(digits) if len(digits) <= len(str(MAX_COUNT)) else MAX_COUNT + 1
 
     def open(self) -> None:
         position = self.text.at
