@@ -76,7 +76,7 @@ pub enum Assignor {
 }
 
 /// Largest number of partitions of a group. The classic range assignor has no limit; the others store an owner per partition.
-pub const MOST_PARTITIONS: u64 = 1 << 28;
+pub const MAX_PARTITIONS: u64 = 1 << 28;
 
 /// Options of an assignor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -135,20 +135,20 @@ impl Assignor {
 /// Check that the assignor supports the size of the group.
 ///
 /// # Errors
-/// The topics have more than `MOST_PARTITIONS` partitions, and the assignor is not range.
+/// The topics have more than `MAX_PARTITIONS` partitions, and the assignor is not range.
 pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
     if assignor == Assignor::Range {
         return Ok(());
     }
     let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
-    if partitions <= MOST_PARTITIONS {
+    if partitions <= MAX_PARTITIONS {
         return Ok(());
     }
     Err(GroupError::TooManyPartitions {
         partitions,
         assignor: assignor.name(),
         protocol: assignor.protocol().name(),
-        limit: MOST_PARTITIONS,
+        limit: MAX_PARTITIONS,
     })
 }
 

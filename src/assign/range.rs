@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hole_in_the_ids_ends_a_span() {
+    fn a_gap_in_the_ids_ends_a_span() {
         let mut spans = Vec::new();
 
         push_run(&mut spans, 0, &Ids::Listed(vec![1, 2, 5, 7, 8]), 0, 5);

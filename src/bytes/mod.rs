@@ -7,14 +7,14 @@
 mod writer;
 
 pub use writer::Writer;
-pub(crate) use writer::unwritable;
+pub(crate) use writer::write_error;
 
 use std::borrow::Cow;
 
 use crate::error::WireError;
 
 /// Largest size in bytes of a string that Kafka writes, or reads in the compact encoding (`Short.MAX_VALUE`).
-const LONGEST_STRING: i32 = 32_767;
+const MAX_STRING_BYTES: i32 = 32_767;
 
 /// Encoding of the lengths of strings, byte arrays and arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl<'a> Reader<'a> {
     /// Read a signed byte.
     ///
     /// # Errors
-    /// The buffer ends first.
+    /// Too few bytes remain.
     pub fn int8(&mut self) -> Result<i8, WireError> {
         self.fixed().map(i8::from_be_bytes)
     }
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
     /// Read a signed 16-bit integer.
     ///
     /// # Errors
-    /// The buffer ends first.
+    /// Too few bytes remain.
     pub fn int16(&mut self) -> Result<i16, WireError> {
         self.fixed().map(i16::from_be_bytes)
     }
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
     /// Read an unsigned 16-bit integer.
     ///
     /// # Errors
-    /// The buffer ends first.
+    /// Too few bytes remain.
     pub fn uint16(&mut self) -> Result<u16, WireError> {
         self.fixed().map(u16::from_be_bytes)
     }
@@ -92,7 +92,7 @@ impl<'a> Reader<'a> {
     /// Read a signed 32-bit integer.
     ///
     /// # Errors
-    /// The buffer ends first.
+    /// Too few bytes remain.
     pub fn int32(&mut self) -> Result<i32, WireError> {
         self.fixed().map(i32::from_be_bytes)
     }
@@ -100,7 +100,7 @@ impl<'a> Reader<'a> {
     /// Read a signed 64-bit integer.
     ///
     /// # Errors
-    /// The buffer ends first.
+    /// Too few bytes remain.
     pub fn int64(&mut self) -> Result<i64, WireError> {
         self.fixed().map(i64::from_be_bytes)
     }
@@ -108,7 +108,7 @@ impl<'a> Reader<'a> {
     /// Read the 16 bytes of a uuid.
     ///
     /// # Errors
-    /// The buffer ends first.
+    /// Too few bytes remain.
     pub fn uuid(&mut self) -> Result<[u8; 16], WireError> {
         self.fixed()
     }
@@ -117,7 +117,7 @@ impl<'a> Reader<'a> {
     /// dropped, so the result can be negative.
     ///
     /// # Errors
-    /// The buffer ends first, or the varint has more than five bytes.
+    /// Too few bytes remain, or the varint has more than five bytes.
     pub fn varint(&mut self) -> Result<i32, WireError> {
         let start = self.position;
         let mut value: u32 = 0;
@@ -128,7 +128,7 @@ impl<'a> Reader<'a> {
                 return Ok(value as i32);
             }
         }
-        Err(wrong(start, "an unsigned varint is longer than five bytes".to_owned()))
+        Err(read_error(start, "an unsigned varint is longer than five bytes".to_owned()))
     }
 
     /// Read the bytes of a string that cannot be null. [`java_text`] decodes them.
@@ -137,7 +137,7 @@ impl<'a> Reader<'a> {
     /// As [`nullable_string_bytes`](Self::nullable_string_bytes), and for null.
     pub fn string_bytes(&mut self, lengths: Lengths) -> Result<&'a [u8], WireError> {
         let start = self.position;
-        self.nullable_string_bytes(lengths)?.ok_or_else(|| null_is_not_allowed(start))
+        self.nullable_string_bytes(lengths)?.ok_or_else(|| null_error(start))
     }
 
     /// Read the bytes of a string, or None if its length means null. [`java_text`] decodes them.
@@ -153,8 +153,8 @@ impl<'a> Reader<'a> {
         if length < 0 {
             return Ok(None);
         }
-        if length > LONGEST_STRING {
-            return Err(wrong(start, format!("a string of {length} bytes is longer than {LONGEST_STRING}")));
+        if length > MAX_STRING_BYTES {
+            return Err(read_error(start, format!("a string of {length} bytes is longer than {MAX_STRING_BYTES}")));
         }
         self.take_after(start, length as usize).map(Some)
     }
@@ -175,11 +175,11 @@ impl<'a> Reader<'a> {
     /// As [`nullable_bytes`](Self::nullable_bytes), and for null.
     pub fn bytes(&mut self, lengths: Lengths) -> Result<&'a [u8], WireError> {
         let start = self.position;
-        self.nullable_bytes(lengths)?.ok_or_else(|| null_is_not_allowed(start))
+        self.nullable_bytes(lengths)?.ok_or_else(|| null_error(start))
     }
 
-    /// Read the number of elements of an array, or None for null. Each element has at least `least` bytes, so the result times
-    /// `least` never exceeds the remaining bytes.
+    /// Read the number of elements of an array, or None for null. Each element has at least `least` bytes, so a caller can allocate
+    /// memory for all elements.
     ///
     /// # Errors
     /// The elements do not fit in the remaining bytes.
@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         let left = self.remaining();
         if count as usize > left / least {
             let reason = format!("{count} elements of at least {least} bytes do not fit in the {left} that remain");
-            return Err(wrong(start, reason));
+            return Err(read_error(start, reason));
         }
         Ok(Some(count as usize))
     }
@@ -203,7 +203,7 @@ impl<'a> Reader<'a> {
     /// As [`nullable_count`](Self::nullable_count), and for null.
     pub fn count(&mut self, lengths: Lengths, least: usize) -> Result<usize, WireError> {
         let start = self.position;
-        self.nullable_count(lengths, least)?.ok_or_else(|| null_is_not_allowed(start))
+        self.nullable_count(lengths, least)?.ok_or_else(|| null_error(start))
     }
 
     /// Read an array of int32 that cannot be null.
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
 
     #[cold]
     fn too_short(&self, start: usize, count: usize) -> WireError {
-        wrong(start, format!("{count} bytes are needed and {} remain", self.remaining()))
+        read_error(start, format!("{count} bytes are needed and {} remain", self.remaining()))
     }
 }
 
@@ -266,12 +266,12 @@ impl<'a> Int32s<'a> {
 }
 
 /// Create an error; the caller adds the name of the field.
-pub(crate) fn wrong(offset: usize, reason: String) -> WireError {
+pub(crate) fn read_error(offset: usize, reason: String) -> WireError {
     WireError { offset: Some(offset), field: String::new(), reason }
 }
 
-fn null_is_not_allowed(offset: usize) -> WireError {
-    wrong(offset, "null is not allowed".to_owned())
+fn null_error(offset: usize) -> WireError {
+    read_error(offset, "null is not allowed".to_owned())
 }
 
 /// Decode text as [`java_string`] does, without a copy if it is well-formed.

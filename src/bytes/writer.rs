@@ -1,6 +1,6 @@
 //! Writer of Kafka's primitive types into a buffer of exactly the right size.
 
-use super::LONGEST_STRING;
+use super::MAX_STRING_BYTES;
 use crate::error::WireError;
 
 /// Writer with lengths of [`Lengths::Fixed`](super::Lengths::Fixed); methods named `compact_...` write lengths of
@@ -17,8 +17,8 @@ impl Writer {
     ///
     /// # Errors
     /// The errors of `write`.
-    pub fn exactly(write: impl Fn(&mut Self) -> Result<(), WireError>) -> Result<Vec<u8>, WireError> {
-        let size = Self::counted(&write)?;
+    pub fn encode(write: impl Fn(&mut Self) -> Result<(), WireError>) -> Result<Vec<u8>, WireError> {
+        let size = Self::encoded_size(&write)?;
         let mut filled = Self { data: Some(Vec::with_capacity(size)), size: 0 };
         write(&mut filled)?;
         Ok(filled.data.unwrap_or_default())
@@ -28,7 +28,7 @@ impl Writer {
     ///
     /// # Errors
     /// The errors of `write`.
-    pub fn counted(write: impl Fn(&mut Self) -> Result<(), WireError>) -> Result<usize, WireError> {
+    pub fn encoded_size(write: impl Fn(&mut Self) -> Result<(), WireError>) -> Result<usize, WireError> {
         let mut counted = Self { data: None, size: 0 };
         write(&mut counted)?;
         Ok(counted.size)
@@ -163,20 +163,20 @@ impl Writer {
 
 fn string_length(text: &str) -> Result<usize, WireError> {
     let length = text.len();
-    if length > LONGEST_STRING as usize {
+    if length > MAX_STRING_BYTES as usize {
         const SHOWN: usize = 20;
         let head: String = text.chars().take(SHOWN).collect();
-        return Err(unwritable(format!("'{head}…' has {length} bytes of UTF-8; the limit is {LONGEST_STRING}")));
+        return Err(write_error(format!("'{head}…' has {length} bytes of UTF-8; the limit is {MAX_STRING_BYTES}")));
     }
     Ok(length)
 }
 
 fn int32_length(length: usize) -> Result<i32, WireError> {
-    i32::try_from(length).map_err(|_| unwritable(format!("length {length} exceeds the limit of {}", i32::MAX)))
+    i32::try_from(length).map_err(|_| write_error(format!("length {length} exceeds the limit of {}", i32::MAX)))
 }
 
 /// Create an error of writing; the caller adds the name of the field.
-pub(crate) fn unwritable(reason: String) -> WireError {
+pub(crate) fn write_error(reason: String) -> WireError {
     WireError { offset: None, field: String::new(), reason }
 }
 
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_buffer_has_exactly_the_size_of_its_content() {
-        let data = Writer::exactly(|writer| {
+        let data = Writer::encode(|writer| {
             writer.nullable_bytes(Some(b"abc"))?;
             writer.nullable_string(None)?;
             writer.string("é")
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn a_string_may_have_at_most_32767_bytes() {
-        let write = |length: usize| Writer::exactly(|writer| writer.string(&"x".repeat(length)));
+        let write = |length: usize| Writer::encode(|writer| writer.string(&"x".repeat(length)));
         assert_eq!(write(32_767).unwrap().len(), 32_769);
         let error = write(32_768).unwrap_err();
         assert_eq!(error.reason, "'xxxxxxxxxxxxxxxxxxxx…' has 32768 bytes of UTF-8; the limit is 32767");
@@ -207,15 +207,15 @@ mod tests {
 
     #[test]
     fn a_count_must_fit_into_an_int32() {
-        let error = Writer::exactly(|writer| writer.count(1 << 31)).unwrap_err();
+        let error = Writer::encode(|writer| writer.count(1 << 31)).unwrap_err();
         assert_eq!(error.reason, "length 2147483648 exceeds the limit of 2147483647");
-        let compact = Writer::exactly(|writer| writer.compact_count(Some(1 << 31)));
+        let compact = Writer::encode(|writer| writer.compact_count(Some(1 << 31)));
         assert_eq!(compact.unwrap_err(), error);
     }
 
     #[test]
     fn a_compact_length_is_incremented_and_null_is_zero() {
-        let data = Writer::exactly(|writer| {
+        let data = Writer::encode(|writer| {
             writer.compact_string(None)?;
             writer.compact_string(Some("é"))?;
             writer.compact_bytes(&[7; 127])?;

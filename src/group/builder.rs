@@ -19,7 +19,7 @@ pub struct GroupBuilder {
 }
 
 impl GroupBuilder {
-    /// Return a builder without members. With `tolerant` it accepts subscriptions whose body is older than their header says.
+    /// Return a builder without members. With `tolerant` it accepts subscriptions whose body has an older version than their header.
     #[must_use]
     pub fn new(topics: Arc<Topics>, tolerant: bool) -> Self {
         let mut group = Group::new(topics, 0);

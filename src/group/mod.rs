@@ -1,6 +1,6 @@
 //! Group: topics and members as dense numbers, and each distinct subscription once.
 //!
-//! A *subscription* is a distinct set of topics, and each member has the number of one. A *consumer set* is the set of members
+//! A *subscription* is a distinct set of topics, and each member stores the number of its subscription. A *consumer set* is the set of members
 //! subscribed to a topic. Topics with the same consumer set have the same consumers in the same order, so members are sorted once
 //! and ranked once per consumer set, not once per topic.
 
@@ -21,7 +21,8 @@ pub use member_data::{FieldSizes, MemberData};
 pub use names::{NameTable, Names, java_order, string_hash};
 pub use sets::{Lists, Sets};
 use topic_lists::TopicLists;
-pub use topics::{Ids, Partitions, Racks, Topics};
+use topics::UnknownTopics;
+pub use topics::{Ids, Partitions, Racks, Topics, topic_id_of_name};
 
 /// The rack of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,25 +33,6 @@ pub enum MemberRack {
     WithReplicas(u32),
     /// A rack that no replica is on.
     WithoutReplicas,
-}
-
-/// Names of topics that do not exist; their numbers follow those of the topics.
-#[derive(Debug, Default)]
-struct UnknownTopics {
-    names: Names,
-    table: NameTable,
-}
-
-impl UnknownTopics {
-    /// Return the number of a name; add the name if it is new.
-    fn number(&mut self, topics: &Topics, name: &str) -> u32 {
-        let new = self.names.len() as u32;
-        let number = self.table.number_or_insert(&self.names, name, new);
-        if number == new {
-            self.names.push(name);
-        }
-        topics.len() as u32 + number
-    }
 }
 
 /// Topics and members of a group: the input of an assignor.
@@ -70,8 +52,8 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Rack of each member; empty while no member has a rack.
     member_racks: Vec<MemberRack>,
-    /// For each rack, the rack of the member that followed last time. It is tried first for the next member, because members are
-    /// often spread over racks in turn.
+    /// For each rack, the rack of the next member after its last occurrence. It is tried first for the member that follows, because
+    /// members are often assigned to racks in turn.
     next_rack: Vec<u32>,
     last_rack: u32,
     /// Lengths of rack names that no replica is on, by member.
@@ -149,7 +131,7 @@ impl Group {
         self.topics.number(name).unwrap_or_else(|| self.absent_owned.number(&self.topics, name))
     }
 
-    /// Return the name for a number of `owned_topic_number`.
+    /// Return the topic name for a number that `owned_topic_number` returned.
     #[must_use]
     pub fn owned_topic_name(&self, number: u32) -> &str {
         match (number as usize).checked_sub(self.topics.len()) {
@@ -202,23 +184,23 @@ impl Group {
         MemberRack::WithReplicas(number)
     }
 
-    /// Add ids that the member added last owns; `topic` is a number of `owned_topic_number`.
+    /// Add ids that the last added member owns; `owned_topic_number` returns the number of the topic.
     pub fn push_owned(&mut self, topic: u32, ids: impl IntoIterator<Item = i32>) {
         self.member_data.push_owned(topic, ids);
     }
 
-    /// Add one id that the member added last owns.
+    /// Add one id that the last added member owns.
     #[inline]
     pub fn push_owned_id(&mut self, topic: u32, id: i32) {
         self.member_data.push_owned_id(topic, id);
     }
 
-    /// Set the other values of the member added last; call this after its owned partitions are added.
+    /// Set the other values of the last added member; call this after its owned partitions are added.
     pub fn set_member_data(&mut self, user_data: Option<&[u8]>, generation: Option<i32>) {
         self.member_data.finish(self.members.len() as u32 - 1, user_data, generation);
     }
 
-    /// Set the sizes of fields of the member added last, if their values are not known.
+    /// Set the sizes of fields of the last added member, if their values are not known.
     pub fn set_field_sizes(&mut self, sizes: FieldSizes) {
         if sizes != FieldSizes::default() {
             self.field_sizes.push((self.members.len() as u32 - 1, sizes));
@@ -231,7 +213,7 @@ impl Group {
         self.topic_ids[topic as usize] = Some(id);
     }
 
-    /// Return the id of a topic; if none was given, `topic_id_of_name`.
+    /// Return the id of a topic; if it is not known, the id that `topic_id_of_name` makes.
     #[must_use]
     pub fn topic_id(&self, topic: u32) -> u128 {
         let given = self.topic_ids.get(topic as usize).copied().flatten();
@@ -393,7 +375,8 @@ impl Group {
         self.reported_target.get_or_init(compute)
     }
 
-    /// Return the members in Kafka's order: static members by instance id, then dynamic members by member id; equal ones as given.
+    /// Return the members in Kafka's order: static members by instance id, then dynamic members by member id. Members with equal
+    /// instance ids keep the given order.
     #[must_use]
     pub fn order(&self) -> &[u32] {
         self.order.get_or_init(|| {
@@ -414,14 +397,6 @@ impl Group {
     }
 }
 
-/// Return the id of a topic whose id is not known: the 128-bit FNV-1a hash of its name in UTF-8.
-#[must_use]
-pub fn topic_id_of_name(name: &str) -> u128 {
-    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
-    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
-    name.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
-}
-
 /// Return the value of a member in a list sorted by member.
 fn of_member<T>(values: &[(u32, T)], member: usize) -> Option<&T> {
     let found = values.binary_search_by_key(&(member as u32), |(member, _)| *member).ok()?;
@@ -429,93 +404,4 @@ fn of_member<T>(values: &[(u32, T)], member: usize) -> Option<&T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn group() -> Group {
-        let topics = [("t", Partitions::counted(1)), ("u", Partitions::counted(2))];
-        Group::new(Arc::new(Topics::new(topics, Racks::default())), 0)
-    }
-
-    #[test]
-    fn static_members_come_first_and_equal_instance_ids_keep_the_order_given() {
-        let mut group = group();
-        for (id, instance_id) in
-            [("e", None), ("d", Some("y")), ("c", Some("")), ("b", None), ("a", Some("y")), ("f", Some("x"))]
-        {
-            group.push(id, 0, instance_id, None);
-        }
-
-        let ordered: Vec<&str> = group.order().iter().map(|member| group.members().get(*member as usize)).collect();
-
-        assert_eq!(vec!["c", "f", "d", "a", "b", "e"], ordered);
-    }
-
-    #[test]
-    fn a_topic_that_does_not_exist_is_part_of_a_subscription_but_not_one_of_its_topics() {
-        let mut group = group();
-        let numbers: Vec<u32> = ["v", "u", "w", "v"].map(|name| group.topic_number(name)).to_vec();
-
-        let given = group.intern_subscription(&numbers);
-        group.push("a", given, None, None);
-        let subscription = group.subscription_of(0);
-
-        assert_eq!([1], group.topics_of(subscription));
-        assert_eq!(vec!["u", "v", "w"], group.names_of(subscription).collect::<Vec<_>>());
-        assert_ne!(subscription, group.intern_subscription(&[1]));
-    }
-
-    #[test]
-    fn members_with_the_same_topics_in_another_order_share_a_subscription_and_keep_their_order() {
-        let mut group = group();
-        let lists = [&[0, 1][..], &[1, 0], &[1, 0], &[1, 0, 1], &[1, 0], &[0, 1], &[0, 1]];
-        for (id, topics) in ["a", "b", "c", "d", "e", "f", "g"].into_iter().zip(lists) {
-            let given = group.intern_subscription(topics);
-            group.push(id, given, None, None);
-        }
-
-        assert_eq!([0; 7], [0, 1, 2, 3, 4, 5, 6].map(|member| group.subscription_of(member)));
-        assert_eq!(lists, [0, 1, 2, 3, 4, 5, 6].map(|member| group.topics_as_given(member)));
-    }
-
-    #[test]
-    fn topics_without_an_id_get_one_from_their_name() {
-        let mut group = group();
-        assert_eq!(0xd228_cb69_6f1a_8caf_7891_2b70_4e4a_8964, topic_id_of_name("a")); // published test value of FNV-1a
-        assert_eq!(topic_id_of_name("u"), group.topic_id(1));
-
-        group.set_topic_id(1, 7);
-
-        assert_eq!((topic_id_of_name("t"), 7), (group.topic_id(0), group.topic_id(1)));
-    }
-
-    #[test]
-    fn a_member_keeps_its_values() {
-        let mut racks = Racks::default();
-        racks.number("r");
-        let mut group = Group::new(Arc::new(Topics::new([("t", Partitions::counted(1))], racks)), 4);
-        group.push("a", 0, None, None);
-        group.push("b", 0, None, Some("r"));
-        for (topic, ids) in [("t", vec![0, 2]), ("absent", vec![1])] {
-            let topic = group.owned_topic_number(topic);
-            group.push_owned(topic, ids);
-        }
-        group.set_member_data(Some(&[0; 3]), Some(4));
-        group.push("c", 0, None, Some(""));
-        group.push("d", 0, None, Some("other"));
-
-        let member_racks: Vec<MemberRack> = (0..4).map(|member| group.rack_of(member)).collect();
-
-        assert_eq!(
-            vec![MemberRack::Unset, MemberRack::WithReplicas(0), MemberRack::Unset, MemberRack::WithoutReplicas],
-            member_racks
-        );
-        let data = group.member_data(1).unwrap();
-        assert_eq!((Some(&[0; 3][..]), Some(4)), (data.user_data, data.generation));
-        assert_eq!(vec![(0, &[0, 2][..]), (1, &[1])], data.owned().collect::<Vec<_>>());
-        assert_eq!((None, 0), (group.member_data(0), group.absent().len()));
-        let expected = FieldSizes { user_data: 3, owned_partitions: 2 + 1 + 4 + 8 + 2 + 6 + 4 + 4, rack: 1 };
-        assert_eq!(expected, group.field_sizes(1));
-        assert_eq!((FieldSizes::default(), 5), (group.field_sizes(2), group.field_sizes(3).rack));
-    }
-}
+mod tests;

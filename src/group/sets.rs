@@ -108,13 +108,13 @@ impl Lists {
 }
 
 /// Minimum number of sets for which a table is faster than a linear search.
-const FEW: usize = 8;
+const MIN_TABLE_SIZE: usize = 8;
 
 /// Distinct sets of numbers. Each set is sorted and has a number.
 #[derive(Debug, Clone, Default)]
 pub struct Sets {
     sets: Lists,
-    /// Numbers of the sets by content; empty while there are fewer than `FEW` sets.
+    /// Numbers of the sets by content; empty while there are fewer than `MIN_TABLE_SIZE` sets.
     table: HashTable<u32>,
 }
 
@@ -134,7 +134,7 @@ impl Sets {
     pub fn number_of(&mut self, members: &[u32]) -> u32 {
         let Self { sets, table } = self;
         let new = sets.len() as u32;
-        if sets.len() < FEW {
+        if sets.len() < MIN_TABLE_SIZE {
             if let Some(found) = sets.iter().position(|set| set == members) {
                 return found as u32;
             }
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_listed_under_what_is_in_their_sets() {
+    fn positions_are_listed_by_the_members_of_their_sets() {
         let mut sets = Sets::default();
         let column = [vec![0, 2], vec![], vec![2], vec![0, 2]].map(|mut set| sets.number(&mut set));
 
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn many_sets_keep_the_numbers_they_were_given() {
+    fn the_numbers_of_many_sets_do_not_change() {
         let mut sets = Sets::default();
         let numbers: Vec<u32> = (0..50).chain(0..50).map(|member| sets.number(&mut vec![member, 100])).collect();
 
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_listed_under_their_keys_in_the_order_given() {
+    fn values_are_listed_by_key_in_the_given_order() {
         let pairs = [(2, 7), (0, 5), (2, 3), (0, 9)];
 
         let lists = Lists::by_key(4, pairs.into_iter());

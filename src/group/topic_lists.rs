@@ -12,10 +12,10 @@ use hashbrown::hash_table::Entry;
 use super::names::HASHING;
 use super::sets::{Lists, Sets};
 
-/// Marks a number as one of a list.
+/// Flag of a number that identifies a list instead of a subscription.
 const LIST: u32 = 1 << 31;
 
-/// Marks a member whose list ascends.
+/// Value for members whose list is ascending.
 const NONE: u32 = u32::MAX;
 
 /// Distinct lists of topics that do not ascend, and the list of each member.
@@ -27,7 +27,7 @@ pub(super) struct TopicLists {
     subscriptions: Vec<u32>,
     /// Runs of members with the same list: the first member, and the list or `NONE`. Members before the first run have none.
     runs: Vec<(u32, u32)>,
-    /// The number in the last call of `push`. In most groups the next member has the same one.
+    /// The number in the last call of `push`. In most groups the next member has the same number.
     last: u32,
     /// The subscription of `last`.
     last_subscription: u32,

@@ -238,12 +238,39 @@ impl Topics {
     }
 }
 
+/// Names of topics that do not exist; their numbers follow those of the topics.
+#[derive(Debug, Default)]
+pub(super) struct UnknownTopics {
+    pub(super) names: Names,
+    pub(super) table: NameTable,
+}
+
+impl UnknownTopics {
+    /// Return the number of a name; add the name if it is new.
+    pub(super) fn number(&mut self, topics: &Topics, name: &str) -> u32 {
+        let new = self.names.len() as u32;
+        let number = self.table.number_or_insert(&self.names, name, new);
+        if number == new {
+            self.names.push(name);
+        }
+        topics.len() as u32 + number
+    }
+}
+
+/// Return the id of a topic whose id is not known: the 128-bit FNV-1a hash of its name in UTF-8.
+#[must_use]
+pub fn topic_id_of_name(name: &str) -> u128 {
+    const BASIS: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
+    const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;
+    name.bytes().fold(BASIS, |hash, byte| (hash ^ u128::from(byte)).wrapping_mul(PRIME))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn listed_ids_from_zero_without_holes_are_a_count() {
+    fn listed_ids_from_zero_without_gaps_are_stored_as_a_count() {
         let mut racks = Racks::default();
         let none = racks.set(&mut vec![]);
 
@@ -254,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partition_given_twice_is_named() {
+    fn an_error_names_a_partition_that_is_given_twice() {
         let twice = Partitions::listed("t", vec![(4, 0), (4, 0)], &Racks::default());
 
         assert_eq!("topic 't': partition 4 is given twice", twice.unwrap_err().to_string());
@@ -272,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_ends_at_the_first_hole() {
+    fn a_run_ends_at_the_first_gap() {
         let ids = Ids::Listed(vec![1, 2, 5, 7, 8]);
 
         assert_eq!([2, 3, 5, 5], [(0, 5), (2, 5), (3, 5), (4, 5)].map(|(first, end)| ids.end_of_run(first, end)));

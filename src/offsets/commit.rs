@@ -31,7 +31,7 @@ pub fn read_commit<'a>(key: Option<&'a [u8]>, value: Option<&[u8]>) -> Option<Co
     Some(Commit { group, topic, partition, offset })
 }
 
-/// Read a text; None if it is invalid, or if its bytes are not what Java decodes.
+/// Read text; None if the field is invalid or not well-formed UTF-8, which Java decodes to other text.
 fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a str> {
     str::from_utf8(reader.string_bytes(Lengths::Fixed).ok()?).ok()
 }

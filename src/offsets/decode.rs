@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use super::fields::{Content, Node};
 use super::schema::{Field, FieldType};
-use crate::bytes::{Lengths, Reader, wrong};
+use crate::bytes::{Lengths, Reader, read_error};
 use crate::error::WireError;
 
-/// Number of tags of a structure, which are 0 and up.
-pub(super) const MOST_TAGS: usize = 2;
-/// Size of the presence byte before a nullable structure.
+/// Largest number of tags of a structure; tags are consecutive from 0.
+pub(super) const MAX_TAGS: usize = 2;
+/// Size of the byte before a nullable structure that marks it as null or present.
 const PRESENCE: usize = 1;
 
 /// Format of a message: its version, and whether it is flexible.
@@ -139,7 +139,7 @@ impl<'a> Decoder<'a, '_> {
         let unnamed = |e: WireError| e.within("taggedFields");
         let first = self.nodes.len();
         // The nodes of each tag, and true if they are in order and no tag is repeated.
-        let (mut found, mut is_sorted) = ([(); MOST_TAGS].map(|()| 0..0), true);
+        let (mut found, mut is_sorted) = ([(); MAX_TAGS].map(|()| 0..0), true);
         let sections = self.reader.varint().map_err(unnamed)?;
         for _ in 0..sections {
             let tag = self.reader.varint().map_err(unnamed)?;
@@ -148,7 +148,7 @@ impl<'a> Decoder<'a, '_> {
             let known = fields.iter().find(|field| field.tag == Some(tag) && field.is_in(self.format.version));
             let Some(field) = known else {
                 let Ok(size) = usize::try_from(size) else {
-                    return Err(unnamed(wrong(position, format!("a size of {size} is negative"))));
+                    return Err(unnamed(read_error(position, format!("a size of {size} is negative"))));
                 };
                 self.reader.take(size).map_err(unnamed)?;
                 continue;

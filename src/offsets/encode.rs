@@ -6,7 +6,7 @@
 use super::decode::Format;
 use super::schema::{self, Field, FieldType, RecordLayout};
 use super::{Record, Value};
-use crate::bytes::{Writer, unwritable};
+use crate::bytes::{Writer, write_error};
 use crate::error::WireError;
 
 /// Encode the key and the value of a record; None is the value of a tombstone, whose version is ignored.
@@ -19,13 +19,13 @@ use crate::error::WireError;
 pub fn encode_record(record: &Record) -> Result<(Vec<u8>, Option<Vec<u8>>), WireError> {
     let layout = layout_of(record.record_type)?;
     let format = Format { version: 0, flexible: false };
-    let key = Writer::exactly(|writer| {
+    let key = Writer::encode(|writer| {
         writer.int16(record.record_type);
         write_struct(writer, &record.key, layout.key, format).map_err(|e| e.within("key"))
     })?;
     let Some(value) = &record.value else { return Ok((key, None)) };
     let format = format_of(&layout, record.version).map_err(|e| e.within("version").within("value"))?;
-    let value = Writer::exactly(|writer| {
+    let value = Writer::encode(|writer| {
         writer.int16(format.version);
         write_struct(writer, value, layout.value, format).map_err(|e| e.within("value"))
     })?;
@@ -40,16 +40,16 @@ pub fn layout_of(record_type: i16) -> Result<RecordLayout, WireError> {
     let found = schema::record_type(record_type);
     found.and_then(|found| found.layout).ok_or_else(|| {
         let name = found.map(|found| format!(" ({})", found.name)).unwrap_or_default();
-        unwritable(format!("the layout of type {record_type}{name} is not known")).within("type").within("key")
+        write_error(format!("the layout of type {record_type}{name} is not known")).within("type").within("key")
     })
 }
 
 fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, WireError> {
     match version {
-        None => Err(unwritable("a value requires a version, but it is missing".to_owned())),
-        Some(version) if version < 0 => Err(unwritable(format!("version {version} is negative"))),
+        None => Err(write_error("a value requires a version, but it is missing".to_owned())),
+        Some(version) if version < 0 => Err(write_error(format!("version {version} is negative"))),
         Some(version) if version > layout.newest => {
-            Err(unwritable(format!("version {version} is newer than {}, the newest known", layout.newest)))
+            Err(write_error(format!("version {version} is newer than {}, the newest known", layout.newest)))
         }
         Some(version) => Ok(Format { version, flexible: version >= layout.flexible }),
     }
@@ -57,9 +57,9 @@ fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, Wire
 
 /// Write the fields of a structure, then its tagged fields if the format is flexible.
 fn write_struct(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
-    let Value::Struct(given) = value else { return Err(other_kind("a structure", value)) };
+    let Value::Struct(given) = value else { return Err(kind_error("a structure", value)) };
     if let Some((name, _)) = given.iter().find(|(name, _)| !fields.iter().any(|field| field.name == *name)) {
-        return Err(unwritable(format!("unknown field '{name}'")));
+        return Err(write_error(format!("unknown field '{name}'")));
     }
     for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
         let content = value.get(field.name).ok_or_else(|| missing(field, format))?;
@@ -69,7 +69,7 @@ fn write_struct(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
 }
 
 fn missing(field: &Field, format: Format) -> WireError {
-    unwritable(format!("version {} requires this field, but it is missing", format.version)).within(field.name)
+    write_error(format!("version {} requires this field, but it is missing", format.version)).within(field.name)
 }
 
 fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
@@ -87,10 +87,10 @@ fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format
 
 fn write(writer: &mut Writer, value: &Value, kind: FieldType, format: Format) -> Result<(), WireError> {
     match (kind, value) {
-        (FieldType::Int8, Value::Int(number)) => writer.int8(narrow(*number, i8::MIN, i8::MAX)?),
-        (FieldType::Int16, Value::Int(number)) => writer.int16(narrow(*number, i16::MIN, i16::MAX)?),
-        (FieldType::Uint16, Value::Int(number)) => writer.uint16(narrow(*number, u16::MIN, u16::MAX)?),
-        (FieldType::Int32, Value::Int(number)) => writer.int32(narrow(*number, i32::MIN, i32::MAX)?),
+        (FieldType::Int8, Value::Int(number)) => writer.int8(in_range(*number, i8::MIN, i8::MAX)?),
+        (FieldType::Int16, Value::Int(number)) => writer.int16(in_range(*number, i16::MIN, i16::MAX)?),
+        (FieldType::Uint16, Value::Int(number)) => writer.uint16(in_range(*number, u16::MIN, u16::MAX)?),
+        (FieldType::Int32, Value::Int(number)) => writer.int32(in_range(*number, i32::MIN, i32::MAX)?),
         (FieldType::Int64, Value::Int(number)) => writer.int64(*number),
         (FieldType::Uuid, Value::Uuid(uuid)) => writer.uuid(uuid),
         (FieldType::String, Value::String(text)) if format.flexible => writer.compact_string(Some(text))?,
@@ -104,19 +104,19 @@ fn write(writer: &mut Writer, value: &Value, kind: FieldType, format: Format) ->
                 write(writer, item, *element, format).map_err(|e| e.within_element(index))?;
             }
         }
-        (kind, value) => return Err(other_kind(wanted(kind), value)),
+        (kind, value) => return Err(kind_error(kind_name(kind), value)),
     }
     Ok(())
 }
 
-fn narrow<T>(number: i64, least: T, most: T) -> Result<T, WireError>
+fn in_range<T>(number: i64, least: T, most: T) -> Result<T, WireError>
 where
     T: Copy + TryFrom<i64> + std::fmt::Display,
 {
-    number.try_into().map_err(|_| unwritable(format!("{number} is not between {least} and {most}")))
+    number.try_into().map_err(|_| write_error(format!("{number} is not between {least} and {most}")))
 }
 
-fn wanted(kind: FieldType) -> &'static str {
+fn kind_name(kind: FieldType) -> &'static str {
     match kind {
         FieldType::Int8 | FieldType::Int16 | FieldType::Uint16 | FieldType::Int32 | FieldType::Int64 => "an integer",
         FieldType::String => "text",
@@ -127,8 +127,8 @@ fn wanted(kind: FieldType) -> &'static str {
     }
 }
 
-fn other_kind(wanted: &str, value: &Value) -> WireError {
-    unwritable(match value {
+fn kind_error(wanted: &str, value: &Value) -> WireError {
+    write_error(match value {
         Value::Null => "null is not allowed".to_owned(),
         _ => format!("the value is not {wanted}"),
     })
@@ -140,7 +140,7 @@ fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
     for field in fields.iter().filter(|field| field.is_in(format.version)) {
         if let (Some(tag), Some(content)) = (field.tag, value.get(field.name)) {
             // Count first, so that a structure that lacks a field is an error instead of a default.
-            let size = Writer::counted(|writer| write_tagged_field(writer, content, field, format));
+            let size = Writer::encoded_size(|writer| write_tagged_field(writer, content, field, format));
             let size = size.map_err(|e| e.within(field.name))?;
             if !content.is_default(field.default) {
                 sections.push((tag, size, field, content));
@@ -150,7 +150,7 @@ fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
     writer.varint(sections.len() as u32);
     for (tag, size, field, content) in sections {
         writer.varint(tag as u32);
-        let size = u32::try_from(size).map_err(|_| unwritable(format!("a tagged field of {size} bytes is too long")));
+        let size = u32::try_from(size).map_err(|_| write_error(format!("a tagged field of {size} bytes is too long")));
         writer.varint(size.map_err(|e| e.within(field.name))?);
         write_tagged_field(writer, content, field, format).map_err(|e| e.within(field.name))?;
     }

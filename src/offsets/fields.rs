@@ -7,63 +7,9 @@ use std::borrow::Cow;
 use super::schema::Field;
 use crate::bytes::{Int32s, java_text};
 
-/// Content of a node.
+/// Decoded value, without the elements of an array and the fields of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Content<'a> {
-    /// Null.
-    Null,
-    /// An integer of any width.
-    Int(i64),
-    /// The bytes of text.
-    Text(&'a [u8]),
-    /// A byte array.
-    Bytes(&'a [u8]),
-    /// A uuid.
-    Uuid([u8; 16]),
-    /// An array of int32.
-    Int32s(Int32s<'a>),
-    /// An array of other elements, which follow.
-    Array,
-    /// A structure, whose fields follow in the order of the layout.
-    Struct,
-}
-
-/// Node of the list: a field, an element of an array, or a whole key or value.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Node<'a> {
-    /// The field; None for an element, a key or a value.
-    pub(super) field: Option<&'static Field>,
-    pub(super) content: Content<'a>,
-    /// Number of nodes of its content, including itself.
-    pub(super) size: usize,
-}
-
-impl Node<'_> {
-    /// Return true if the value of a tagged field is the default, as [`Value::is_default`](super::Value::is_default) does.
-    pub(super) fn are_default(nodes: &[Self], default: i64) -> bool {
-        let is_default = |(index, node): (usize, &Self)| match node.content {
-            Content::Null => false,
-            Content::Int(number) => number == if index == 0 { default } else { 0 },
-            Content::Text(bytes) | Content::Bytes(bytes) => bytes.is_empty(),
-            Content::Uuid(uuid) => uuid == [0; 16],
-            Content::Int32s(numbers) => numbers.is_empty(),
-            Content::Array => node.size == 1,
-            Content::Struct => true,
-        };
-        nodes.iter().enumerate().all(is_default)
-    }
-}
-
-/// Decoded value of a field, an element, or a whole key or value.
-#[derive(Debug, Clone, Copy)]
-pub struct FieldValue<'a> {
-    /// Its node and those of its content.
-    nodes: &'a [Node<'a>],
-}
-
-/// Kinds of decoded values.
-#[derive(Debug)]
-pub enum Kind<'a> {
+pub enum Content<'a> {
     /// Null.
     Null,
     /// An integer of any width.
@@ -82,29 +28,49 @@ pub enum Kind<'a> {
     Struct,
 }
 
+/// Node of the list: a field, an element of an array, or a whole key or value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node<'a> {
+    /// The field; None for an element, a key or a value.
+    pub(super) field: Option<&'static Field>,
+    pub(super) content: Content<'a>,
+    /// Number of nodes, including this one and those of its content.
+    pub(super) size: usize,
+}
+
+impl Node<'_> {
+    /// Return true if nodes are the default value of a tagged field, as [`Value::is_default`](super::Value::is_default) does.
+    pub(super) fn are_default(nodes: &[Self], default: i64) -> bool {
+        let is_default = |(index, node): (usize, &Self)| match node.content {
+            Content::Null => false,
+            Content::Int(number) => number == if index == 0 { default } else { 0 },
+            Content::Text(bytes) | Content::Bytes(bytes) => bytes.is_empty(),
+            Content::Uuid(uuid) => uuid == [0; 16],
+            Content::Int32s(numbers) => numbers.is_empty(),
+            Content::Array => node.size == 1,
+            Content::Struct => true,
+        };
+        nodes.iter().enumerate().all(is_default)
+    }
+}
+
+/// Decoded value of a field, an element, or a whole key or value.
+#[derive(Debug, Clone, Copy)]
+pub struct FieldValue<'a> {
+    /// The node of the value, then the nodes of its content.
+    nodes: &'a [Node<'a>],
+}
+
 impl<'a> FieldValue<'a> {
-    /// Create a value from nodes; the first one is its own.
+    /// Create a value from its node and the nodes of its content.
     pub(super) fn new(nodes: &'a [Node<'a>]) -> Self {
         Self { nodes }
     }
 
     /// Return the value itself.
     #[must_use]
-    pub fn kind(self) -> Kind<'a> {
-        match self.content() {
-            None | Some(Content::Null) => Kind::Null,
-            Some(Content::Int(number)) => Kind::Int(number),
-            Some(Content::Text(bytes)) => Kind::Text(bytes),
-            Some(Content::Bytes(bytes)) => Kind::Bytes(bytes),
-            Some(Content::Uuid(uuid)) => Kind::Uuid(uuid),
-            Some(Content::Int32s(numbers)) => Kind::Int32s(numbers),
-            Some(Content::Array) => Kind::Array,
-            Some(Content::Struct) => Kind::Struct,
-        }
-    }
-
-    fn content(self) -> Option<Content<'a>> {
-        self.nodes.first().map(|node| node.content)
+    pub fn content(self) -> Content<'a> {
+        self.nodes.first().map_or(Content::Null, |node| node.content)
     }
 
     /// Iterate over the values directly inside this one, with their fields.
@@ -144,31 +110,31 @@ impl<'a> FieldValue<'a> {
     /// Return the bytes of the text, if this is text.
     #[must_use]
     pub fn as_text_bytes(self) -> Option<&'a [u8]> {
-        if let Some(Content::Text(bytes)) = self.content() { Some(bytes) } else { None }
+        if let Content::Text(bytes) = self.content() { Some(bytes) } else { None }
     }
 
     /// Return the integer, if this is an integer.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
-        if let Some(Content::Int(number)) = self.content() { Some(number) } else { None }
+        if let Content::Int(number) = self.content() { Some(number) } else { None }
     }
 
     /// Return the elements, if this is an array of int32.
     #[must_use]
     pub fn as_int32s(self) -> Option<Int32s<'a>> {
-        if let Some(Content::Int32s(numbers)) = self.content() { Some(numbers) } else { None }
+        if let Content::Int32s(numbers) = self.content() { Some(numbers) } else { None }
     }
 
     /// Return the bytes, if this is a byte array.
     #[must_use]
     pub fn as_bytes(self) -> Option<&'a [u8]> {
-        if let Some(Content::Bytes(bytes)) = self.content() { Some(bytes) } else { None }
+        if let Content::Bytes(bytes) = self.content() { Some(bytes) } else { None }
     }
 
     /// Return the sixteen bytes, if this is a uuid.
     #[must_use]
     pub fn as_uuid(self) -> Option<[u8; 16]> {
-        if let Some(Content::Uuid(uuid)) = self.content() { Some(uuid) } else { None }
+        if let Content::Uuid(uuid) = self.content() { Some(uuid) } else { None }
     }
 }
 
@@ -177,15 +143,15 @@ impl FieldValue<'_> {
     /// Return the value to encode that is equal to this one.
     pub(super) fn to_value(self) -> super::Value {
         use super::Value;
-        match self.kind() {
-            Kind::Null => Value::Null,
-            Kind::Int(number) => Value::Int(number),
-            Kind::Text(bytes) => Value::String(java_text(bytes).into_owned()),
-            Kind::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
-            Kind::Uuid(uuid) => Value::Uuid(uuid),
-            Kind::Int32s(numbers) => Value::Array(numbers.iter().map(|number| Value::Int(number.into())).collect()),
-            Kind::Array => Value::Array(self.items().map(Self::to_value).collect()),
-            Kind::Struct => Value::Struct(self.fields().map(|(name, value)| (name, value.to_value())).collect()),
+        match self.content() {
+            Content::Null => Value::Null,
+            Content::Int(number) => Value::Int(number),
+            Content::Text(bytes) => Value::String(java_text(bytes).into_owned()),
+            Content::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
+            Content::Uuid(uuid) => Value::Uuid(uuid),
+            Content::Int32s(numbers) => Value::Array(numbers.iter().map(|number| Value::Int(number.into())).collect()),
+            Content::Array => Value::Array(self.items().map(Self::to_value).collect()),
+            Content::Struct => Value::Struct(self.fields().map(|(name, value)| (name, value.to_value())).collect()),
         }
     }
 }

@@ -4,11 +4,11 @@
 //! `org.apache.kafka.common.Uuid`.
 
 use super::protocol::MemberProtocol;
-use super::{FieldValue, Kind};
+use super::{Content, FieldValue};
 use crate::bytes::{Int32s, java_text};
 use crate::wire::{DecodedAssignment, DecodedSubscription, Elements};
 
-/// Two characters of base64 for every 12 bits.
+/// Two base64 characters for each value of 12 bits.
 type Pairs = [[u8; 2]; 1 << 12];
 
 const URL_SAFE_DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -37,7 +37,7 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
 #[must_use]
 pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
     let digit = |byte: &u8| URL_SAFE_DIGITS.iter().position(|digit| digit == byte).map(|digit| digit as u128);
-    // 22 digits of 6 bits are 4 bits more than a uuid has; they are zero.
+    // 22 digits of 6 bits have 4 bits more than a uuid; these bits are zero.
     let (last, digits) = text.as_bytes().split_last().filter(|(_, digits)| digits.len() == 21)?;
     let last = digit(last).filter(|digit| digit % 16 == 0)?;
     let number = digits.iter().try_fold(0, |number, byte| Some(number << 6 | digit(byte)?))?;
@@ -46,19 +46,19 @@ pub fn uuid_from_text(text: &str) -> Option<[u8; 16]> {
 
 /// Append a key or value as JSON.
 pub fn push_value_json(out: &mut Vec<u8>, value: FieldValue<'_>) {
-    match value.kind() {
-        Kind::Null => push(out, "null"),
-        Kind::Int(number) => push_number(out, "", number),
-        Kind::Text(bytes) => push_text(out, bytes),
-        Kind::Bytes(bytes) => push_bytes(out, bytes),
-        Kind::Uuid(uuid) => {
+    match value.content() {
+        Content::Null => push(out, "null"),
+        Content::Int(number) => push_number(out, "", number),
+        Content::Text(bytes) => push_text(out, bytes),
+        Content::Bytes(bytes) => push_bytes(out, bytes),
+        Content::Uuid(uuid) => {
             out.push(b'"');
             push_base64(out, &uuid, &URL_SAFE);
             out.push(b'"');
         }
-        Kind::Int32s(numbers) => push_numbers(out, numbers),
-        Kind::Array => push_list(out, value.items(), push_value_json),
-        Kind::Struct => {
+        Content::Int32s(numbers) => push_numbers(out, numbers),
+        Content::Array => push_list(out, value.items(), push_value_json),
+        Content::Struct => {
             let mut before = "{\"";
             for (name, value) in value.fields() {
                 push(out, before);
@@ -293,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn a_uuid_has_one_text() {
+    fn a_uuid_has_exactly_one_text_form() {
         let uuid = [0xfb, 0xf0, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0xff];
         assert_eq!(uuid_from_text(&uuid_text(&uuid)), Some(uuid));
         assert_eq!(uuid_from_text(&uuid_text(&[0xff; 16])), Some([0xff; 16]));
-        for wrong in
+        for invalid in
             ["", "_____________________x", "____________________w", "______________________w", "+____________________w"]
         {
-            assert_eq!(uuid_from_text(wrong), None, "{wrong}");
+            assert_eq!(uuid_from_text(invalid), None, "{invalid}");
         }
     }
 

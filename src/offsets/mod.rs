@@ -9,7 +9,7 @@
 use std::borrow::Cow;
 use std::num::NonZeroU32;
 
-use crate::bytes::{Reader, wrong};
+use crate::bytes::{Reader, read_error};
 use crate::error::WireError;
 use crate::group::string_hash;
 
@@ -25,11 +25,11 @@ mod value;
 use decode::{Decoder, Format};
 pub use encode::{encode_record, layout_of};
 use fields::Node;
-pub use fields::{FieldValue, Kind};
+pub use fields::{Content, FieldValue};
 pub use value::Value;
 
 /// Number of nodes of the largest key.
-const MOST_KEY_NODES: usize = 4;
+const MAX_KEY_NODES: usize = 4;
 
 /// Status of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl DecodedRecord<'_> {
 /// The key is None, the key or the value is truncated or has an invalid length, or the version of the value is not known. The path
 /// of the field begins with `key` or `value`.
 pub fn decode_record<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Result<DecodedRecord<'a>, WireError> {
-    // The nodes of most values, whose fields have 32 bytes or more each if there are many.
+    // Enough for most values: large values have fields of 32 bytes or more.
     let value_nodes = value.map_or(0, |value| 8 + value.len() / 32);
     let mut record = read_key(key, value_nodes)?;
     let layout = schema::record_type(record.record_type).and_then(|found| found.layout);
@@ -135,12 +135,12 @@ pub fn decode_key(key: Option<&[u8]>) -> Result<DecodedRecord<'_>, WireError> {
 /// Decode a key, and allocate memory for more nodes.
 fn read_key(key: Option<&[u8]>, value_nodes: usize) -> Result<DecodedRecord<'_>, WireError> {
     let Some(key) = key else {
-        return Err(wrong(0, "null is not allowed".to_owned()).within("key"));
+        return Err(read_error(0, "null is not allowed".to_owned()).within("key"));
     };
     let mut reader = Reader::new(key);
     let record_type = reader.int16().map_err(|e| e.within("type").within("key"))?;
     let found = schema::record_type(record_type);
-    let mut nodes = Vec::with_capacity(MOST_KEY_NODES + value_nodes);
+    let mut nodes = Vec::with_capacity(MAX_KEY_NODES + value_nodes);
     let (status, fields) = match found.and_then(|found| found.layout) {
         Some(layout) => (Status::Decoded, layout.key),
         None => (Status::UnknownType, [].as_slice()),
@@ -160,11 +160,11 @@ fn decode_value<'a>(
     let mut reader = Reader::new(value);
     let version = reader.int16().map_err(|e| e.within("version"))?;
     if version < 0 {
-        return Err(wrong(0, format!("version {version} is negative")).within("version"));
+        return Err(read_error(0, format!("version {version} is negative")).within("version"));
     }
     if version > layout.newest {
         let reason = format!("version {version} is newer than {}, the newest known", layout.newest);
-        return Err(wrong(0, reason).within("version"));
+        return Err(read_error(0, reason).within("version"));
     }
     let format = Format { version, flexible: version >= layout.flexible };
     Decoder { reader, format, nodes }.structure(None, layout.value)?;

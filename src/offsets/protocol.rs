@@ -42,7 +42,7 @@ fn read_member(member: FieldValue<'_>) -> MemberProtocol<'_> {
     let (subscription, subscription_error) = match blob("subscription") {
         [] => (None, None),
         data => match read_subscription(data) {
-            Ok((subscription, refusal)) => (Some(subscription), refusal),
+            Ok((subscription, strict_error)) => (Some(subscription), strict_error),
             Err(error) => (None, Some(error)),
         },
     };
@@ -66,7 +66,7 @@ fn read_member(member: FieldValue<'_>) -> MemberProtocol<'_> {
 pub fn read_subscription(data: &[u8]) -> Result<(DecodedSubscription<'_>, Option<WireError>), WireError> {
     match decode_subscription(data, false) {
         Ok(subscription) => Ok((subscription, None)),
-        Err(refusal) => Ok((decode_subscription(data, true)?, Some(refusal))),
+        Err(strict_error) => Ok((decode_subscription(data, true)?, Some(strict_error))),
     }
 }
 

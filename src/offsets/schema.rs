@@ -362,11 +362,11 @@ pub const TYPES: [RecordType; 25] = [
 
 #[cfg(test)]
 mod tests {
-    use super::super::decode::MOST_TAGS;
+    use super::super::decode::MAX_TAGS;
     use super::*;
 
     #[test]
-    fn a_type_stands_at_its_number() {
+    fn types_are_indexed_by_their_number() {
         for (index, record_type) in TYPES.iter().enumerate() {
             assert_eq!(usize::try_from(record_type.number), Ok(index));
         }
@@ -375,7 +375,7 @@ mod tests {
     fn check_tags(fields: &[Field]) {
         let tags: Vec<_> = fields.iter().map(|field| field.tag).collect();
         assert!(tags.is_sorted(), "{tags:?}");
-        assert!(tags.iter().flatten().all(|tag| (0..MOST_TAGS as i32).contains(tag)), "{tags:?}");
+        assert!(tags.iter().flatten().all(|tag| (0..MAX_TAGS as i32).contains(tag)), "{tags:?}");
         for field in fields {
             match field.kind {
                 Struct(inner) | Array(&Struct(inner)) => check_tags(inner),
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn tagged_fields_come_last_in_order_and_are_few() {
+    fn tagged_fields_are_last_in_order_and_at_most_two() {
         for layout in TYPES.iter().filter_map(|record_type| record_type.layout) {
             check_tags(layout.key);
             check_tags(layout.value);

@@ -22,7 +22,7 @@ impl Plan {
     #[must_use]
     pub fn balance(&self) -> Balance {
         let counts = self.counts();
-        #[allow(clippy::cast_precision_loss, reason = "an average is rounded anyway")]
+        #[allow(clippy::cast_precision_loss, reason = "the mean is a rounded value in any case")]
         let mean = if counts.is_empty() { 0.0 } else { counts.iter().sum::<i64>() as f64 / counts.len() as f64 };
         let idle = counts.iter().enumerate().filter(|(_, count)| **count == 0);
         Balance {

@@ -94,24 +94,24 @@ impl Columns {
         let mut of_member: Vec<Span> = Vec::new();
         let mut owned: Vec<(Span, usize)> = Vec::new();
         for (row, (member, span)) in spans.into_iter().enumerate() {
-            let wrong = |reason: String| PlanError { row, reason };
+            let error = |reason: String| PlanError { row, reason };
             if member as usize >= members {
-                return Err(wrong(format!("member {member} does not exist; there are {members}")));
+                return Err(error(format!("member {member} does not exist; there are {members}")));
             }
             if span.topic as usize >= topics {
-                return Err(wrong(format!("topic {} does not exist; there are {topics}", span.topic)));
+                return Err(error(format!("topic {} does not exist; there are {topics}", span.topic)));
             }
             if span.start < 0 || span.count < 1 || span.end() > i64::from(i32::MAX) + 1 {
                 let Span { start, count, .. } = span;
-                return Err(wrong(format!("start {start} and count {count} are not a range of partition ids")));
+                return Err(error(format!("start {start} and count {count} are not a range of partition ids")));
             }
             if group.topics_of(group.subscription_of(member as usize)).binary_search(&span.topic).is_err() {
                 let [member, topic] =
                     [group.members().get(member as usize), group.topics().names().get(span.topic as usize)];
-                return Err(wrong(format!("member '{member}' does not subscribe to topic '{topic}'")));
+                return Err(error(format!("member '{member}' does not subscribe to topic '{topic}'")));
             }
             if (member as usize) < found.ends.len() {
-                return Err(wrong("spans must be ordered by member".into()));
+                return Err(error("spans must be ordered by member".into()));
             }
             while found.ends.len() < member as usize {
                 found.push_member(&of_member);
@@ -121,11 +121,11 @@ impl Columns {
                 Some(last) if last.topic == span.topic && last.end() == i64::from(span.start) => {
                     let count = last.count.checked_add(span.count);
                     last.count = count.ok_or_else(|| {
-                        wrong("a member has more partitions of a topic than an int32 can hold".into())
+                        error("a member has more partitions of a topic than an int32 can hold".into())
                     })?;
                 }
                 Some(last) if (last.topic, last.end()) > (span.topic, i64::from(span.start)) => {
-                    return Err(wrong(
+                    return Err(error(
                         "the spans of a member must be ordered by topic and id and must not overlap".into(),
                     ));
                 }

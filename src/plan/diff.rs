@@ -48,7 +48,7 @@ impl Owners {
     }
 }
 
-/// Spans that a member gains or loses; topics are numbers of the plan that has the spans.
+/// Spans that a member gains or loses. Topic numbers are those of the plan that contains the spans.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Gained {
     /// Index of the member in that plan.

@@ -71,7 +71,7 @@ enum Answer {
     Layout(Box<dyn Layout>),
     /// An owner per partition.
     Owners(Owners),
-    /// Spans; the plan has them as columns from the start.
+    /// Spans, already stored as columns.
     Columns,
 }
 

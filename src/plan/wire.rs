@@ -7,8 +7,8 @@ use crate::error::WireError;
 use crate::group::Names;
 use crate::plan::{Plan, Span};
 
-/// Size of the fields before the topics (version and topic count) and after them (length of null user data).
-const AROUND: usize = 2 + 4 + 4;
+/// Size of all fields except the topics: version, topic count and length of the null user data.
+const WITHOUT_TOPICS: usize = 2 + 4 + 4;
 
 /// Size of a topic without its name and ids: the lengths of both.
 const PER_TOPIC: usize = 2 + 4;
@@ -18,8 +18,8 @@ const PER_TOPIC: usize = 2 + 4;
 pub struct Encoder {
     version: i16,
     /// Per topic, the length and the name, encoded.
-    heads: Vec<u8>,
-    /// Per topic, the end of its length and name in `heads`.
+    names: Vec<u8>,
+    /// Per topic, the end of its length and name in `names`.
     ends: Vec<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Encoder {
     pub fn new(plan: &Plan, version: i16) -> Result<Self, WireError> {
         let version = crate::wire::encoding_version(version)?;
         let topics = plan.topics();
-        let heads = Writer::exactly(|writer| {
+        let names = Writer::encode(|writer| {
             topics.iter().try_for_each(|name| writer.string(name).map_err(|error| error.within("topic")))
         })?;
         let lengths = topics.iter().scan(0, |end, name| {
@@ -39,21 +39,21 @@ impl Encoder {
             Some(*end)
         });
         let ends = lengths.collect();
-        Ok(Self { version, heads, ends })
+        Ok(Self { version, names, ends })
     }
 
-    fn head(&self, topic: u32) -> &[u8] {
+    fn name(&self, topic: u32) -> &[u8] {
         let start = topic.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-        &self.heads[start..self.ends[topic as usize]]
+        &self.names[start..self.ends[topic as usize]]
     }
 
     /// Return the size of a member's assignment in bytes.
     #[must_use]
     pub fn length(&self, spans: &[Span]) -> usize {
-        let mut length = AROUND;
+        let mut length = WITHOUT_TOPICS;
         for (place, span) in spans.iter().enumerate() {
             if place == 0 || spans[place - 1].topic != span.topic {
-                length += self.head(span.topic).len() + 4;
+                length += self.name(span.topic).len() + 4;
             }
             length += 4 * span.count as usize;
         }
@@ -67,7 +67,7 @@ impl Encoder {
         rest.put(&self.version.to_be_bytes());
         rest.put(&(topics.clone().count() as i32).to_be_bytes());
         for of_topic in topics {
-            rest.put(self.head(of_topic[0].topic));
+            rest.put(self.name(of_topic[0].topic));
             rest.put(&of_topic.iter().map(|span| span.count).sum::<i32>().to_be_bytes());
             for span in of_topic {
                 let (ids, after) = std::mem::take(&mut rest.0).split_at_mut(4 * span.count as usize);
@@ -99,7 +99,7 @@ pub(super) fn length(topics: &Names, spans: &[Span]) -> usize {
             + topics.get(spans[0].topic as usize).len()
             + spans.iter().map(|span| 4 * span.count as usize).sum::<usize>()
     };
-    AROUND + spans.chunk_by(|left, right| left.topic == right.topic).map(of_topic).sum::<usize>()
+    WITHOUT_TOPICS + spans.chunk_by(|left, right| left.topic == right.topic).map(of_topic).sum::<usize>()
 }
 
 #[cfg(test)]

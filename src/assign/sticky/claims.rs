@@ -30,8 +30,8 @@ pub(super) struct Claims {
     pub(super) members: Vec<u32>,
     /// Per partition, the member that owns it or `NO_OWNER`; also the partition numbers of topics.
     pub(super) owners: Owners,
-    /// Per topic, true if it has partitions and a member subscribes to it.
-    pub(super) is_live: Vec<bool>,
+    /// Per topic, true if it is assignable: it has partitions and a member subscribes to it.
+    pub(super) is_assignable: Vec<bool>,
     /// The claims of all members, member by member in table order.
     claimed: Vec<u32>,
     /// Per member, the bounds of its claims in `claimed`.
@@ -49,7 +49,7 @@ impl Claims {
         let mut claims = Self {
             members: table_order::member_order(group).to_vec(),
             owners: Owners::new(group),
-            is_live: live_topics(group),
+            is_assignable: assignable_topics(group),
             claimed: Vec::new(),
             bounds: vec![(0, 0); members],
             generations: vec![NONE; members],
@@ -139,7 +139,7 @@ impl Claims {
 
     /// Claim partitions of a topic for a member.
     fn claim(&mut self, group: &Group, member: u32, topic: u32, ids: impl Iterator<Item = i32>) {
-        if !self.is_live.get(topic as usize).is_some_and(|is_live| *is_live) {
+        if !self.is_assignable.get(topic as usize).is_some_and(|is_assignable| *is_assignable) {
             return;
         }
         let (existing, first) = (&group.topics().partitions()[topic as usize].ids, self.owners.starts[topic as usize]);
@@ -174,15 +174,15 @@ impl Claims {
     }
 }
 
-/// Return for each topic true if it has partitions and a member subscribes to it.
-fn live_topics(group: &Group) -> Vec<bool> {
-    let mut is_live = vec![false; group.topics().len()];
+/// Return for each topic true if it is assignable.
+fn assignable_topics(group: &Group) -> Vec<bool> {
+    let mut is_assignable = vec![false; group.topics().len()];
     for (subscription, members) in (0..).zip(group.members_per_subscription()) {
         for topic in group.topics_of(subscription).iter().filter(|_| members > 0) {
-            is_live[*topic as usize] = !group.topics().partitions()[*topic as usize].ids.is_empty();
+            is_assignable[*topic as usize] = !group.topics().partitions()[*topic as usize].ids.is_empty();
         }
     }
-    is_live
+    is_assignable
 }
 
 /// Look-up of topics by name. Most members name the same topics in the same order, so the topic that followed in an earlier

@@ -9,7 +9,7 @@ use super::racks::RackLogic;
 use crate::group::Group;
 use crate::plan::{NO_OWNER, Owners};
 
-/// Return the owners of the partitions of live topics.
+/// Return the owners of the partitions of assignable topics.
 pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> Owners {
     let mut assignment = Assignment::new(group, claims);
     let (mut under, mut exact) = assignment.keep(group, claims, racks);
@@ -39,8 +39,8 @@ pub(super) struct Assignment {
 impl Assignment {
     fn new(group: &Group, claims: &Claims) -> Self {
         let sharing = claims.members.iter().filter(|member| subscribes(group, **member)).count();
-        let live = (0..claims.is_live.len()).filter(|topic| claims.is_live[*topic]);
-        let total: u32 = live.map(|topic| claims.owners.starts[topic + 1] - claims.owners.starts[topic]).sum();
+        let assignable = (0..claims.is_assignable.len()).filter(|topic| claims.is_assignable[*topic]);
+        let total: u32 = assignable.map(|topic| claims.owners.starts[topic + 1] - claims.owners.starts[topic]).sum();
         let (low, more) = match sharing as u32 {
             0 => (0, 0),
             members => (total / members, total % members),
@@ -81,10 +81,10 @@ impl Assignment {
         (under, exact)
     }
 
-    /// Return the partitions of live topics that have no owner, ascending.
+    /// Return the unassigned partitions of assignable topics, ascending.
     fn unassigned(&self, claims: &Claims) -> Vec<u32> {
         let mut found = Vec::new();
-        for topic in (0..claims.is_live.len()).filter(|topic| claims.is_live[*topic]) {
+        for topic in (0..claims.is_assignable.len()).filter(|topic| claims.is_assignable[*topic]) {
             let partitions = claims.owners.starts[topic]..claims.owners.starts[topic + 1];
             found.extend(partitions.filter(|partition| self.owners.members[*partition as usize] == NO_OWNER));
         }

@@ -17,7 +17,7 @@ use super::racks::RackLogic;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::{NO_OWNER, Owners};
 
-/// Return the owners of the partitions of live topics.
+/// Return the owners of the partitions of assignable topics.
 pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> Owners {
     let mut assigning = Assigning::new(group, claims);
     let is_revocation = assigning.keep(racks);

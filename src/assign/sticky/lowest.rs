@@ -71,9 +71,9 @@ impl Ranks {
 /// Members of a set by rank.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// For each member of the set, at least one entry that is not above its rank; empty until the first use.
+    /// For each member of the set, at least one entry at or below its rank; empty until the first use.
     entries: BinaryHeap<Reverse<u64>>,
-    /// The number of fallen ranks that are in the entries.
+    /// The number of fallen ranks that this queue has already read.
     known: usize,
 }
 

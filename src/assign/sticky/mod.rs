@@ -43,7 +43,7 @@ pub(in crate::assign) fn assign_cooperatively(group: &Arc<Group>, options: Optio
 }
 
 fn assign_claims(group: &Group, claims: &Claims, options: Options) -> Owners {
-    let racks = RackLogic::of(group, &claims.is_live, &claims.owners, options.prefer_rack_aware);
+    let racks = RackLogic::of(group, &claims.is_assignable, &claims.owners, options.prefer_rack_aware);
     let assign = if is_constrained(group, claims) { constrained::assign } else { general::assign };
     assign(group, claims, racks.as_ref())
 }

@@ -9,7 +9,9 @@ use std::collections::BTreeSet;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::assign::table_order::{DEFAULT_CAPACITY, LONG_CHAIN, TREES, bucket, is_full, partition_hash};
+use crate::assign::table_order::{
+    DEFAULT_CAPACITY, MIN_TREEIFY_CAPACITY, TREEIFY_THRESHOLD, bucket, is_full, partition_hash,
+};
 use crate::group::{Group, string_hash};
 use crate::plan::Owners;
 
@@ -122,7 +124,9 @@ impl Table {
     fn insert(&mut self, number: u32, partition: u32, hash: i32) {
         let before = self.buckets;
         let own = bucket(hash, before);
-        if before < TREES && self.keys.range((own, 0, 0, 0)..(own + 1, 0, 0, 0)).count() >= LONG_CHAIN as usize {
+        if before < MIN_TREEIFY_CAPACITY
+            && self.keys.range((own, 0, 0, 0)..(own + 1, 0, 0, 0)).count() >= TREEIFY_THRESHOLD as usize
+        {
             self.buckets *= 2;
         }
         if is_full(self.keys.len() + 1, self.buckets) {

@@ -3,7 +3,7 @@
 use crate::group::{Group, MemberRack, Racks};
 use crate::plan::Owners;
 
-/// Racks of a group for which they matter: some member is on the rack of a replica, and partitions are on different racks.
+/// Racks of a group whose assignment depends on racks: some member is on the rack of a replica, and partitions are on different racks.
 #[derive(Debug)]
 pub(super) struct RackLogic<'a> {
     group: &'a Group,
@@ -15,17 +15,24 @@ pub(super) struct RackLogic<'a> {
 const NO_RACKS: u32 = u32::MAX;
 
 impl<'a> RackLogic<'a> {
-    /// Return the racks of a group if they matter; `is_live` and `owners` are those of its claims.
+    /// Return the racks of a group if its assignment depends on racks; `is_assignable` and `owners` are those of its claims.
     ///
     /// With `prefer_rack_aware`, partitions may be on the same racks.
-    pub(super) fn of(group: &'a Group, is_live: &[bool], owners: &Owners, prefer_rack_aware: bool) -> Option<Self> {
+    pub(super) fn of(
+        group: &'a Group,
+        is_assignable: &[bool],
+        owners: &Owners,
+        prefer_rack_aware: bool,
+    ) -> Option<Self> {
         if !group.has_members_with_replicas() {
             return None;
         }
         let mut sets = vec![NO_RACKS; owners.members.len()];
         let racks = group.topics().racks();
         let mut is_seen = vec![false; racks.sets().len() + 1];
-        for (topic, partitions) in group.topics().partitions().iter().enumerate().filter(|(topic, _)| is_live[*topic]) {
+        for (topic, partitions) in
+            group.topics().partitions().iter().enumerate().filter(|(topic, _)| is_assignable[*topic])
+        {
             if let Some(column) = &partitions.racks {
                 sets[owners.starts[topic] as usize..][..column.len()].copy_from_slice(column);
                 for set in column {
@@ -35,7 +42,7 @@ impl<'a> RackLogic<'a> {
                 is_seen[racks.sets().len()] = true;
             }
         }
-        // Two different sets cannot both be the union of all.
+        // If two racks sets differ, at least one of them is not the union of all.
         let differ = is_seen.iter().filter(|is_seen| **is_seen).count() > 1;
         let mut has_replica = vec![false; racks.len()];
         for set in (0..racks.sets().len()).filter(|set| is_seen[*set]) {

@@ -22,11 +22,11 @@ use trees::TreeTable;
 /// Number of buckets of a table that is created without a capacity.
 pub(super) const DEFAULT_CAPACITY: usize = 16;
 
-/// Largest number of keys of a chain; one more key makes a small table double.
-pub(super) const LONG_CHAIN: u32 = 8;
+/// Largest number of keys of a chain (`TREEIFY_THRESHOLD`); one more key makes a small table double.
+pub(super) const TREEIFY_THRESHOLD: u32 = 8;
 
-/// Smallest number of buckets of a table with trees; a smaller table doubles instead when a chain gets too long.
-pub(super) const TREES: usize = 64;
+/// Smallest number of buckets of a table with trees (`MIN_TREEIFY_CAPACITY`). A smaller table doubles when a chain gets too long.
+pub(super) const MIN_TREEIFY_CAPACITY: usize = 64;
 
 /// Return `TopicPartition.hashCode()`, given the hash code of the topic's name.
 #[must_use]
@@ -112,15 +112,15 @@ fn folded(hash: i32) -> u32 {
 
 /// Return true if a bucket may have become a tree, at any size of the table up to `end` buckets.
 fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
-    let mut buckets = capacity.max(TREES);
+    let mut buckets = capacity.max(MIN_TREEIFY_CAPACITY);
     let mut chains: Vec<u8> = Vec::new();
-    while buckets <= end && hashes.len() > LONG_CHAIN as usize {
+    while buckets <= end && hashes.len() > TREEIFY_THRESHOLD as usize {
         chains.clear();
         chains.resize(buckets, 0);
         for hash in &hashes[..hashes.len().min(3 * buckets / 4 + 1)] {
             let chain = &mut chains[bucket(*hash, buckets)];
             *chain += 1;
-            if u32::from(*chain) > LONG_CHAIN {
+            if u32::from(*chain) > TREEIFY_THRESHOLD {
                 return true;
             }
         }
@@ -132,22 +132,22 @@ fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
 /// Return the number of buckets after all insertions.
 fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
     let mut buckets = capacity;
-    let mut chains = [0; TREES];
+    let mut chains = [0; MIN_TREEIFY_CAPACITY];
     for (index, hash) in hashes.iter().enumerate() {
-        if buckets >= TREES {
+        if buckets >= MIN_TREEIFY_CAPACITY {
             break;
         }
         let chain = &mut chains[bucket(*hash, buckets)];
         let before = buckets;
-        if *chain >= LONG_CHAIN {
+        if *chain >= TREEIFY_THRESHOLD {
             buckets *= 2;
         }
         if is_full(index + 1, buckets) {
             buckets *= 2;
         }
         *chain += 1;
-        if buckets > before && buckets < TREES {
-            chains = [0; TREES];
+        if buckets > before && buckets < MIN_TREEIFY_CAPACITY {
+            chains = [0; MIN_TREEIFY_CAPACITY];
             for hash in &hashes[..=index] {
                 chains[bucket(*hash, buckets)] += 1;
             }

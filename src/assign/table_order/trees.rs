@@ -9,10 +9,10 @@
 
 use std::cmp::Ordering;
 
-use super::{LONG_CHAIN, TREES, folded, is_full};
+use super::{MIN_TREEIFY_CAPACITY, TREEIFY_THRESHOLD, folded, is_full};
 
-/// Largest number of keys of a part of a split tree that becomes a chain again.
-const UNTREEIFY: usize = 6;
+/// Largest number of keys of a split tree's part that becomes a chain again (`UNTREEIFY_THRESHOLD`).
+const UNTREEIFY_THRESHOLD: usize = 6;
 
 /// No key.
 const NONE: u32 = u32::MAX;
@@ -73,8 +73,8 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
             return;
         }
         self.buckets[place].keys.push(key);
-        if self.buckets[place].keys.len() > LONG_CHAIN as usize {
-            if self.buckets.len() < TREES { self.double() } else { self.treeify(place) }
+        if self.buckets[place].keys.len() > TREEIFY_THRESHOLD as usize {
+            if self.buckets.len() < MIN_TREEIFY_CAPACITY { self.double() } else { self.treeify(place) }
         }
     }
 
@@ -88,7 +88,7 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
                 self.buckets[part].keys.push(key);
             }
             for part in [place, place + size] {
-                if bucket.root == NONE || self.buckets[part].keys.len() <= UNTREEIFY {
+                if bucket.root == NONE || self.buckets[part].keys.len() <= UNTREEIFY_THRESHOLD {
                     continue;
                 }
                 if self.buckets[part].keys.len() == count {

@@ -33,7 +33,7 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
         let mut quota = low + u32::from(has_bonus);
         let had = target.sizes[place];
         if had > quota {
-            shed(group, target, place, quota, &mut free);
+            revoke_excess(group, target, place, quota, &mut free);
         }
         quota = quota.saturating_sub(had);
         if quota > 0 && has_bonus && members - place > extra {
@@ -57,8 +57,8 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
 /// Marks a partition of a member that is about to keep it or lose it.
 const PENDING: u32 = NO_OWNER - 1;
 
-/// Take the partitions above its quota from a member, and add them to the free partitions.
-fn shed(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: &mut Vec<u32>) {
+/// Revoke a member's partitions above its quota, and add them to the free partitions.
+fn revoke_excess(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: &mut Vec<u32>) {
     let Some(data) = group.member_data(target.order[place] as usize) else { return };
     let mut left = quota as usize;
     for (topic, runs) in previous_topics_by_id(group, data) {
