@@ -69,7 +69,7 @@ impl<'g> CheckedAssignment<'g> {
         self.members.push(self.members_by_id.number(self.group.members(), id));
     }
 
-    /// Remove the partitions of the member added last.
+    /// Remove the partitions of the last added member.
     pub fn clear_member(&mut self) {
         self.spans.truncate(self.ends.last().copied().unwrap_or_default());
     }
@@ -108,13 +108,13 @@ impl<'g> CheckedAssignment<'g> {
         }
     }
 
-    /// Add a partition to the member added last.
+    /// Add a partition to the last added member.
     #[inline]
     pub fn push(&mut self, topic: u32, id: i64) {
         self.push_span(IdSpan { topic, start: id, end: id + 1 });
     }
 
-    /// Add a run of partitions to the member added last.
+    /// Add a run of partitions to the last added member.
     #[inline]
     pub fn push_span(&mut self, span: IdSpan) {
         let first = self.ends.last().copied().unwrap_or_default();

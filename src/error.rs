@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// Bytes that violate their format, or a value that the format cannot represent.
+/// Error for bytes that violate their format, or for a value that the format cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason} {}", place(*.offset, .field))]
 pub struct WireError {
@@ -61,7 +61,7 @@ pub enum GroupError {
     },
 }
 
-/// Spans that do not form a plan.
+/// Error for spans that do not form a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("span {row}: {reason}")]
 pub struct PlanError {
@@ -83,10 +83,10 @@ pub struct PatternError {
     pub reason: String,
 }
 
-/// Matching that stopped before all names were tried.
+/// Reason why matching stopped before all names were tried.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum MatchError {
-    /// A name takes too many steps. This can happen with back-references and deeply nested loops.
+    /// Matching a name takes too many steps. This can happen with backreferences and deeply nested loops.
     #[error("{dialect} pattern '{pattern}': matching the topic '{topic}' takes more than {steps} steps")]
     TooManySteps {
         /// The pattern.

@@ -73,7 +73,7 @@ fn measure(
     let counts = plan.counts();
     let most_loaded = counts.iter().copied().max();
     let first = group.order().iter().find(|member| Some(counts[**member as usize]) == most_loaded);
-    #[allow(clippy::cast_precision_loss, reason = "an average is rounded anyway")]
+    #[allow(clippy::cast_precision_loss, reason = "the mean is a rounded value in any case")]
     let mean_load = (!counts.is_empty()).then(|| counts.iter().sum::<i64>() as f64 / counts.len() as f64);
     GroupBalance {
         members: counts.len(),

@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::error::MatchError;
 use crate::group::{Ids, Partitions, Topics};
-use crate::matching::catalog::{Catalog, can_be_tried};
+use crate::matching::catalog::{Catalog, is_matchable};
 use crate::matching::pattern::Pattern;
 
 /// Topics of a cluster.
@@ -45,7 +45,7 @@ impl Cluster {
     /// Matching takes too many steps.
     pub fn matching(&self, pattern: &Pattern) -> Result<Vec<u32>, MatchError> {
         let names = self.topics.names();
-        let catalog = self.catalog.get_or_init(|| Catalog::new(names.iter().filter(|name| can_be_tried(name))));
+        let catalog = self.catalog.get_or_init(|| Catalog::new(names.iter().filter(|name| is_matchable(name))));
         let found = pattern.select(catalog, &mut || true)?;
         let number = |number: &u32| self.topics.number(std::str::from_utf8(catalog.bytes(*number)).unwrap_or_default());
         let mut found: Vec<u32> = found.iter().filter_map(number).collect();

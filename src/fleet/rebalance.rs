@@ -10,7 +10,7 @@ use crate::group::NameTable;
 use crate::plan::Plan;
 
 /// Largest number of rebalances after one change of a group; further rebalances are not simulated.
-const MOST_REBALANCES: u64 = 4;
+const MAX_REBALANCES: u64 = 4;
 
 /// Plan after a rebalance and its follow-up rebalances, and the number of rebalances.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub fn rebalance(
         let plan = roster.plan(cluster, changed, &owned)?;
         let is_last = assignor != Assignor::CooperativeSticky || !revokes(&found.plan, &plan);
         found = Rebalanced { plan: Arc::new(plan), rebalances: found.rebalances + 1 };
-        if is_last || found.rebalances == MOST_REBALANCES {
+        if is_last || found.rebalances == MAX_REBALANCES {
             return Some(found);
         }
     }

@@ -61,9 +61,9 @@ pub struct Outcome<'a> {
 }
 
 /// Largest number of partitions of a topic in a scenario; it exceeds the size of the largest clusters.
-const MOST_PARTITIONS: u64 = 10_000_000;
+const MAX_PARTITIONS: u64 = 10_000_000;
 
-/// A subscribed topic would have more than `MOST_PARTITIONS` partitions.
+/// A subscribed topic would have more than `MAX_PARTITIONS` partitions.
 #[derive(Debug, PartialEq, Eq)]
 pub struct TooManyPartitions {
     topic: String,
@@ -73,7 +73,7 @@ pub struct TooManyPartitions {
 impl fmt::Display for TooManyPartitions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { topic, count } = self;
-        write!(f, "topic '{topic}' would have {count} partitions; the limit is {MOST_PARTITIONS}")
+        write!(f, "topic '{topic}' would have {count} partitions; the limit is {MAX_PARTITIONS}")
     }
 }
 
@@ -97,7 +97,7 @@ impl Scenario {
     /// matches a new topic.
     ///
     /// # Errors
-    /// A subscribed topic would have more than `MOST_PARTITIONS` partitions.
+    /// A subscribed topic would have more than `MAX_PARTITIONS` partitions.
     pub fn play<'a>(
         &self,
         cluster: &Cluster,
@@ -261,7 +261,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
         for topic in self.roster.wanted() {
             let Some(count) = self.changed.count(self.cluster, topic) else { continue };
             let known = before.number(topic).map(|number| before.partitions()[number as usize].ids.len() as u64);
-            if count > MOST_PARTITIONS && known != Some(count) {
+            if count > MAX_PARTITIONS && known != Some(count) {
                 return Err(TooManyPartitions { topic: topic.to_owned(), count });
             }
         }

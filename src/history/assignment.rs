@@ -9,7 +9,7 @@ use crate::group::{Group, Partitions, Topics};
 use crate::offsets::json::uuid_from_text;
 use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription, TargetAssignment, TargetMember};
 
-/// Invalid topic name, which no cluster has.
+/// Placeholder for a topic without a known name. It is an invalid name, so no cluster has such a topic.
 const NO_TOPIC: &str = "/";
 
 /// Recorded assignment of members that could all be parsed.

@@ -62,7 +62,7 @@ pub fn compare(
     for member in parsed {
         match (&member.subscription, &member.assignment) {
             (Ok(subscription), Ok(assigned)) => {
-                if let Some(reason) = &subscription.refused {
+                if let Some(reason) = &subscription.strict_error {
                     remarks.push(format!("Kafka cannot parse the subscription of {}: {reason}", member.id));
                 }
                 members.push(AssignedMember::of_generation(member, subscription, assigned));
@@ -149,7 +149,7 @@ mod tests {
                 owned: Vec::new(),
                 generation: None,
                 user_data: None,
-                refused: None,
+                strict_error: None,
             }),
             assignment: Ok(assigned.iter().map(|(topic, ids)| ((*topic).to_string(), ids.to_vec())).collect()),
             assigned: None,

@@ -63,7 +63,7 @@ pub(super) fn explain<'a>(
     Explanation::Unexplained(recorded.difference(&expected))
 }
 
-/// Metadata that has been tried for a recorded assignment; the same metadata is not tried twice.
+/// Topic metadata that was already compared with a recorded assignment, so that each is compared only once.
 struct Trials<'a, 'b> {
     recorded: &'b RecordedAssignment<'a>,
     tried: Vec<KnownTopics<'a>>,

@@ -1,7 +1,7 @@
 //! Summary of a group's history: counts, rebalances and comparisons.
 //!
 //! Each generation or epoch is compared with the answer of its assignor, if that is one of Kafka's. The summary is updated with one
-//! generation after another and keeps none of them.
+//! generation after another and stores none of them.
 
 use rustc_hash::FxHashSet;
 

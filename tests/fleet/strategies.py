@@ -33,7 +33,7 @@ ASSIGNORS = (
 
 TOPIC_IDS = ("AAAAAAAAAAAAAAAAAAAAAQ", "O2a7KRH1Rd-atpW2TTMtdQ", "_____________________w", "AAAAAAAAAAAAAAAAAAAAAg")
 WRONG_TOPIC_IDS = ("", "O2a7KRH1Rd-atpW2TTMtdR", "O2a7KRH1Rd+atpW2TTMtdQ", "O2a7KRH1Rd-atpW2TTMtdQ==", "é")
-LARGEST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 class Fleet(NamedTuple):
@@ -136,9 +136,11 @@ def current(draw: Draw, wrong: bool) -> tuple[str | None, str | None, int | None
     """Draw a run of partitions: usually within a topic, sometimes far beyond its end."""
     start, count = draw(st.integers(0, 9)), draw(st.integers(1, 9))
     if draw(st.integers(0, 19)) == 0:
-        start, count = draw(st.sampled_from([(0, LARGEST), (LARGEST, 1), (1, LARGEST), (LARGEST - 3, 4), (7, 2**30)]))
+        start, count = draw(
+            st.sampled_from([(0, MAX_INT32), (MAX_INT32, 1), (1, MAX_INT32), (MAX_INT32 - 3, 4), (7, 2**30)])
+        )
     if wrong and draw(st.booleans()):
-        start, count = draw(st.sampled_from([(-1, 2), (0, 0), (0, -1), (2, LARGEST), (None, 1), (1, None)]))
+        start, count = draw(st.sampled_from([(-1, 2), (0, 0), (0, -1), (2, MAX_INT32), (None, 1), (1, None)]))
     holder = draw(st.sampled_from([*IDS[:3], "gone", None] if rarely(draw) else [*IDS[:3], "gone"]))
     return holder, draw(st.sampled_from(["t", "t", "u", "～", "😀", "beyond"])), start, count
 

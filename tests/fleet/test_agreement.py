@@ -36,7 +36,7 @@ def differences(fleet: Fleet) -> list[tuple[str, Outcome, Outcome]]:
 
 @given(fleets())
 def test_both_engines_agree(fleet: Fleet) -> None:
-    event("refused" if refused(ask(fleet, "moves")) else "answered" if fleet.groups else "nothing asked")
+    event("rejected" if is_rejected(ask(fleet, "moves")) else "answered" if fleet.groups else "nothing asked")
 
     assert [] == differences(fleet)
 
@@ -51,7 +51,7 @@ MUTANTS: dict[str, tuple[object, str, Any]] = {
     "equal instance ids as given": (reading, "by_id", lambda members: members),
     "one holder": (moves, "holders", lambda held, id, all_of=moves.holders: set(list(all_of(held, id))[:1])),
     "code points": (moves, "java_order", lambda text: text),
-    "too long a run": (moves, "LARGEST", 2**30),
+    "too long a run": (moves, "MAX_INT32", 2**30),
     "members by id": (scenario, "kafka_order", roster.by_id),
     "other ids": (scenario, "another_id", lambda _group, id, number: f"{id}{number}"),
     "shrinking": (cluster.Cluster, "with_partitions", lambda self, topic, count: self._with({topic: count})),
@@ -154,7 +154,7 @@ def topic_ids(known: list[Row], name: str | None) -> dict[str, str]:
     return {row["topic"]: row["topic_id"] for row in of_cluster if row.get("topic_id")}
 
 
-def check_assignment(known: list[Row], row: Row, found: list[Row]) -> None:
+def assert_assignment(known: list[Row], row: Row, found: list[Row]) -> None:
     """Check that the assignment of a group equals that of `assign`, with members in Kafka's order."""
     existing = topics(known, row["cluster"])
     members = subscriptions(row, existing)
@@ -174,7 +174,7 @@ def check_assignment(known: list[Row], row: Row, found: list[Row]) -> None:
     assert [(id, *partition) for id in order for partition in expected[id]] == given
 
 
-def check_moves(row: Row, found: list[Row], plan: list[Row]) -> None:
+def assert_moves(row: Row, found: list[Row], plan: list[Row]) -> None:
     """Check that the moves lead from the current assignment to the plan."""
     held: dict[tuple[str, int], set[str | None]] = {}
     for run in row["current"] if None not in (row["cluster"], row["group_id"]) else ():
@@ -201,7 +201,7 @@ def partitions(run: Row) -> list[tuple[str, int]]:
     return [(run["topic"], id) for id in range(run["start"], run["start"] + run["count"])]
 
 
-REFUSALS = (
+REJECTIONS = (
     "must have Kafka's form",
     "has the same topic_id",
     "given twice",
@@ -223,18 +223,18 @@ def ask(fleet: Fleet, verb: str, *arguments: Any) -> Outcome:
     return outcome_of("rust", verb, clusters(*fleet.clusters), groups(*fleet.groups), *arguments)
 
 
-def refused(found: Outcome) -> bool:
+def is_rejected(found: Outcome) -> bool:
     """Return True if the core rejected a fleet; raise AssertionError if the reason is not a known one."""
     if not found.type.endswith("Error"):
         return False
-    assert any(reason in found.answer for reason in REFUSALS), found
+    assert any(reason in found.answer for reason in REJECTIONS), found
     return True
 
 
 def answered(fleet: Fleet, verb: str, *arguments: Any) -> list[Any]:
     """Return the answer of the Rust core, a row per group; skip the example if it rejects the fleet."""
     found = ask(fleet, verb, *arguments)
-    if refused(found):
+    if is_rejected(found):
         reject()
     assert len(found.answer) == len(fleet.groups)
     answer: list[Any] = found.answer
@@ -246,7 +246,7 @@ def test_assign_gives_each_group_the_answer_for_it_alone(fleet: Fleet) -> None:
     found = answered(fleet, "assign")
 
     for row, spans in zip(fleet.groups, found, strict=True):
-        check_assignment(fleet.clusters, row, spans)
+        assert_assignment(fleet.clusters, row, spans)
 
 
 @given(fleets())
@@ -256,7 +256,7 @@ def test_moves_lead_from_the_current_assignment_to_the_plan(fleet: Fleet) -> Non
     for row, runs, plan in zip(fleet.groups, found, plans, strict=True):
         if all((run["count"] or 0) < 100 for run in row["current"]):
             if plan or assignor_of(row):
-                check_moves(row, runs, plan)
+                assert_moves(row, runs, plan)
             else:
                 assert [] == runs
 
@@ -286,8 +286,10 @@ def test_a_scenario_without_steps_ends_with_its_initial_plan(fleet: Fleet) -> No
 
 def test_an_unexpected_error_is_a_failure() -> None:
     with pytest.raises(AssertionError):
-        refused(Outcome("IllegalArgumentError", "another reason"))
-    assert refused(ask(Fleet(KNOWN, [GROUP, GROUP | {"members": [a_member("a", "t"), a_member("a", "t")]}]), "assign"))
+        is_rejected(Outcome("IllegalArgumentError", "another reason"))
+    assert is_rejected(
+        ask(Fleet(KNOWN, [GROUP, GROUP | {"members": [a_member("a", "t"), a_member("a", "t")]}]), "assign")
+    )
 
 
 KNOWN = [a_cluster({"t": 4, "u": 1})]
@@ -316,18 +318,18 @@ def spoiled(rows: list[Row], how: str) -> list[Row]:
 @pytest.mark.parametrize("how", ["missing", "twice", "late", "elsewhere", "shorter", "another member's"])
 def test_a_wrong_assignment_is_detected(how: str) -> None:
     [found] = answered(Fleet(KNOWN, [GROUP]), "assign")
-    check_assignment(KNOWN, GROUP, found)
+    assert_assignment(KNOWN, GROUP, found)
 
     with pytest.raises(AssertionError):
-        check_assignment(KNOWN, GROUP, spoiled(found, how))
+        assert_assignment(KNOWN, GROUP, spoiled(found, how))
     assert 3 == len(found)
 
 
 @pytest.mark.parametrize("how", ["missing", "twice", "elsewhere", "shorter", "another member's"])
 def test_wrong_moves_are_detected(how: str) -> None:
     [found], [plan] = answered(Fleet(KNOWN, [GROUP]), "moves"), answered(Fleet(KNOWN, [GROUP]), "assign")
-    check_moves(GROUP, found, plan)
+    assert_moves(GROUP, found, plan)
 
     with pytest.raises((AssertionError, KeyError)):
-        check_moves(GROUP, spoiled(found, how), plan)
+        assert_moves(GROUP, spoiled(found, how), plan)
     assert 4 == len(found)

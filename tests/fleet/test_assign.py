@@ -324,7 +324,7 @@ def structs(columns: dict[str, pa.Array]) -> pa.Array:
 @pytest.mark.parametrize(
     "column", ["cluster", "topic", "racks", "group_id", "member_id", "rack", "topics", "pattern", None]
 )
-def test_text_that_is_not_utf_8_is_refused(engine: Engine, verb: str, column: str | None) -> None:
+def test_text_that_is_not_utf_8_is_rejected(engine: Engine, verb: str, column: str | None) -> None:
     found = outcome_of(engine, verb, *distorted(column or "none"))
 
     expected = "IllegalArgumentError" if column else str(found.type)

@@ -96,7 +96,7 @@ def test_owners_of_a_group_without_member_rows_are_its_members(engine: Engine) -
     assert (1, 4, 4, None) == some(found, "members", "partitions", "most_loaded", "record_bytes")
 
 
-def test_an_invalid_run_is_refused(engine: Engine) -> None:
+def test_an_invalid_run_is_rejected(engine: Engine) -> None:
     from tests.fleet.columns import clusters, groups, outcome_of
 
     asked = groups(group(member("a", "t"), current=[("a", "t", 0, 0)]))

@@ -104,7 +104,7 @@ def test_the_assignor_defaults_to_that_of_the_protocol() -> None:
     assert (UNIFORM,) == Scenario("s").use(group_protocol="consumer").steps
 
 
-def test_a_step_with_other_names_is_refused(engine: Engine) -> None:
+def test_a_step_with_other_names_is_rejected(engine: Engine) -> None:
     found = outcome_of(
         engine, "what_if", clusters_of(TOPICS), groups_of(UNEVEN), [("s", None, [("use", "sticky", "consumer")])]
     )

@@ -9,7 +9,7 @@ import pytest
 from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
 from tests.support.engines import Engine
 
-LARGEST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 TOPICS = cluster({"t": 6, "u": 2})
 
 
@@ -91,10 +91,10 @@ def test_groups_without_a_current_column_own_no_partitions(engine: Engine) -> No
 def test_ids_may_be_any_non_negative_int32(engine: Engine) -> None:
     kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
 
-    assert [("x", 1, LARGEST, "a", None)] == moves(engine, *kept, ("a", "x", 1, LARGEST))
-    assert [("x", LARGEST, 1, "a", None)] == moves(engine, *kept, ("a", "x", LARGEST, 1))
-    assert [("x", 0, LARGEST, "a", None), ("x", LARGEST, 1, "a", None)] == moves(
-        engine, *kept, ("a", "x", 0, LARGEST), ("a", "x", LARGEST, 1)
+    assert [("x", 1, MAX_INT32, "a", None)] == moves(engine, *kept, ("a", "x", 1, MAX_INT32))
+    assert [("x", MAX_INT32, 1, "a", None)] == moves(engine, *kept, ("a", "x", MAX_INT32, 1))
+    assert [("x", 0, MAX_INT32, "a", None), ("x", MAX_INT32, 1, "a", None)] == moves(
+        engine, *kept, ("a", "x", 0, MAX_INT32), ("a", "x", MAX_INT32, 1)
     )
 
 
@@ -104,14 +104,14 @@ def test_ids_may_be_any_non_negative_int32(engine: Engine) -> None:
         (-1, 1, "start -1 and count 1"),
         (0, 0, "start 0 and count 0"),
         (0, -1, "start 0 and count -1"),
-        (2, LARGEST, f"start 2 and count {LARGEST}"),
-        (LARGEST, 2, f"start {LARGEST} and count 2"),
-        (LARGEST, -(2**31), f"start {LARGEST} and count {-(2**31)}"),
+        (2, MAX_INT32, f"start 2 and count {MAX_INT32}"),
+        (MAX_INT32, 2, f"start {MAX_INT32} and count 2"),
+        (MAX_INT32, -(2**31), f"start {MAX_INT32} and count {-(2**31)}"),
         (None, 1, "start null and count 1"),
         (1, None, "start 1 and count null"),
     ],
 )
-def test_an_invalid_run_is_refused(engine: Engine, start: int | None, count: int | None, shown: str) -> None:
+def test_an_invalid_run_is_rejected(engine: Engine, start: int | None, count: int | None, shown: str) -> None:
     asked = group(member("a", "t"), current=[("b", "t", start, count)])
 
     kind, message = outcome_of(engine, "moves", clusters(TOPICS), groups(asked))

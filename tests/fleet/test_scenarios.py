@@ -267,7 +267,7 @@ def test_unsubscribed_members_are_counted_at_the_end(
         (("add_topic", "new", 2**32 - 1), "new", 2**32 - 1),
     ],
 )
-def test_too_many_partitions_are_refused(engine: Engine, step: Step, topic: str, count: int) -> None:
+def test_too_many_partitions_are_rejected(engine: Engine, step: Step, topic: str, count: int) -> None:
     found = outcome_of(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [step])])
 
     reason = f"topic '{topic}' would have {count} partitions; the limit is 10000000"
@@ -281,7 +281,7 @@ def test_large_groups_are_simulated_quickly(engine: Engine) -> None:
     assert 6_000 == play(engine, PAIR, ("multiply_partitions", 1_000))["partitions"]
 
 
-def test_an_unknown_step_is_refused(engine: Engine) -> None:
+def test_an_unknown_step_is_rejected(engine: Engine) -> None:
     found = outcome_of(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [("explode", 1)])])
 
     assert ("IllegalArgumentError", "a scenario has no step 'explode'") == found

@@ -12,10 +12,10 @@ from assignor.errors import WireError
 
 __all__ = ["Reader", "java_string", "write_bytes", "write_count", "write_string", "write_varint"]
 
-LONGEST_STRING = 32_767
+MAX_STRING_BYTES = 32_767
 """Largest size in bytes of a string that Kafka writes, or reads in the compact encoding (Short.MAX_VALUE)."""
 
-LARGEST_LENGTH = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 """Largest length that fits into an int32."""
 
 
@@ -69,8 +69,8 @@ class Reader:
         length = to_int32(self.varint(field) - 1) if self.compact else self.integer("h", field)
         if length < 0:
             return None
-        if length > LONGEST_STRING:
-            raise WireError(f"a string of {length} bytes is longer than {LONGEST_STRING}", start, field)
+        if length > MAX_STRING_BYTES:
+            raise WireError(f"a string of {length} bytes is longer than {MAX_STRING_BYTES}", start, field)
         return java_string(self.take(length, field, start))
 
     def string(self, field: str) -> str:
@@ -124,8 +124,8 @@ def write_string(text: str | None, field: str, *, compact: bool = False) -> byte
     if text is None:
         return write_varint(0) if compact else struct.pack(">h", -1)
     data = text.encode()
-    if len(data) > LONGEST_STRING:
-        raise WireError(f"'{text[:20]}…' has {len(data)} bytes of UTF-8; the limit is {LONGEST_STRING}", None, field)
+    if len(data) > MAX_STRING_BYTES:
+        raise WireError(f"'{text[:20]}…' has {len(data)} bytes of UTF-8; the limit is {MAX_STRING_BYTES}", None, field)
     return (write_varint(len(data) + 1) if compact else struct.pack(">h", len(data))) + data
 
 
@@ -138,8 +138,8 @@ def write_count(count: int | None, field: str, *, compact: bool = False) -> byte
     """Encode the length of an array or a byte array; None becomes null."""
     if count is None:
         count = -1
-    if count > LARGEST_LENGTH:
-        raise WireError(f"length {count} exceeds the limit of {LARGEST_LENGTH}", None, field)
+    if count > MAX_INT32:
+        raise WireError(f"length {count} exceeds the limit of {MAX_INT32}", None, field)
     return write_varint(count + 1) if compact else struct.pack(">i", count)
 
 

@@ -15,7 +15,7 @@ from assignor.reference.matching.pattern import Pattern, check_topic
 from assignor.reference.wire import decode_subscription
 from assignor.validation import check_name, is_int, read_names, shown, wrong_type
 
-LARGEST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 """Largest partition id and partition count: both are int32 in Kafka."""
 
 
@@ -137,7 +137,7 @@ def topic_id_of_name(name: str) -> int:
 
 def _generation(given: int | None) -> int | None:
     """Return a generation; None for a negative number or one that is not an int32."""
-    return None if given is None or not 0 <= operator.index(given) <= LARGEST else operator.index(given)
+    return None if given is None or not 0 <= operator.index(given) <= MAX_INT32 else operator.index(given)
 
 
 def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> tuple[str, ...]:
@@ -207,6 +207,6 @@ def _read_int(value: object, what: str) -> int:
     number = operator.index(value)  # type: ignore[arg-type]  # checked above
     if number < 0:
         raise IllegalArgumentError(f"{what} cannot be negative: {shown(value)}")
-    if number > LARGEST:
-        raise IllegalArgumentError(f"{what} cannot be over {LARGEST}: {shown(value)}")
+    if number > MAX_INT32:
+        raise IllegalArgumentError(f"{what} cannot be over {MAX_INT32}: {shown(value)}")
     return number

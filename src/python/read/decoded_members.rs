@@ -88,13 +88,13 @@ fn member(
     }
     let user_data = item(&members.user_data)?;
     let user_data = user_data.as_ref().map_or(Ok(None), |value| {
-        let refused = |_| wrong_type(&format!("member '{id}': user_data"), "bytes or None", value);
-        value.extract::<Option<Cow<'_, [u8]>>>().map_err(refused)
+        let type_error = |_| wrong_type(&format!("member '{id}': user_data"), "bytes or None", value);
+        value.extract::<Option<Cow<'_, [u8]>>>().map_err(type_error)
     })?;
     let generation = item(&members.generations)?;
     let generation = generation.as_ref().map_or(Ok(None), |value| {
-        let refused = || wrong_type(&format!("member '{id}': generation"), "an int", value);
-        if value.is_instance_of::<PyInt>() { Ok(value.extract::<i32>().ok()) } else { Err(refused()) }
+        let type_error = || wrong_type(&format!("member '{id}': generation"), "an int", value);
+        if value.is_instance_of::<PyInt>() { Ok(value.extract::<i32>().ok()) } else { Err(type_error()) }
     })?;
     group.set_member_data(user_data.as_deref(), generation.filter(|generation: &i32| *generation >= 0));
     Ok(())

@@ -20,13 +20,13 @@ pub(crate) fn read(
     tolerant: bool,
     topic_ids: Option<&TopicIds>,
 ) -> PyResult<GroupInput> {
-    let refused = || wrong_type("members", "an iterable of (member id, group instance id, bytes)", members);
+    let type_error = || wrong_type("members", "an iterable of (member id, group instance id, bytes)", members);
     if is_text(members) {
-        return Err(refused());
+        return Err(type_error());
     }
     let mut builder = GroupBuilder::new(Arc::clone(&topics.topics), tolerant);
     let mut objects = Vec::new();
-    for (place, member) in iterate(members, refused)?.enumerate() {
+    for (place, member) in iterate(members, type_error)?.enumerate() {
         let member = member?;
         let Ok((id, instance_id, subscription)) =
             member.extract::<(Bound<'_, PyAny>, Option<Bound<'_, PyAny>>, Bound<'_, PyAny>)>()

@@ -100,10 +100,10 @@ fn subscriptions(
         let mut read = |names: &[&str]| interner.intern_texts(group, names.iter().copied());
         return names_in_lists(&lists, &|_| false, &mut read);
     }
-    let refused = || wrong_type("subscriptions", "an iterable of subscriptions", given);
+    let type_error = || wrong_type("subscriptions", "an iterable of subscriptions", given);
     let mut numbers = Vec::new();
     // Kept alive until all are read, since the interner knows them by address.
-    let all = iterate(given, refused)?.collect::<PyResult<Vec<_>>>()?;
+    let all = iterate(given, type_error)?.collect::<PyResult<Vec<_>>>()?;
     for names in &all {
         numbers.push(intern_names(group, interner, &Owner::Subscription(numbers.len()), names)?);
     }

@@ -321,12 +321,12 @@ fn intern_iterable(
     owner: &Owner<'_>,
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
-    let refused = || wrong_type(&format!("{owner}: topics"), "an iterable of topic names", names);
+    let type_error = || wrong_type(&format!("{owner}: topics"), "an iterable of topic names", names);
     if is_text(names) {
-        return Err(refused());
+        return Err(type_error());
     }
     let mut found: Vec<String> = Vec::new();
-    for name in iterate(names, refused)? {
+    for name in iterate(names, type_error)? {
         found.push(with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?);
     }
     if names.is_instance_of::<PySet>() || names.is_instance_of::<PyFrozenSet>() {

@@ -49,12 +49,12 @@ impl RackSetInterner {
         if let Some(Some(set)) = lend(given, |entries| self.set(entries)) {
             return Ok(set);
         }
-        let refused = || wrong_type(&racks(), "an iterable of str or None", given);
+        let type_error = || wrong_type(&racks(), "an iterable of str or None", given);
         if is_text(given) {
-            return Err(refused());
+            return Err(type_error());
         }
         let mut on: Vec<String> = Vec::new();
-        for name in iterate(given, refused)? {
+        for name in iterate(given, type_error)? {
             let name = name?;
             if !name.is_none() {
                 on.push(with_name(&name, &rack, str::to_owned)?);

@@ -38,7 +38,7 @@ impl Display for Path<'_> {
 }
 
 impl Path<'_> {
-    fn refused(self, reason: String) -> PyErr {
+    fn error(self, reason: String) -> PyErr {
         WireError::new_err((reason, None::<usize>, self.to_string()))
     }
 
@@ -75,7 +75,7 @@ fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>)
     for (name, content) in &entries {
         let index = place(name, fields, path)?;
         if found[index].is_some() {
-            return Err(path.refused(format!("the field {} occurs twice", shown(name))));
+            return Err(path.error(format!("the field {} occurs twice", shown(name))));
         }
         found[index] = Some(field(content, &fields[index], Path::Field(&path, fields[index].name))?);
     }
@@ -90,7 +90,7 @@ fn place(name: &Bound<'_, PyAny>, fields: &[Field], path: Path<'_>) -> PyResult<
     };
     let text = text.to_cow().ok();
     let found = text.and_then(|text| fields.iter().position(|field| field.name == text));
-    found.ok_or_else(|| path.refused(format!("unknown field {}", shown(name))))
+    found.ok_or_else(|| path.error(format!("unknown field {}", shown(name))))
 }
 
 /// Parse the value of a field, or null if the field is nullable.
@@ -109,7 +109,7 @@ fn value(given: &Bound<'_, PyAny>, kind: FieldType, path: Path<'_>) -> PyResult<
         FieldType::String => Value::String(text(given, path)?),
         FieldType::Bytes => Value::Bytes(bytes(given, path)?),
         FieldType::Uuid => Value::Uuid(uuid_from_text(&text(given, path)?).ok_or_else(|| {
-            path.refused(format!("{} is not a uuid in Kafka's form, 22 characters of URL-safe base64", shown(given)))
+            path.error(format!("{} is not a uuid in Kafka's form, 22 characters of URL-safe base64", shown(given)))
         })?),
         FieldType::Struct(fields) => structure(given, fields, path)?,
         FieldType::Array(element) => {
@@ -136,7 +136,7 @@ fn integer(given: &Bound<'_, PyAny>, least: i64, most: i64, path: Path<'_>) -> P
     }
     match index(given)?.extract::<i64>() {
         Ok(number) if least <= number && number <= most => Ok(number),
-        _ => Err(path.refused(format!("{} is not between {least} and {most}", shown(given)))),
+        _ => Err(path.error(format!("{} is not between {least} and {most}", shown(given)))),
     }
 }
 
@@ -144,7 +144,7 @@ fn text(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<String> {
     let Ok(text) = given.cast::<PyString>() else { return Err(path.wrong_type("a str", given)) };
     match text.to_cow() {
         Ok(text) => Ok(text.into_owned()),
-        Err(_) => Err(path.refused(format!("{} has a lone surrogate, which UTF-8 cannot encode", shown(given)))),
+        Err(_) => Err(path.error(format!("{} has a lone surrogate, which UTF-8 cannot encode", shown(given)))),
     }
 }
 

@@ -27,21 +27,21 @@ pub(crate) struct RecordColumns<'a> {
 
 impl<'a> RecordColumns<'a> {
     pub(crate) fn read(records: &'a RecordBatch) -> PyResult<Self> {
-        let refused = |name: &str| {
+        let type_error = |name: &str| {
             let found = records.schema();
             WrongTypeError::new_err(format!("records: column {name} is missing or of another type: {found}"))
         };
-        let column = |name: &str| records.column_by_name(name).ok_or_else(|| refused(name));
+        let column = |name: &str| records.column_by_name(name).ok_or_else(|| type_error(name));
         let numbers = |name: &str| -> PyResult<&'a [i64]> {
-            Ok(column(name)?.as_primitive_opt::<Int64Type>().ok_or_else(|| refused(name))?.values())
+            Ok(column(name)?.as_primitive_opt::<Int64Type>().ok_or_else(|| type_error(name))?.values())
         };
         Ok(Self {
-            groups: column("group_id")?.as_string_opt().ok_or_else(|| refused("group_id"))?,
+            groups: column("group_id")?.as_string_opt().ok_or_else(|| type_error("group_id"))?,
             offsets: numbers("offset")?,
             timestamps: numbers("timestamp")?,
             keys: BinaryColumn::from_array("key", column("key")?.clone())?,
             values: BinaryColumn::from_array("value", column("value")?.clone())?,
-            aborted: column("aborted")?.as_boolean_opt().ok_or_else(|| refused("aborted"))?,
+            aborted: column("aborted")?.as_boolean_opt().ok_or_else(|| type_error("aborted"))?,
         })
     }
 
@@ -72,16 +72,16 @@ pub(crate) struct GroupRecords<'a> {
 impl<'a> GroupRecords<'a> {
     pub(crate) fn read(records: &'a ArrayRef) -> PyResult<Self> {
         let wanted = "a list of structs of offset int64, timestamp int64, key binary, value binary";
-        let refused = || WrongTypeError::new_err(format!("records must be {wanted}, not {}", records.data_type()));
-        let groups = records.as_list_opt::<i32>().ok_or_else(refused)?;
-        let rows = groups.values().as_struct_opt().ok_or_else(refused)?;
-        let column = |name: &str| rows.column_by_name(name).ok_or_else(refused);
+        let type_error = || WrongTypeError::new_err(format!("records must be {wanted}, not {}", records.data_type()));
+        let groups = records.as_list_opt::<i32>().ok_or_else(type_error)?;
+        let rows = groups.values().as_struct_opt().ok_or_else(type_error)?;
+        let column = |name: &str| rows.column_by_name(name).ok_or_else(type_error);
         Ok(Self {
             groups,
-            offsets: column("offset")?.as_primitive_opt::<Int64Type>().ok_or_else(refused)?.values(),
-            timestamps: column("timestamp")?.as_primitive_opt::<Int64Type>().ok_or_else(refused)?.values(),
-            keys: column("key")?.as_binary_opt::<i32>().ok_or_else(refused)?,
-            values: column("value")?.as_binary_opt::<i32>().ok_or_else(refused)?,
+            offsets: column("offset")?.as_primitive_opt::<Int64Type>().ok_or_else(type_error)?.values(),
+            timestamps: column("timestamp")?.as_primitive_opt::<Int64Type>().ok_or_else(type_error)?.values(),
+            keys: column("key")?.as_binary_opt::<i32>().ok_or_else(type_error)?,
+            values: column("value")?.as_binary_opt::<i32>().ok_or_else(type_error)?,
         })
     }
 
@@ -103,13 +103,13 @@ type Listed = FxHashMap<String, Vec<(i32, u32)>>;
 
 /// Read topic metadata: rows with the same time and topic are partitions of that topic.
 pub(crate) fn metadata(batch: &RecordBatch) -> PyResult<Metadata> {
-    let refused = |name: &str, wanted: &str| {
+    let type_error = |name: &str, wanted: &str| {
         let found = batch.column_by_name(name).map_or("missing".to_owned(), |found| found.data_type().to_string());
         WrongTypeError::new_err(format!("column {name} of the topic metadata must be {wanted}; it is {found}"))
     };
     let column = |name: &str, wanted: &DataType| {
         let found = batch.column_by_name(name).filter(|found| found.data_type() == wanted);
-        let found = found.ok_or_else(|| refused(name, &wanted.to_string()))?;
+        let found = found.ok_or_else(|| type_error(name, &wanted.to_string()))?;
         if found.null_count() > 0 {
             return Err(IllegalArgumentError::new_err(format!(
                 "column {name} of the topic metadata must have no nulls"
@@ -123,7 +123,7 @@ pub(crate) fn metadata(batch: &RecordBatch) -> PyResult<Metadata> {
     let partitions = column("partition", &DataType::Int32)?.as_primitive::<Int32Type>();
     let racks = batch.column_by_name("racks").and_then(|racks| racks.as_list_opt::<i32>());
     let racks = racks.filter(|racks| racks.value_type() == DataType::Utf8);
-    let racks = racks.ok_or_else(|| refused("racks", "a list of Utf8"))?;
+    let racks = racks.ok_or_else(|| type_error("racks", "a list of Utf8"))?;
 
     let mut metadata = Metadata { snapshots: Vec::new(), racks: Racks::default(), names: FxHashMap::default() };
     let mut snapshots: BTreeMap<i64, (Listed, FxHashMap<String, String>)> = BTreeMap::new();

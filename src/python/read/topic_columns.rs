@@ -72,9 +72,9 @@ impl TopicColumnsReader {
 
     /// Read the distinct sets of racks; the column refers to them by index.
     fn rack_sets(&mut self, given: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
-        let refused = || wrong_type("rack_sets", "an iterable of racks", given);
+        let type_error = || wrong_type("rack_sets", "an iterable of racks", given);
         let mut sets = Vec::new();
-        for racks in iterate(given, refused)? {
+        for racks in iterate(given, type_error)? {
             let what = || format!("rack_sets[{}]", sets.len());
             let set = self.combinations.set_of(&racks?, what, what)?;
             sets.push(set);

@@ -10,13 +10,13 @@ use crate::python::imports::IllegalArgumentError;
 
 /// Return the names in an iterable.
 pub(crate) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
-    let refused = || wrong_type("topics", "an iterable of topic names", given);
+    let type_error = || wrong_type("topics", "an iterable of topic names", given);
     if is_text(given) {
-        return Err(refused());
+        return Err(type_error());
     }
     let py = given.py();
     let mut found = Vec::with_capacity(given.len().unwrap_or(0));
-    for topic in iterate(given, refused)? {
+    for topic in iterate(given, type_error)? {
         let topic = topic?;
         with_name(&topic, || "a topic".into(), |name| check_topic_name(py, name))??;
         found.push(topic.cast_into::<PyString>()?);
@@ -31,7 +31,7 @@ pub(crate) fn texts<'a>(topics: &'a [Bound<'_, PyString>]) -> PyResult<Vec<&'a s
 
 /// Raise an error for a name that is not valid in Kafka; patterns are not matched against such names.
 pub(crate) fn check_topic_name(py: Python<'_>, name: &str) -> PyResult<()> {
-    if catalog::can_be_tried(name) {
+    if catalog::is_matchable(name) {
         return Ok(());
     }
     let (name, kafka) = (shown(&PyString::new(py, name)), "a topic name has 1 to 249 characters of [a-zA-Z0-9._-]");

@@ -53,9 +53,9 @@ impl PartitionReader {
         if let Some(count) = Entry::of(given).int().filter(|count| *count >= 0) {
             return Ok(Partitions::counted(count as u32));
         }
-        let refused = || wrong_type(&format!("topic '{topic}': partitions"), "a count or an iterable of ids", given);
+        let type_error = || wrong_type(&format!("topic '{topic}': partitions"), "a count or an iterable of ids", given);
         if is_text(given) {
-            return Err(refused());
+            return Err(type_error());
         }
         if is_int(given)? {
             let count = int(given, || format!("topic '{topic}': a partition count"))?;
@@ -70,7 +70,7 @@ impl PartitionReader {
                 listed.push(self.partition(topic, &entry, info)?);
             }
         } else {
-            for entry in iterate(given, refused)? {
+            for entry in iterate(given, type_error)? {
                 listed.push(self.partition(topic, &entry?, info)?);
             }
         }

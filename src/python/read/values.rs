@@ -51,14 +51,16 @@ fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
     Err(IllegalArgumentError::new_err(reason))
 }
 
-/// Iterate over a value; `refused` makes the error if it is not iterable.
+/// Iterate over a value; `type_error` makes the error if it is not iterable.
 pub(crate) fn iterate<'py>(
     value: &Bound<'py, PyAny>,
-    refused: impl FnOnce() -> PyErr,
+    type_error: impl FnOnce() -> PyErr,
 ) -> PyResult<Bound<'py, PyIterator>> {
     match value.try_iter() {
         Ok(entries) => Ok(entries),
-        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => Err(refused()),
+        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => {
+            Err(type_error())
+        }
         Err(error) => Err(error),
     }
 }

@@ -236,19 +236,19 @@ struct LogColumns<'a> {
 
 impl<'a> LogColumns<'a> {
     fn read(records: &'a RecordBatch) -> PyResult<Self> {
-        let refused = |name: &str| {
+        let type_error = |name: &str| {
             let found = records.schema();
             WrongTypeError::new_err(format!("records: column {name} is missing or of another type: {found}"))
         };
-        let column = |name: &str| records.column_by_name(name).ok_or_else(|| refused(name));
+        let column = |name: &str| records.column_by_name(name).ok_or_else(|| type_error(name));
         let numbers = |name: &str| -> PyResult<&'a [i64]> {
             let found = column(name)?;
             let numbers = found.as_primitive_opt::<Int64Type>().filter(|_| found.null_count() == 0);
-            Ok(numbers.ok_or_else(|| refused(name))?.values())
+            Ok(numbers.ok_or_else(|| type_error(name))?.values())
         };
         let clusters = records.column_by_name("cluster");
         if clusters.is_some_and(|found| found.as_string_opt::<i32>().is_none()) {
-            return Err(refused("cluster"));
+            return Err(type_error("cluster"));
         }
         Ok(Self {
             clusters,

@@ -8,7 +8,7 @@ use pyo3::types::{PyBytes, PyDict, PyList};
 use crate::bytes::java_text;
 use crate::offsets::json::uuid_text;
 use crate::offsets::protocol::{MemberProtocol, consumer_protocol};
-use crate::offsets::{self, FieldValue, Kind};
+use crate::offsets::{self, Content, FieldValue};
 use crate::python::read;
 use crate::wire::{DecodedAssignment, DecodedSubscription, Elements};
 
@@ -59,21 +59,21 @@ pub(crate) fn encode_record<'py>(
 }
 
 fn object<'py>(py: Python<'py>, value: FieldValue<'_>) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value.kind() {
-        Kind::Null => py.None().into_bound(py),
-        Kind::Int(number) => number.into_pyobject(py)?.into_any(),
-        Kind::Text(bytes) => java_text(bytes).into_pyobject(py)?.into_any(),
-        Kind::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
-        Kind::Uuid(uuid) => uuid_text(&uuid).into_pyobject(py)?.into_any(),
-        Kind::Int32s(numbers) => PyList::new(py, numbers.iter())?.into_any(),
-        Kind::Array => {
+    Ok(match value.content() {
+        Content::Null => py.None().into_bound(py),
+        Content::Int(number) => number.into_pyobject(py)?.into_any(),
+        Content::Text(bytes) => java_text(bytes).into_pyobject(py)?.into_any(),
+        Content::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+        Content::Uuid(uuid) => uuid_text(&uuid).into_pyobject(py)?.into_any(),
+        Content::Int32s(numbers) => PyList::new(py, numbers.iter())?.into_any(),
+        Content::Array => {
             let list = PyList::empty(py);
             for item in value.items() {
                 list.append(object(py, item)?)?;
             }
             list.into_any()
         }
-        Kind::Struct => {
+        Content::Struct => {
             let dict = PyDict::new(py);
             for (name, value) in value.fields() {
                 dict.set_item(name, object(py, value)?)?;

@@ -87,22 +87,24 @@ pub(crate) fn encode_assignment<'py>(
 }
 
 fn names(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
-    let refused = || wrong_type("subscription: topics", "an iterable of topic names", given);
+    let type_error = || wrong_type("subscription: topics", "an iterable of topic names", given);
     if is_text(given) {
-        return Err(refused());
+        return Err(type_error());
     }
-    iterate(given, refused)?.map(|name| with_name(&name?, || "subscription: a topic".into(), str::to_owned)).collect()
+    iterate(given, type_error)?
+        .map(|name| with_name(&name?, || "subscription: a topic".into(), str::to_owned))
+        .collect()
 }
 
 /// Return partitions in the order given. Consecutive partitions whose topic is the same `str` object are one entry.
 fn partitions(given: &Bound<'_, PyAny>, owner: &str, field: &str) -> PyResult<Vec<TopicPartitions>> {
-    let refused = || wrong_type(&format!("{owner}: {field}"), "an iterable of (topic, partition)", given);
+    let type_error = || wrong_type(&format!("{owner}: {field}"), "an iterable of (topic, partition)", given);
     if is_text(given) {
-        return Err(refused());
+        return Err(type_error());
     }
     let mut entries: Vec<TopicPartitions> = Vec::new();
     let mut last: Option<Bound<'_, PyAny>> = None;
-    for pair in iterate(given, refused)? {
+    for pair in iterate(given, type_error)? {
         let pair = pair?;
         let (topic, id) = match pair.cast::<PyTuple>() {
             Ok(pair) if pair.len() == 2 => (pair.get_item(0)?, pair.get_item(1)?),

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.reading import Group
     from assignor.reference.fleet.roster import RosterMember
 
-LARGEST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 """Largest value of an int32 column; larger values are capped."""
 
 
@@ -43,13 +43,13 @@ def balance(plan: Plan | None, group: Group, computed: Assignor | None) -> dict[
     existing = sum(partitions.count for partitions in subscribed.topics.values())
     return row | {
         "members": len(loads),
-        "partitions": min(len(owned), LARGEST),
-        "unowned": min(existing - sum(topic in subscribed.topics for topic, _ in owned), LARGEST),
+        "partitions": min(len(owned), MAX_INT32),
+        "unowned": min(existing - sum(topic in subscribed.topics for topic, _ in owned), MAX_INT32),
         "idle_members": list(loads.values()).count(0),
         "least_loaded": min(loads.values(), default=None),
         "most_loaded": most,
         "co_partition_breaks": len(co_partition_breaks(plan)),
-        "rack_misses": min(rack_misses(plan), LARGEST),
+        "rack_misses": min(rack_misses(plan), MAX_INT32),
         "most_loaded_member": next(
             (member.id for member in kafka_order(plan.roster) if loads[member.id] == most), None
         ),

@@ -13,7 +13,7 @@ from assignor.reference.matching.pattern import check_topic
 if TYPE_CHECKING:
     from assignor.reference.matching.pattern import Pattern
 
-MOST_PARTITIONS = 10_000_000
+MAX_PARTITIONS = 10_000_000
 """Largest number of partitions of a topic in a scenario; it exceeds the size of the largest clusters."""
 
 
@@ -52,7 +52,7 @@ class Cluster:
     def matching(self, pattern: Pattern) -> list[str]:
         """Return the topics that match a pattern, in Java's order; names that are invalid in Kafka never match."""
         return [
-            topic for topic in sorted(self.topics, key=java_order) if can_be_tried(topic) and pattern.matches(topic)
+            topic for topic in sorted(self.topics, key=java_order) if is_matchable(topic) and pattern.matches(topic)
         ]
 
     def multiplied(self, factor: int) -> Cluster:
@@ -75,7 +75,7 @@ class Cluster:
         return replace(self, topics=topics)
 
 
-def can_be_tried(topic: str) -> bool:
+def is_matchable(topic: str) -> bool:
     """Return True if patterns can be tried on a topic name, because Kafka allows its characters and its length."""
     try:
         check_topic(topic)
@@ -87,6 +87,6 @@ def can_be_tried(topic: str) -> bool:
 def matches(pattern: Pattern, topic: str) -> bool:
     """Return True if a pattern matches a new topic; a pattern that takes too many steps does not match."""
     try:
-        return can_be_tried(topic) and pattern.matches(topic)
+        return is_matchable(topic) and pattern.matches(topic)
     except UnsupportedPatternError:
         return False

@@ -107,7 +107,7 @@ def check(found: Any, wanted: Any, what: str) -> None:
 
     if isinstance(wanted, dict):
         if not types.is_struct(found):
-            raise _refused(what, "structs", found)
+            raise _type_error(what, "structs", found)
         for field, kind in wanted.items():
             name = field.removesuffix("?")
             place = found.get_field_index(name)
@@ -117,7 +117,7 @@ def check(found: Any, wanted: Any, what: str) -> None:
                 raise WrongTypeError(f"{what} must have a field {name}")
     elif isinstance(wanted, list):
         if not (types.is_list(found) or types.is_large_list(found)):
-            raise _refused(what, "lists", found)
+            raise _type_error(what, "lists", found)
         check(found.value_type, wanted[0], what)
     else:
         fits = {
@@ -127,10 +127,10 @@ def check(found: Any, wanted: Any, what: str) -> None:
             "boolean": types.is_boolean(found),
         }
         if not fits[wanted]:
-            raise _refused(what, wanted, found)
+            raise _type_error(what, wanted, found)
 
 
-def _refused(what: str, wanted: str, found: Any) -> WrongTypeError:
+def _type_error(what: str, wanted: str, found: Any) -> WrongTypeError:
     return WrongTypeError(f"{what} must be {wanted}, not {found}")
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.owned import Owned, OwnedRun
     from assignor.reference.fleet.roster import Plan
 
-LARGEST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 class Move(NamedTuple):
@@ -53,7 +53,7 @@ def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
             if giver == to:
                 continue
             # The count must fit into an int32.
-            if pieces and pieces[-1].start + pieces[-1].count == start and end - pieces[-1].start <= LARGEST:
+            if pieces and pieces[-1].start + pieces[-1].count == start and end - pieces[-1].start <= MAX_INT32:
                 pieces[-1] = pieces[-1]._replace(count=end - pieces[-1].start)
             else:
                 pieces.append(Move(topic, start, end - start, giver, to))

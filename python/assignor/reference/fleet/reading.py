@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 """Values of a row by column; a missing column counts as null."""
 
-LARGEST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 """Largest partition id."""
 
 TOPIC_ID_BYTES = 16
@@ -223,7 +223,7 @@ def read_current(row: Row, owner: str) -> Owned:
         member, topic, start, count = (held.get(column) for column in ("member_id", "topic", "start", "count"))
         if member is None or topic is None:
             continue
-        if start is None or count is None or start < 0 or count <= 0 or start + count - 1 > LARGEST:
+        if start is None or count is None or start < 0 or count <= 0 or start + count - 1 > MAX_INT32:
             reason = (
                 f"start {_shown(start)} and count {_shown(count)} of topic '{topic}' are not a range of partition ids"
             )

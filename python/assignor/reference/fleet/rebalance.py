@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 COOPERATIVE = ("classic", "cooperative-sticky")
 """Assignor whose members rejoin after they have given up partitions."""
 
-MOST_REBALANCES = 4
+MAX_REBALANCES = 4
 """Largest number of rebalances after one change of a group; further rebalances are not simulated."""
 
 
@@ -39,7 +39,7 @@ def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan
     """
     plan = Plan.of(roster, cluster, assignor, owned_by(before))
     rebalances = 1
-    while assignor == COOPERATIVE and revokes(before, plan) and rebalances < MOST_REBALANCES:
+    while assignor == COOPERATIVE and revokes(before, plan) and rebalances < MAX_REBALANCES:
         before, plan = plan, Plan.of(roster, cluster, assignor, owned_by(plan))
         rebalances += 1
     return Rebalanced(plan, rebalances)

@@ -11,7 +11,7 @@ from assignor.errors import IllegalArgumentError
 from assignor.ordering import java_order
 from assignor.reference.assign import ASSIGNORS
 from assignor.reference.fleet.assignor import Assignor
-from assignor.reference.fleet.cluster import MOST_PARTITIONS, matches
+from assignor.reference.fleet.cluster import MAX_PARTITIONS, matches
 from assignor.reference.fleet.rebalance import owned_by, rebalance, starting_plan
 from assignor.reference.fleet.roster import Plan, kafka_order
 
@@ -57,7 +57,7 @@ class SimulatedGroup:
         """Apply a step; it does not change a group without members.
 
         Raises:
-            IllegalArgumentError: A subscribed topic would have more than `MOST_PARTITIONS` partitions.
+            IllegalArgumentError: A subscribed topic would have more than `MAX_PARTITIONS` partitions.
         """
         kind, *arguments = step
         if self.roster:
@@ -149,8 +149,8 @@ class SimulatedGroup:
         counts = {topic: cluster.topics[topic].count for topic in wanted & cluster.topics.keys()}
         before = {topic: found.count for topic, found in self.plan.topics.items()}
         for topic, count in sorted(counts.items(), key=lambda entry: java_order(entry[0])):
-            if count > MOST_PARTITIONS and count != before.get(topic):
-                reason = f"topic '{topic}' would have {count} partitions; the limit is {MOST_PARTITIONS}"
+            if count > MAX_PARTITIONS and count != before.get(topic):
+                reason = f"topic '{topic}' would have {count} partitions; the limit is {MAX_PARTITIONS}"
                 raise IllegalArgumentError(reason)
         if subscriptions_changed or counts != before:
             self._rebalance()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["AssignedMember", "KnownTopic", "RecordedAssignment", "member_of_generation", "members_of_target"]
 
 NO_TOPIC = "/"
-"""Invalid topic name, which no cluster has."""
+"""Placeholder for a topic without a known name. It is an invalid name, so no cluster has such a topic."""
 
 
 @dataclass(frozen=True)

@@ -46,9 +46,9 @@ def compare(
     for member in parsed:
         if not isinstance(member.subscription, WireError) and not isinstance(member.assignment, WireError):
             members.append(member_of_generation(member, member.subscription, member.assignment))
-            if member.subscription.refused is not None:
-                refused = member.subscription.refused
-                remarks.append(f"Kafka cannot parse the subscription of {member.id}: {refused}")
+            if member.subscription.strict_error is not None:
+                strict_error = member.subscription.strict_error
+                remarks.append(f"Kafka cannot parse the subscription of {member.id}: {strict_error}")
         if isinstance(member.subscription, WireError):
             remarks.append(f"the subscription of {member.id} cannot be read: {member.subscription}")
         if isinstance(member.assignment, WireError):

@@ -58,7 +58,7 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
 
 
 class Trials(NamedTuple):
-    """Metadata that has been tried for a recorded assignment; the same metadata is not tried twice."""
+    """Topic metadata that was already compared with a recorded assignment, so that each is compared only once."""
 
     recorded: RecordedAssignment
     tried: list[dict[str, KnownTopic]]

@@ -34,19 +34,19 @@ def subscription(data: bytes) -> dict[str, Any]:
     if not data:
         return {"subscription": None}
     try:
-        read, refusal = read_subscription(data)
+        read, strict_error = read_subscription(data)
     except WireError as error:
         return {"subscriptionError": str(error)}
     fields = subscription_fields(read)
-    return fields if refusal is None else {"subscriptionError": str(refusal)} | fields
+    return fields if strict_error is None else {"subscriptionError": str(strict_error)} | fields
 
 
 def assignment(data: bytes) -> dict[str, Any]:
     """Decode an assignment as Kafka does, or return the error."""
     try:
         read = read_assignment(data)
-    except WireError as refusal:
-        return {"assignmentError": str(refusal)}
+    except WireError as error:
+        return {"assignmentError": str(error)}
     return {"assignment": None} if read is None else assignment_fields(read)
 
 
@@ -55,8 +55,8 @@ def read_subscription(data: bytes) -> tuple[Subscription, WireError | None]:
     try:
         return decode_subscription(data, False), None
     except WireError as error:
-        refusal = error
-    return decode_subscription(data, True), refusal
+        strict_error = error
+    return decode_subscription(data, True), strict_error
 
 
 def read_assignment(data: bytes) -> Assignment | None:

@@ -28,18 +28,18 @@ pub(crate) fn known_field(rows: &StructArray, name: &str) -> Option<ArrayRef> {
     column.to_data().into_builder().nulls(nulls).build().map(make_array).ok()
 }
 
-pub(crate) fn refused(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
+pub(crate) fn type_error(found: &ArrayRef, what: &str, wanted: &str) -> PyErr {
     WrongTypeError::new_err(format!("{what} must be {wanted}, not {}", found.data_type()))
 }
 
 /// Return a column as structs.
 pub(crate) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
-    given.as_struct_opt().cloned().ok_or_else(|| refused(given, what, "structs"))
+    given.as_struct_opt().cloned().ok_or_else(|| type_error(given, what, "structs"))
 }
 
 /// Return a column as text; Spark uses two kinds.
 pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
-    let wrong = || refused(given, what, "text");
+    let wrong = || type_error(given, what, "text");
     match given.data_type() {
         DataType::Utf8 => {
             check(given.as_string::<i32>(), what)?;
@@ -79,7 +79,7 @@ fn check<O: OffsetSizeTrait>(given: &GenericStringArray<O>, what: &str) -> PyRes
 
 /// Return a column as lists.
 pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
-    let wrong = || refused(given, what, "lists");
+    let wrong = || type_error(given, what, "lists");
     match given.data_type() {
         DataType::List(_) => Ok(given.as_list().clone()),
         DataType::LargeList(item) => {

@@ -9,10 +9,10 @@ use arrow_array::{Array, ArrayRef, ListArray, StringArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::arrays::{bounds, field, known_field, lists, refused, rows, texts};
+use super::arrays::{bounds, field, known_field, lists, rows, texts, type_error};
 use crate::fleet::Cluster;
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};
-use crate::matching::catalog::can_be_tried;
+use crate::matching::catalog::is_matchable;
 use crate::matching::dialect::Dialect;
 use crate::matching::pattern::Pattern;
 use crate::offsets::json::uuid_from_text;
@@ -100,7 +100,7 @@ impl ClusterColumn {
     /// Return true if a pattern, given by number, matches a topic; false if matching takes too long.
     pub(crate) fn matches(&self, pattern: u32, topic: &str) -> bool {
         let known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        can_be_tried(topic) && known.read[pattern as usize].matches(topic).unwrap_or_default()
+        is_matchable(topic) && known.read[pattern as usize].matches(topic).unwrap_or_default()
     }
 }
 
@@ -111,7 +111,7 @@ fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
         IllegalArgumentError::new_err(format!("cluster '{cluster}', topic '{}': {reason}", names.value(row)))
     };
     let counts = field(&given, "partitions", "topics")?;
-    let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| refused(&counts, "partitions", "int"))?;
+    let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| type_error(&counts, "partitions", "int"))?;
     let racks = known_field(&given, "racks").map(|racks| lists(&racks, "racks")).transpose()?;
     let racks = racks.map(Replicas::read).transpose()?;
     let texts_of_ids = known_field(&given, "topic_id").map(|ids| texts(&ids, "topic_id")).transpose()?;

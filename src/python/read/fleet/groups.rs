@@ -9,7 +9,7 @@ use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArr
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::arrays::{TextLists, bounds, field, lists, optional, refused, rows, texts};
+use super::arrays::{TextLists, bounds, field, lists, optional, rows, texts, type_error};
 use super::clusters::ClusterColumn;
 use crate::fleet::{
     AssignorNames, Cluster, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription, assignor_of, reads_owned,
@@ -60,13 +60,13 @@ impl GroupColumn {
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = rows(given, "groups")?;
         let long = |column: &ArrayRef, name: &str| {
-            column.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| refused(column, name, "bigint"))
+            column.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| type_error(column, name, "bigint"))
         };
         let int = |column: &ArrayRef, name: &str| {
-            column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| refused(column, name, "int"))
+            column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| type_error(column, name, "int"))
         };
         let boolean = |column: &ArrayRef, name: &str| {
-            column.as_boolean_opt().cloned().ok_or_else(|| refused(column, name, "boolean"))
+            column.as_boolean_opt().cloned().ok_or_else(|| type_error(column, name, "boolean"))
         };
         let members = lists(&field(&given, "members", "groups")?, "members")?;
         let of_members = rows(members.values(), "members")?;

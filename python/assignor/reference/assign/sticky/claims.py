@@ -88,9 +88,9 @@ class Claims:
 
 def settle(topics: Mapping[str, list[Partition]], members: list[Member], source: Source) -> Claims:
     """Read and settle the claims of a group's members."""
-    live = sorted({topic for member in members for topic in member.topics if topics.get(topic)}, key=java_order)
+    assignable = sorted({topic for member in members for topic in member.topics if topics.get(topic)}, key=java_order)
     partitions = {
-        Place(topic, position): partition for topic in live for position, partition in enumerate(topics[topic])
+        Place(topic, position): partition for topic in assignable for position, partition in enumerate(topics[topic])
     }
     places = {TopicPartition(place.topic, partition.id): place for place, partition in partitions.items()}
     ordered = member_order(members)
