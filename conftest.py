@@ -57,15 +57,16 @@ def spark() -> Iterator[SparkSession]:
     that it is pickled by value.
     """
     from assignor.spark.session import session
+    from tests.spark.java_options import java_options
 
     with contextlib.ExitStack() as stack:
         try:
-            given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
+            with pytest.MonkeyPatch.context() as patch:
+                for name, value in java_options().items():
+                    patch.setenv(name, value)
+                given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
         except MissingDependencyError as error:
             pytest.skip(str(error))
-        # Compiling each of many small queries costs more than running it. Sessions of single tests do compile theirs.
-        given.conf.set("spark.sql.codegen.wholeStage", "false")
-        given.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
         yield given
 
 

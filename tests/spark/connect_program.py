@@ -58,8 +58,8 @@ def answers_of(fleet: Fleet) -> dict[str, list[str]]:
 
 
 def generated(spark: SparkSession) -> Fleet:
-    """Return a synthetic fleet of 200 groups."""
-    return Fleet(*synthetic_fleet(spark, 200, racks=3, seed=3))
+    """Return a synthetic fleet of 200 groups, which is generated once."""
+    return Fleet(*(spark.createDataFrame(frame.toArrow()) for frame in synthetic_fleet(spark, 200, racks=3, seed=3)))
 
 
 def small(spark: SparkSession, members: Sequence[tuple[Any, ...]]) -> Fleet:

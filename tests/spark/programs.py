@@ -14,6 +14,7 @@ import pytest
 
 from assignor.errors import MissingDependencyError
 from assignor.spark.java import bundled_java, cache_folder, find_java
+from tests.spark.java_options import java_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,6 +65,7 @@ def _environment(folder: Path) -> Mapping[str, str]:
     if java.home:
         kept["JAVA_HOME"] = str(java.home)
     settings = {
+        **java_options(),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_TESTING": "1",  # makes a Connect server use any free port

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-SETTINGS = """
-spark.sql.catalogImplementation in-memory
-spark.sql.codegen.wholeStage false
-spark.sql.codegen.factoryMode NO_CODEGEN
-"""
-"""The program has no tables to keep. Compiling each of its small queries costs more than running it."""
+SETTINGS = "\nspark.sql.catalogImplementation in-memory\n"
+"""Settings after those of the pipeline: the program has no tables to keep."""
 
 
 @pytest.fixture(scope="module")

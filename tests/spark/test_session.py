@@ -17,6 +17,7 @@ import assignor
 from assignor.errors import MissingDependencyError, SparkStartError
 from assignor.spark.java import bundled_java, find_java
 from assignor.spark.session import _interrupted, _uninterrupted, session
+from tests.spark.java_options import java_options
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -140,7 +141,7 @@ def any_java(tmp_path: Path) -> None:
 
 def run_jobs(tmp_path: Path, **environ: str) -> dict[str, Any]:
     """Run the program JOBS, and check its result, which does not depend on the Java version."""
-    answer = run(JOBS, str(tmp_path / "found.json"), **environ)
+    answer = run(JOBS, str(tmp_path / "found.json"), **java_options(), **environ)
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
     found: dict[str, Any] = json.loads((tmp_path / "found.json").read_text())
     assert found["sum"] == -3 * sum(range(100))

@@ -1,0 +1,78 @@
+"""Options of the Java of Spark in tests: it reads its classes from an archive, and does not compile queries.
+
+Compiling each of many small queries costs more than running it. The archive saves a third of the processor time of a
+program. Java checks it when it starts: it does not use one of another Java, or of other jars.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+ARCHIVE = ROOT / "target" / "spark.jsa"
+
+INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
+
+PROGRAM = """
+import sys
+import pyarrow as pa
+from assignor.spark import session as session_module
+
+session_module._STOP_SECONDS = 300  # Java writes the archive when it stops
+
+def same(batches):
+    yield from batches
+
+with session_module.session(cores=2, memory="1g") as spark:
+    frame = spark.createDataFrame(pa.table({"number": range(100)})).selectExpr("number % 7 as key", "number as value")
+    frame.write.parquet(sys.argv[1])
+    read = spark.read.parquet(sys.argv[1]).mapInArrow(same, "key long, value long")
+    read.join(frame, "key").groupBy("key").count().orderBy("key").toArrow()
+"""
+
+
+def java_options() -> dict[str, str]:
+    """Return the environment variable with the options; write the archive if it is missing and nobody else does."""
+    _make_archive()
+    archived = [f"-XX:SharedArchiveFile={ARCHIVE}", "-Xlog:disable"] if ARCHIVE.exists() else []
+    return {"SPARK_SUBMIT_OPTS": " ".join([*archived, INTERPRETED])}
+
+
+def _make_archive() -> None:
+    """Run a small program whose Java writes the archive. Without a working Spark there is none."""
+    if _is_made():
+        return
+    ARCHIVE.parent.mkdir(exist_ok=True)
+    made = ARCHIVE.with_suffix(".new")
+    with ARCHIVE.with_suffix(".lock").open("w") as lock, tempfile.TemporaryDirectory() as folder:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        if _is_made():
+            return
+        options = f"-XX:ArchiveClassesAtExit={made} -Xlog:disable {INTERPRETED}"
+        path = os.pathsep.join([str(ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM, str(Path(folder, "rows"))],
+            env={**os.environ, "PYTHONPATH": path, "SPARK_SUBMIT_OPTS": options},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+        )
+        if not done.returncode and made.exists():
+            made.rename(ARCHIVE)
+
+
+def _is_made() -> bool:
+    """Return True if the archive is newer than PySpark, or if there is no PySpark."""
+    pyspark = find_spec("pyspark")
+    if pyspark is None or pyspark.origin is None:
+        return True
+    return ARCHIVE.exists() and ARCHIVE.stat().st_mtime > Path(pyspark.origin).stat().st_mtime
