@@ -1,4 +1,4 @@
-"""Immutable data classes of subscriptions and members; and the named tuples of `assignor.tuples`."""
+"""Immutable data classes of subscriptions and members, and the named tuples of `assignor.tuples`."""
 
 from __future__ import annotations
 

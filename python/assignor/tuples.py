@@ -1,7 +1,7 @@
 """Named tuples: partitions, and parts of plans.
 
-`assign` and `plan` import these, and not the data classes of `assignor.model`, because `dataclasses` takes long to
-import.
+`assign` and `plan` import this module instead of the data classes of `assignor.model`, because `dataclasses` takes long
+to import.
 """
 
 from __future__ import annotations

@@ -38,14 +38,14 @@ with session_module.session(cores=2, memory="1g") as spark:
 
 
 def java_options() -> dict[str, str]:
-    """Return the environment variable with the options; write the archive if it is missing and nobody else does."""
+    """Return the environment variable with the options; write the archive unless it exists or is being written."""
     _make_archive()
     archived = [f"-XX:SharedArchiveFile={ARCHIVE}", "-Xlog:disable"] if ARCHIVE.exists() else []
     return {"SPARK_SUBMIT_OPTS": " ".join([*archived, INTERPRETED])}
 
 
 def _make_archive() -> None:
-    """Run a small program whose Java writes the archive. Without a working Spark there is none."""
+    """Run a small program whose Java writes the archive. Without a working Spark, write nothing."""
     if _is_made():
         return
     ARCHIVE.parent.mkdir(exist_ok=True)
