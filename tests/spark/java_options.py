@@ -14,8 +14,7 @@ import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-ARCHIVE = ROOT / "target" / "spark.jsa"
+ARCHIVE = Path(__file__).parents[2] / "target" / "spark.jsa"
 
 INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
 
@@ -58,10 +57,9 @@ def _make_archive() -> None:
         if _is_made():
             return
         options = f"-XX:ArchiveClassesAtExit={made} -Xlog:disable {INTERPRETED}"
-        path = os.pathsep.join([str(ROOT / "python"), *filter(None, [os.environ.get("PYTHONPATH")])])
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, str(Path(folder, "rows"))],
-            env={**os.environ, "PYTHONPATH": path, "SPARK_SUBMIT_OPTS": options},
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SPARK_SUBMIT_OPTS": options},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
