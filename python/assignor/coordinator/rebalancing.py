@@ -116,7 +116,8 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
         return
     group.is_server_assigned = context.assignor.assigns(group)
     members = group.members.in_order()
-    for pending, response in join_responses(group, members):
+    waiting = [member.join for member in members if member.join is not None]
+    for pending, response in zip(waiting, join_responses(group, members), strict=True):
         context.answer(pending, response)
     for member in members:
         restart_session(context, member)

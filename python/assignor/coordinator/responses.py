@@ -279,11 +279,9 @@ def join_response(
     )
 
 
-def join_responses(
-    group: ClassicGroup, members: Iterable[GroupMember]
-) -> list[tuple[PendingRequest, JoinGroupResponse]]:
+def join_responses(group: ClassicGroup, members: Iterable[GroupMember]) -> list[JoinGroupResponse]:
     """Return the answers to the waiting joins of these members."""
-    return [(member.join, join_response(group, member, member.join)) for member in members if member.join is not None]
+    return [join_response(group, member, member.join) for member in members if member.join is not None]
 
 
 def _members(group: ClassicGroup, pending: PendingRequest) -> tuple[JoinGroupMember, ...]:
