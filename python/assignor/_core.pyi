@@ -325,3 +325,10 @@ class Clusters:
         *,
         column_bytes: int = 134217728,
     ) -> list[ArrowArray]: ...
+    def assign_after(
+        self,
+        groups: ArrowArray,
+        scenarios: list[tuple[str, list[str] | None, list[tuple[Any, ...]]]],
+        *,
+        column_bytes: int = 134217728,
+    ) -> list[ArrowArray]: ...

@@ -151,12 +151,21 @@ def test_a_scenario_moves_what_two_plans_differ_in(commands: Commands) -> None:
         "subscriptions": {name: ["t", "u"] for name in names},
     }
 
-    _, outcome = commands.json("what-if", commands.file(given), "--step", "remove_members=1")
+    now, outcome = commands.json("what-if", commands.file(given), "--step", "remove_members=1")
 
     before, after = (
         plan(given["partitions_per_topic"], {name: ["t", "u"] for name in members}) for members in (names, names[:3])
     )
     assert before.diff(after).moved == outcome["moved"] > len(before["m3"])
+    changed = before.diff(after)
+    assert {
+        name: (len(before[name]), len(after.get(name, [])), changed.added.get(name, []), changed.revoked.get(name, []))
+        for name in names
+    } == {
+        each["member"]: (each["before"], each["after"], *([tuple(p) for p in each[k]] for k in ("added", "revoked")))
+        for each in outcome["changes"]
+    }
+    assert [] == now["changes"]
     assert (after.balance().min, after.balance().max) == (outcome["least_loaded"], outcome["most_loaded"])
 
 
@@ -175,7 +184,7 @@ def test_each_step_is_known(commands: Commands, step: str) -> None:
 
 
 def test_the_text_of_what_if_has_a_line_per_scenario(commands: Commands) -> None:
-    head, now, other = commands.output(
+    head, now, other, *_ = commands.output(
         "what-if", commands.file(GROUP), "--text", "--step", "add_members=1"
     ).splitlines()
 
@@ -248,6 +257,21 @@ def test_a_missing_file_is_one_line(commands: Commands) -> None:
 )
 def test_invalid_steps_are_one_line(commands: Commands, step: str, message: str) -> None:
     assert commands.error("what-if", commands.file(GROUP), "--step", step).startswith(message)
+
+
+def test_the_text_of_what_if_names_the_members_that_change(commands: Commands) -> None:
+    members = {f"m{number:02}": ["t"] for number in range(30)}
+    given = {"partitions_per_topic": {"t": 60}, "subscriptions": members, "scenarios": {"none": []}}
+
+    text = commands.output("what-if", commands.file(given), "--text", "--step", "remove_members=29")
+
+    _, nothing, changes = text.split("\n\n")
+    assert "none: no partition changes its owner" == nothing
+    title, first, second, *_, last = changes.splitlines()
+    assert "remove_members=29: partitions of 30 members change" == title
+    assert "  m00: 2 to 60 partitions, added t[2–59]" == first
+    assert "  m01: 2 to 0 partitions, revoked t[2–3]" == second
+    assert "  and 10 more members" == last
 
 
 def test_what_if_names_what_it_cannot_use(commands: Commands) -> None:

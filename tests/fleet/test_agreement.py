@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import event, given, reject
@@ -19,7 +19,15 @@ from tests.fleet.columns import group as a_group
 from tests.fleet.columns import member as a_member
 from tests.fleet.strategies import Fleet, fleets
 
-VERBS = ("resolve", "assign", "balance", "current_balance", "moves", "problems", "what_if")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+VERBS = ("resolve", "assign", "balance", "current_balance", "moves", "problems", "what_if", "assign_after")
+
+ARGUMENTS: dict[str, Callable[[Fleet], tuple[Any, ...]]] = {
+    "what_if": lambda fleet: (fleet.scenarios,),
+    "assign_after": lambda fleet: (fleet.scenarios[:1],),
+}
 
 
 def differences(fleet: Fleet) -> list[tuple[str, Outcome, Outcome]]:
@@ -27,7 +35,7 @@ def differences(fleet: Fleet) -> list[tuple[str, Outcome, Outcome]]:
     found = []
     known, asked = clusters(*fleet.clusters), groups(*fleet.groups)
     for verb in VERBS:
-        arguments = (fleet.scenarios,) if verb == "what_if" else ()
+        arguments = ARGUMENTS[verb](fleet) if verb in ARGUMENTS else ()
         rust, reference = (outcome_of(engine, verb, known, asked, *arguments) for engine in ("rust", "reference"))
         if rust != reference:
             found.append((verb, rust, reference))

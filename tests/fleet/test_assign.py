@@ -148,6 +148,7 @@ VERBS: dict[str, tuple[Any, ...]] = {
     "balance": (),
     "moves": (),
     "what_if": (SCENARIOS,),
+    "assign_after": (SCENARIOS,),
 }
 
 

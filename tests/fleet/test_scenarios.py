@@ -285,3 +285,37 @@ def test_an_unknown_step_is_rejected(engine: Engine) -> None:
     found = outcome_of(engine, "what_if", clusters(TOPICS), groups(PAIR), [("s", None, [("explode", 1)])])
 
     assert ("IllegalArgumentError", "a scenario has no step 'explode'") == found
+
+
+def owned(engine: Engine, verb: str, asked: Row, *arguments: Any) -> dict[str, set[tuple[str, int]]]:
+    """Return the partitions of each member."""
+    [rows] = ask(engine, verb, [TOPICS], [asked], *arguments)
+    found: dict[str, set[tuple[str, int]]] = {}
+    for row in rows:
+        ids = range(row["start"], row["start"] + row["count"])
+        found.setdefault(row["member_id"], set()).update((row["topic"], id) for id in ids)
+    return found
+
+
+def test_the_assignment_after_a_scenario(engine: Engine) -> None:
+    def after(*steps: Step, asked: Row = PAIR) -> dict[str, set[tuple[str, int]]]:
+        return owned(engine, "assign_after", asked, [("s", None, list(steps))])
+
+    before = {"a": {("t", 0), ("t", 1), ("t", 2)}, "b": {("t", 3), ("t", 4), ("t", 5)}}
+    assert owned(engine, "assign", PAIR) == after() == before
+    assert {"a": {("t", id) for id in range(6)}} == after(("remove_members", 1))
+    assert [2, 2, 2] == [len(partitions) for partitions in after(("add_members", 1)).values()]
+    assert {("t", id) for id in range(8)} == set.union(*after(("grow_partitions", "t", 8)).values())
+    assert {} == after(("remove_members", 2))
+    assert {} == after(asked=group(member("a", "t", assignor="mine")))
+
+
+def test_the_assignment_of_a_group_that_a_scenario_does_not_name(engine: Engine) -> None:
+    assert {} == owned(engine, "assign_after", PAIR, [("s", ["other"], [])])
+
+
+def test_an_assignment_after_several_scenarios_is_an_error(engine: Engine) -> None:
+    two: list[Any] = [("one", None, []), ("two", None, [])]
+    for scenarios in (two[:0], two):
+        found = outcome_of(engine, "assign_after", clusters(TOPICS), groups(PAIR), scenarios)
+        assert ("IllegalArgumentError", f"assign_after needs one scenario, not {len(scenarios)}") == found

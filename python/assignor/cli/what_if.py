@@ -8,7 +8,7 @@ from assignor import PartitionInfo, Subscription
 from assignor.cli.inputs import GroupInput, add_group_input, read_group
 from assignor.cli.output import add_format, print_json
 from assignor.errors import AssignorError, IllegalArgumentError, MissingDependencyError
-from assignor.recording.lines import escape, spans_of
+from assignor.recording.lines import escape, format_count, format_spans, spans_of
 from assignor.validation import read_int, shown
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ _NOW = "no change"
 _COLUMNS = ("rebalances", "moved", "members", "partitions", "unowned", "idle_members", "least_loaded", "most_loaded")
 """Columns of the text."""
 
+_MEMBERS_SHOWN = 20
+"""Highest number of members whose changes the text of a scenario lists; the JSON form lists all."""
+
 _TEXTS = ("member_id", "group_instance_id", "rack", "pattern", "dialect", "assignor", "group_protocol")
 """Fields of a member that are texts."""
 
@@ -33,9 +36,9 @@ _GROUP = ""
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
-        "Predict the outcome of scenarios: how often the group rebalances, how many partitions move, and the balance "
-        "afterwards. A scenario is a list of steps; each is followed by the rebalances that it causes. The first "
-        "outcome is the group without a change."
+        "Predict the outcome of scenarios: how often the group rebalances, how many partitions move, the balance "
+        "afterwards, and the members whose partitions change. A scenario is a list of steps; each is followed by the "
+        "rebalances that it causes. The first outcome is the group without a change."
     )
     add_group_input(command)
     command.add_argument(
@@ -144,7 +147,7 @@ _STEPS = {
 
 
 def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, Any]]:
-    """Return the outcome of each scenario: the columns that `Fleet.what_if` returns for a group."""
+    """Return the outcome of each scenario: the columns that `Fleet.what_if` returns for a group, and `changes`."""
     try:
         import pyarrow as pa
     except ImportError as error:
@@ -168,8 +171,34 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
     lists = {"members": pa.list_(pa.struct(member)), "current": pa.list_(pa.struct(span))}
     clusters = pa.array([[{"cluster": _CLUSTER, "topics": _topics(group)}]], pa.list_(pa.struct(cluster)))
     groups = pa.array([_group(group)], pa.struct({"cluster": pa.string(), "group_id": pa.string(), **lists}))
-    (column,) = _core.Clusters(clusters).what_if(groups, as_data(scenarios))
-    return list(pa.array(column).to_pylist()[0])
+    engine = _core.Clusters(clusters)
+    (column,) = engine.what_if(groups, as_data(scenarios))
+    owned = []
+    for scenario in scenarios:
+        (spans,) = engine.assign_after(groups, as_data(scenario))
+        owned.append(_owned(pa.array(spans).to_pylist()[0]))
+    outcomes = pa.array(column).to_pylist()[0]
+    return [{**outcome, "changes": _changes(owned[0], after)} for outcome, after in zip(outcomes, owned, strict=True)]
+
+
+def _owned(spans: list[dict[str, Any]]) -> dict[str, set[tuple[str, int]]]:
+    """Return the partitions of each member that has some."""
+    found: dict[str, set[tuple[str, int]]] = {}
+    for span in spans:
+        ids = range(span["start"], span["start"] + span["count"])
+        found.setdefault(span["member_id"], set()).update((span["topic"], id) for id in ids)
+    return found
+
+
+def _changes(before: dict[str, set[tuple[str, int]]], after: dict[str, set[tuple[str, int]]]) -> list[dict[str, Any]]:
+    """Return the members whose partitions change, with the numbers of partitions and the partitions that change."""
+    found = []
+    for member in dict.fromkeys([*before, *after]):
+        old, new = before.get(member, set()), after.get(member, set())
+        if old != new:
+            changed = {"added": sorted(new - old), "revoked": sorted(old - new)}
+            found.append({"member": member, "before": len(old), "after": len(new), **changed})
+    return found
 
 
 def _topics(group: GroupInput) -> list[dict[str, Any]]:
@@ -238,3 +267,20 @@ def _print_text(outcomes: list[dict[str, Any]]) -> None:
     for first, *numbers in rows:
         cells = [number.rjust(size) for number, size in zip(numbers, widths[1:], strict=True)]
         print("  ".join([first.ljust(widths[0]), *cells]))
+    for outcome in outcomes[1:]:
+        _print_changes(outcome)
+
+
+def _print_changes(outcome: dict[str, Any]) -> None:
+    """Print the members whose partitions change."""
+    changes = outcome["changes"]
+    title = (
+        f"partitions of {format_count(len(changes), 'member')} change" if changes else "no partition changes its owner"
+    )
+    print(f"\n{escape(outcome['scenario'])}: {title}")
+    for change in changes[:_MEMBERS_SHOWN]:
+        texts = [f"{change['before']:,} to {change['after']:,} partitions"]
+        texts += [f"{what} {format_spans(spans_of(change[what]))}" for what in ("added", "revoked") if change[what]]
+        print(escape(f"  {change['member']}: {', '.join(texts)}"))
+    if len(changes) > _MEMBERS_SHOWN:
+        print(f"  and {format_count(len(changes) - _MEMBERS_SHOWN, 'more member')}")

@@ -89,6 +89,29 @@ class Clusters:
 
         return self._each(groups, columns.OUTCOMES, answer)
 
+    def assign_after(
+        self,
+        groups: ArrowArray,
+        scenarios: list[tuple[str, list[str] | None, list[Step]]],
+        *,
+        column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
+    ) -> list[Any]:
+        """Return the assignments after a scenario; no rows for groups that it does not name."""
+        for _, _, steps in scenarios:
+            for step in steps:
+                check_step(step)
+        if len(scenarios) != 1:
+            raise IllegalArgumentError(f"assign_after needs one scenario, not {len(scenarios)}")
+        [(name, ids, steps)] = scenarios
+
+        def answer(row: Row, group: Group) -> list[Row]:
+            if ids is not None and row.get("group_id") not in ids:
+                return []
+            simulated = play(name, steps, group)
+            return assignment(simulated.plan if simulated.is_computed else None)
+
+        return self._each(groups, columns.ASSIGNMENT, answer)
+
     def _each(self, groups: ArrowArray, kind: Any, answer: Callable[[Row, Group], Any]) -> list[Any]:
         rows = [row or {} for row in columns.rows(groups, columns.GROUPS, "groups")]
         return columns.column([answer(row, read_group(row, self._clusters)) for row in rows], kind)
@@ -129,14 +152,20 @@ def assignment(plan: Plan | None) -> list[Row]:
     ]
 
 
-def outcome(name: str, steps: list[Step], group: Group) -> Row:
-    """Return the outcome of a scenario for a group."""
+def play(name: str, steps: list[Step], group: Group) -> SimulatedGroup:
+    """Return a group after a scenario."""
     simulated = SimulatedGroup(group)
     for step in steps:
         try:
             simulated.apply(step)
         except IllegalArgumentError as error:
             raise IllegalArgumentError(f"{group.name}: scenario '{name}': {error}") from None
+    return simulated
+
+
+def outcome(name: str, steps: list[Step], group: Group) -> Row:
+    """Return the outcome of a scenario for a group."""
+    simulated = play(name, steps, group)
     plan = simulated.plan if simulated.is_computed or not group.roster else None
     end = balance(plan, replace(group, roster=simulated.roster, cluster=simulated.cluster), simulated.assignor)
     if plan is None:

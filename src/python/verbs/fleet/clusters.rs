@@ -9,7 +9,7 @@ use super::columns::{
     AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, ProblemColumn, SubscriptionColumn,
 };
 use crate::assign::{Assignor, Options, assign, check_size};
-use crate::fleet::{balance, current_balance, current_plan, moves, starting_plan};
+use crate::fleet::{TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
 use crate::group::{Group, NameTable};
 use crate::plan::Plan;
 use crate::python::imports::IllegalArgumentError;
@@ -101,16 +101,44 @@ impl PyClusters {
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
-                let outcome = outcome.map_err(|reason| {
-                    let (group, name) = (read.name(), &scenario.scenario.name);
-                    IllegalArgumentError::new_err(format!("{group}: scenario '{name}': {reason}"))
-                })?;
+                let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
                 column.push(&scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
             }
             column.end();
             Ok(())
         })
     }
+
+    #[pyo3(signature = (groups, scenarios, *, column_bytes = 134_217_728))]
+    fn assign_after(
+        &self,
+        py: Python<'_>,
+        groups: ArrowArray,
+        scenarios: &Bound<'_, PyAny>,
+        column_bytes: usize,
+    ) -> PyResult<Vec<ArrowArray>> {
+        let scenarios = scenarios::read(scenarios)?;
+        let [scenario] = scenarios.as_slice() else {
+            let text = format!("assign_after needs one scenario, not {}", scenarios.len());
+            return Err(IllegalArgumentError::new_err(text));
+        };
+        self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
+            let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
+            if !scenario.concerns(read) {
+                return column.push(None, None).map_err(|full| too_large(read, &full));
+            }
+            let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
+            let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
+            let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
+            // The plan can be that of the owned partitions, which does not have the layout of range.
+            column.push(outcome.computed.map(|_| &*outcome.plan), None).map_err(|full| too_large(read, &full))
+        })
+    }
+}
+
+/// Return the error for a scenario with too many partitions.
+fn too_many(read: &GroupRow<'_>, scenario: &str, reason: &TooManyPartitions) -> PyErr {
+    IllegalArgumentError::new_err(format!("{}: scenario '{scenario}': {reason}", read.name()))
 }
 
 impl PyClusters {
