@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from benches.assignor_report_sections import assignor_growth, over_java, sticky_peers
 from benches.client_steps import clients
-from benches.comparison import series, timed
+from benches.comparison import timed
 from benches.coordinator_report_sections import (
     coordinator,
     coordinator_broker,
@@ -17,6 +17,7 @@ from benches.coordinator_report_sections import (
     coordinator_members,
     coordinator_memory,
 )
+from benches.growth import growth
 from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, encoders, right_answer
 from benches.java_process import JavaMissingError, JavaRangeAssignor, checksum
 from benches.matching import matching
@@ -29,7 +30,6 @@ from benches.targets import (
     BEYOND,
     BROKER,
     COLLECT,
-    DOUBLING,
     ENCODE,
     LEADER,
     OVER_JAVA,
@@ -39,7 +39,7 @@ from benches.targets import (
     TargetResult,
 )
 from benches.timing import Times, interleave, ratio, sampler
-from benches.workloads import PAIRS, Racks, Workload, doubling
+from benches.workloads import PAIRS, Workload
 
 
 def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -150,26 +150,6 @@ def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         what = f"plan.encode over kafka-python's encode, {workload.name}"
         target_results.append(TargetResult(what, ratio(times, names[1], names[0]), ENCODE))
     return ReportSection("Encoding", note, Table(["group", *names], rows), target_results)
-
-
-def growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that doubles one size at a time."""
-    rows, target_results = [], []
-    racks: Racks
-    for racks in ("none", "two"):
-        for axis, start in selection.growing.items():
-            workloads = doubling(start, axis, racks)
-            for name in ("assign", "plan"):
-                report(f"{name} on {', '.join(workload.name for workload in workloads)}")
-                times = raw[f"{name}, {axis}, {racks}"] = series(name, workloads, selection.own_pace)
-                steps = [ratio(times, *pair) for pair in zip(list(times)[1:], times, strict=False)]
-                medians = [shown(statistics.median(seconds) * 1000) for seconds in times.values()]
-                label = f"{name}, {axis} from {workloads[0].name}"
-                rows.append([label, *medians, *(f"x{step:.2f}" for step in steps)])
-                target_results.append(TargetResult(f"{label}: worst doubling", max(steps), DOUBLING, sense="<="))
-    head = ["", "1", "2", "4", "8", "to 2", "to 4", "to 8"]
-    note = "Median milliseconds as one size doubles three times, and the factor of each doubling."
-    return ReportSection("Growth", note, Table(head, rows), target_results)
 
 
 def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:

@@ -99,6 +99,7 @@ class Selection:
         encoded: Groups whose assignments are encoded.
         clients: Groups that are led inside Python clients.
         growing: First group of each series, by the size that doubles.
+        growing_from: First number of names, patterns, partitions, records or groups of the other series.
         matched: Numbers of topics and patterns; the last are the largest.
         partitions: Partitions of the groups whose memory is measured.
         group_sets: Numbers of groups of the coordinator, with the members of each group.
@@ -120,6 +121,7 @@ class Selection:
     encoded: list[Workload]
     clients: list[Workload]
     growing: dict[Axis, Workload]
+    growing_from: int
     matched: Sequence[tuple[int, int]]
     partitions: int = 1_000_000
     group_sets: Sequence[tuple[int, int]] = ((1, 10_000), (100_000, 3))
@@ -154,6 +156,7 @@ _DEFAULT = Selection(
         "topics": Workload(1000, 125, 50),
         "partitions": Workload(1000, 10, 6250),
     },
+    growing_from=1_000,
     matched=[(10_000, 1), (10_000, 10), (10_000, 200), (10_000, 2000)],
 )
 
@@ -180,6 +183,7 @@ SELECTIONS = {
         encoded=[jmh(100, 10, 10)],
         clients=[Workload(20, 10, 4), Workload(20, 10, 4, assignor="sticky")],
         growing=dict.fromkeys(get_args(Axis), Workload(50, 10, 20)),
+        growing_from=100,
         matched=[(200, 1), (200, 20)],
         partitions=100_000,
         group_sets=((1, 100), (100, 3)),
