@@ -144,7 +144,7 @@ def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
             timed = calls(name, workload)
             sizes = [sum(map(len, timed[call]().values())) for call in ("assignor", f"{name}'s assignor")]
             forget_answers()
-            times = raw[case] = interleave({call: sampler(timed[call]) for call in timed}, selection.pace)
+            times = raw[case] = interleave({call: sampler(timed[call], frees=True) for call in timed}, selection.pace)
             rows.append(_row(case, name, times, sizes))
             target = OVER_CLIENTS.get((workload, name))
             if target is not None:
@@ -155,7 +155,7 @@ def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         "package that plugs into the client. The step of the assignor goes from decoded subscriptions and the client's "
         "metadata to the bytes of each member in SyncGroup. The whole step also decodes the subscriptions, which the "
         "client does itself with either assignor. kB: all assignments; the clients' range also writes topics without "
-        "partitions of the member."
+        "partitions of the member. Times include freeing the result."
     ) + (f" Not timed because not installed: {', '.join(missing)}." if missing else "")
     head = [
         "group, client",

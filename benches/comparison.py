@@ -18,10 +18,13 @@ def timed(
     pace: Pace,
     others: Mapping[str, Sampler] | None = None,
     known: Mapping[str, float] | None = None,
+    *,
+    frees: bool = False,
 ) -> Times:
     """Time implementations on one group, each after its answer is checked.
 
-    `others` have their turn first in each round; `known` has seconds that are already known, by name.
+    `others` have their turn first in each round; `known` has seconds that are already known, by name. With `frees`, the
+    time to free each result is included.
     """
     samplers = dict(others or {})
     seconds = dict(known or {})
@@ -32,7 +35,7 @@ def timed(
         seconds[name] = time.perf_counter() - start
         IMPLEMENTATIONS[name].assert_right(workload, result)
         del result
-        samplers[name] = sampler(call)
+        samplers[name] = sampler(call, frees=frees)
     return interleave(samplers, pace, seconds)
 
 

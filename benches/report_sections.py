@@ -56,7 +56,7 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         names = [name for name in columns if name in asked and IMPLEMENTATIONS[name].takes(workload, shape)]
         case = f"{workload.name} {shape}"
         report(f"{case}: {', '.join(names)}")
-        times = raw[case] = timed(workload, shape, names, selection.pace)
+        times = raw[case] = timed(workload, shape, names, selection.pace, frees=True)
         pairs = f"{workload.pairs:,}"
         rows.append([case, pairs, *(milliseconds(times[name]) if name in times else "-" for name in columns)])
         target_results += [_over_peer(target, times) for target in targets if target.peer in times]
@@ -65,7 +65,8 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     )
     note = (
         "Milliseconds, min / median. Groups are named members x topics x partitions of a topic, and by the shape of "
-        "the subscriptions. Peers start from decoded members, validate nothing, and return lists of int."
+        "the subscriptions. Peers start from decoded members, validate nothing, and return lists of int. Times include "
+        "freeing the result."
     )
     if missing:
         note += f" Not timed because not installed: {', '.join(missing)}."

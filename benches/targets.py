@@ -102,9 +102,9 @@ def heterogeneous(workload: Workload) -> Workload:
 
 OVER_PEERS = [
     Target("assign", "simple Python", TINY, 2),
-    Target("assign", "kafka-python", TINY, 5),
-    Target("assign", "kafka-python", SMALL, 8),
-    Target("assign", "kafka-python", heterogeneous(SMALL), 4),
+    Target("assign", "kafka-python", TINY, 8),
+    Target("assign", "kafka-python", SMALL, 15),
+    Target("assign", "kafka-python", heterogeneous(SMALL), 6),
     Target("assign", "kafka-python", SQUARE, 150),
     Target("assign", "kafka-python", SQUARE, 100, "objects"),
     Target("assign", "kafka-python", heterogeneous(SQUARE), 20),

@@ -3,8 +3,9 @@
 A ratio is computed within each round, and its median over the rounds is reported, because a slow period of the machine
 slows both sides. The garbage collector runs before every sample and is enabled during the sample. A call of more than a
 millisecond is one sample, with cold caches, like the rare call of a leader. A shorter call is repeated, and a sample is
-the mean. Results are freed while the clock is stopped, except for very short calls, where stopping the clock would
-distort the time: these samples include freeing the result and about 50 ns of the loop.
+the mean. Comparisons with Python clients include freeing the result, which a caller pays for. Otherwise results are
+freed while the clock is stopped, except for very short calls, where stopping the clock would distort the time: these
+samples include freeing the result and about 50 ns of the loop.
 """
 
 from __future__ import annotations
@@ -55,13 +56,13 @@ class Pace:
     most: int
 
 
-def sampler(call: Callable[[], Any]) -> Sampler:
-    """Return a sampler of a call in this process."""
+def sampler(call: Callable[[], Any], *, frees: bool = False) -> Sampler:
+    """Return a sampler of a call in this process. With `frees`, the time to free each result is part of the sample."""
 
     def sample(calls: int) -> float:
         repeats = itertools.repeat(None, calls)
         gc.collect()
-        if calls > MANY:
+        if frees or calls > MANY:
             start = time.perf_counter()
             for _ in repeats:
                 call()
