@@ -18,7 +18,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from assignor import plan
+from assignor import check, plan
+from benches import growth
 from benches.implementations import IMPLEMENTATIONS
 from benches.replay_report_sections import Owners, commit_log, decoded, metadata_log, replayed
 from benches.workloads import AssignorName, Shape, SubscriptionType, Workload
@@ -63,6 +64,15 @@ def _encode() -> Callable[[], Any]:
     return plan(HOMOGENEOUS.partitions_per_topic(), HOMOGENEOUS.subscriptions()).encode
 
 
+def _check() -> Callable[[], Any]:
+    topics, members = HOMOGENEOUS.partitions_per_topic(), HOMOGENEOUS.subscriptions()
+    return functools.partial(check, dict(plan(topics, members)), topics, members)
+
+
+def _diff() -> Callable[[], Any]:
+    return growth.with_plans(HOMOGENEOUS)["Plan.diff"]
+
+
 def _commits() -> pa.RecordBatch:
     return commit_log(10, 1_000)
 
@@ -93,6 +103,13 @@ CALLS: dict[str, Prepare] = {
     "plan, tiny": _many(_implementation("plan", TINY)),
     "Group.plan": _implementation("Group.plan", HOMOGENEOUS),
     "plan.encode": _encode,
+    "plan.diff": _diff,
+    "check": _check,
+    "match_topics": lambda: growth.with_one_pattern(300),
+    "resolve": lambda: growth.with_patterns(300, 50),
+    "TopicMatcher": lambda: growth.with_topic_matcher(300, 50),
+    "decode_subscription": lambda: growth.with_subscription(1_000),
+    "decode_assignment": lambda: growth.with_assignment(1_000),
     **{f"Group.plan, {assignor}": _joined("Group.plan", assignor) for assignor in ASSIGNORS},
     **{f"Group.plan, {assignor}, half": _joined("Group.plan", assignor, "HALF") for assignor in ASSIGNORS},
     "plan, sticky": _joined("plan", "sticky"),
@@ -104,9 +121,10 @@ CALLS: dict[str, Prepare] = {
     "Replay.push, current assignments": _current_assignments,
 }
 """The calls by name. Unless the name says otherwise, 300 members subscribe to 100 topics of 20 partitions, each with a
-list. In calls with an assignor, a member has joined the group, and the others own their partitions. Calls of
-`decode_batch` and `Replay.push` have the records that their names say: 1,000 commits, or 10 generations of 100 members,
-or 300 records of members of a consumer group."""
+list. In calls with an assignor, a member has joined the group, and the others own their partitions. `plan.diff` also
+makes the two plans, and calls that decode a message also encode it. Calls that match names have 300 topics, and one or
+50 patterns; messages have 1,000 topics or partitions. Calls of `decode_batch` and `Replay.push` have the records that
+their names say: 1,000 commits, or 10 generations of 100 members, or 300 records of members of a consumer group."""
 
 
 def main(names: Iterable[str]) -> None:
