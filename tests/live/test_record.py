@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +21,12 @@ from assignor.cli import main
 from assignor.live import recorder
 from assignor.live.connection import CONSUMER, ClientSettings
 from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader
+from assignor.live.properties import parse_properties, to_librdkafka
 from assignor.live.recorder import record
 from assignor.offsets import decode_record
 from assignor.recording import Recording
 from tests.support.recorded_fleet import RECORDING
+from tests.support.shell_examples import examples
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,6 +38,7 @@ pytestmark = pytest.mark.broker
 Place = tuple[int, int]
 
 ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "record-a-cluster.md"
 _numbers = itertools.count()
 
 
@@ -97,6 +102,11 @@ def in_log(address: str, isolation: str) -> list[Place]:
                 found.append((message.partition() or 0, message.offset() or 0))
     consumer.close()
     return found
+
+
+def masked(lines: list[str]) -> list[str]:
+    """Return lines with `0` for each number."""
+    return [re.sub(r"\d[\d,]*", "0", line) for line in lines]
 
 
 def command(address: str, folder: Path, *options: str) -> list[str]:
@@ -204,6 +214,40 @@ def test_report_on_a_live_cluster_equals_the_report_on_its_recording(
     assert {"kept", "out", "again", "assignor-report"} == {path.name for path in tmp_path.iterdir()}
     assert 2 == main(["report", "kept", "--bootstrap-server", broker.address])
     assert "either the FOLDER of a recording or --bootstrap-server" in capsys.readouterr().err
+
+
+def test_the_commands_of_the_page_run(
+    broker: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    commits = Commits(broker)
+    commits.group = "billing"
+    for offset in (3, 1):  # an offset that goes back is an event
+        commits.plain(range(offset, offset + 1))
+    printed = {}
+    for example in examples(PAGE.read_text(encoding="utf-8")):
+        program, *words = shlex.split(example.command.replace("broker-1:9092", broker.address))
+        assert "assignor" == program
+        assert 0 == main(words)
+        found = capsys.readouterr()
+        printed[words[0]] = found.out
+        if example.output:
+            assert masked(example.output) == masked(found.err.splitlines())
+
+    assert {"record", "report", "replay"} == printed.keys()
+    assert "billing" in printed["report"]
+    assert "billing" in printed["replay"]
+
+
+def test_the_settings_and_options_of_the_page_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    (properties,) = re.findall(r"^```properties\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    with pytest.raises(SystemExit):
+        main(["record", "--help"])
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out)) - {"--help"}
+
+    assert "SCRAM-SHA-512" == to_librdkafka(parse_properties(properties.encode()))["sasl.mechanisms"]
+    assert known == set(re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE))
 
 
 def test_a_topic_with_the_same_records_can_be_recorded(broker: Cluster, tmp_path: Path) -> None:
