@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import doctest
 import importlib.util
+import json
 import re
 import shutil
 import sys
@@ -130,6 +132,22 @@ def test_the_page_on_kip_848_has_the_results_of_the_recorded_fleet(
 
     assert results.attempted >= 12
     assert 0 == results.failed
+
+
+def test_the_page_on_recordings_reads_one_with_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (programs.ROOT / "docs" / "record-a-cluster.md").read_text(encoding="utf-8")
+    (code,) = re.findall("```python\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "recording").symlink_to(programs.RECORDING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("assignor.spark.session.session", lambda: contextlib.nullcontext(spark))
+
+    exec(code, {})
+
+    aborted = json.loads((programs.RECORDING / "aborted.json").read_text(encoding="utf-8"))
+    committed = pq.read_metadata(programs.RECORDING / "records.parquet").num_rows - len(aborted)
+    assert f"{committed}\n" == capsys.readouterr().out
 
 
 def test_the_first_example_of_the_page_prints_its_output(
