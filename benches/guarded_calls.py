@@ -27,6 +27,7 @@ from benches.workloads import AssignorName, Shape, SubscriptionType, Workload
 HOMOGENEOUS = Workload(300, 100, 20)
 HETEROGENEOUS = replace(HOMOGENEOUS, subscription="HETEROGENEOUS")
 RACKS = replace(HOMOGENEOUS, racks="two")
+RACKS_AND_SIZES = replace(RACKS, subscription="HETEROGENEOUS", sizes="differ")
 TINY = Workload(3, 2, 6)
 ASSIGNORS: tuple[AssignorName, ...] = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range")
 
@@ -100,6 +101,8 @@ CALLS: dict[str, Prepare] = {
     "plan, objects": _implementation("plan", HOMOGENEOUS, "objects"),
     "plan, racks": _implementation("plan", RACKS),
     "plan, columns": _implementation("plan, columns", HOMOGENEOUS),
+    "plan, columns, racks": _implementation("plan, columns", RACKS),
+    "plan, columns, racks, sizes differ": _implementation("plan, columns", RACKS_AND_SIZES),
     "plan, tiny": _many(_implementation("plan", TINY)),
     "Group.plan": _implementation("Group.plan", HOMOGENEOUS),
     "plan.encode": _encode,

@@ -7,7 +7,6 @@
 mod rack;
 mod range;
 mod round_robin;
-mod runs;
 mod server;
 mod sticky;
 mod table_order;

@@ -1,32 +1,35 @@
 //! Rack-aware range assignment (KIP-881): consumers get partitions with a replica on their rack first.
 //!
 //! It is used only if racks matter for some topic, and it does not change how many partitions a consumer gets. Topics with the
-//! same consumers and the same number of partitions are co-partitioned: they get the same assignment, so they share one array
-//! of owners. Position p is the p-th smallest partition id of each of these topics. Kafka takes p itself as the id. If ids have
+//! same consumers and the same number of partitions are co-partitioned: they get the same assignment, so they share one
+//! solution. Position p is the p-th smallest partition id of each of these topics. Kafka takes p itself as the id. If ids have
 //! gaps, Kafka therefore assigns partitions that do not exist; this defect is not reproduced.
 //!
 //! The algorithm is linear: an assigned partition is never reassigned and a consumer's capacity never grows, so an entry that a
 //! queue has passed cannot become usable again. Each queue is read once.
 
+use std::borrow::Cow;
+use std::iter;
+
 use rustc_hash::FxHashMap;
 
-use super::runs::Runs;
 use crate::group::{ConsumerSets, Group, Lists, MemberRack, Partitions, Racks, Sets};
 
-/// Marks a position without an owner, and a rack or set without a number.
+/// Marks a position without an owner, and the end of a list of consumers.
 const NO_OWNER: u32 = u32::MAX;
 
-/// Solve the topics for which racks matter; return groups of topics with the runs of their common solution.
-pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_aware: bool) -> Vec<(Vec<u32>, Runs)> {
+/// Solve the topics for which racks matter; return groups of topics with the positions of each rank in their common solution.
+pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_aware: bool) -> Vec<(Vec<u32>, Lists)> {
     let mut solutions = Vec::new();
     if !group.has_members_with_replicas() {
         return solutions;
     }
     let (partitions, racks) = (group.topics().partitions(), group.topics().racks());
-    let consumers = consumer_sets.consumers(group);
+    let places = Places { racks: racks.len() };
+    let consumers = consumer_sets.consumers(group, |member| places.of_member(group, member));
     let mut seen = vec![false; racks.len()];
     let consumer_racks: Vec<ConsumerRacks> =
-        consumers.iter().map(|members| ConsumerRacks::of(group, members, &mut seen)).collect();
+        consumers.iter().map(|consumers| ConsumerRacks::of(consumers, &places, &mut seen)).collect();
     let needed = |topic: usize| {
         let consumer_set = consumer_sets.of_topic(topic)?;
         Some(needs(&partitions[topic], &consumer_racks[consumer_set as usize], racks, prefer_rack_aware))
@@ -36,7 +39,8 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
         return solutions;
     }
 
-    let mut local = LocalRacks::new(racks);
+    let mut queues = Queues::new(&places);
+    let mut sets = Cow::Borrowed(racks.sets());
     for (consumer_set, found) in consumer_racks.iter().enumerate() {
         if found.all_unset {
             continue; // Consumers without racks accept every partition: plain ranges give the same result.
@@ -45,26 +49,48 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
         for topic in consumer_sets.topics(consumer_set as u32) {
             together.entry(partitions[*topic as usize].ids.len()).or_default().push(*topic);
         }
-        local.enter(&found.racks);
-        let members = consumers.get(consumer_set);
-        let of_consumers: Vec<Option<u32>> = members.iter().map(|member| local.of_member(group, *member)).collect();
+        let consumers = consumers.get(consumer_set);
         for (positions, topics) in together {
             if matches!(topics[..], [only] if !needed[only as usize]) {
                 continue;
             }
-            let mut solution = Solution::new(&of_consumers, positions);
-            if let [only] = topics[..] {
-                let column = local.of_positions(&partitions[only as usize]).unwrap_or_default();
-                solution.give_matching(&column, &local);
+            let mut share = Share::new(consumers, positions);
+            let given = if let [only] = topics[..] {
+                queues.list(partitions[only as usize].racks.as_deref().unwrap_or_default(), racks.sets());
+                share.give_matching(&mut queues)
             } else {
-                let common = local.in_all(topics.iter().map(|topic| &partitions[*topic as usize]));
-                solution.give_together(common.as_deref(), &local);
-            }
-            solution.give_rest();
-            solutions.push((topics, Runs::of(&solution.owners, members.len())));
+                let common = in_all(topics.iter().map(|topic| &partitions[*topic as usize]), &mut sets);
+                share.give_together(common.as_deref(), &sets, &mut queues)
+            };
+            solutions.push((topics, share.give_rest(given)));
         }
     }
     solutions
+}
+
+/// Places of consumers: the racks of replicas by number, and two more.
+struct Places {
+    racks: usize,
+}
+
+impl Places {
+    /// Return the place of consumers on racks without replicas.
+    fn nowhere(&self) -> u32 {
+        self.racks as u32
+    }
+
+    /// Return the place of consumers without a rack, which accept every partition.
+    fn anywhere(&self) -> u32 {
+        self.racks as u32 + 1
+    }
+
+    fn of_member(&self, group: &Group, member: u32) -> u32 {
+        match group.rack_of(member as usize) {
+            MemberRack::WithReplicas(rack) => rack,
+            MemberRack::WithoutReplicas => self.nowhere(),
+            MemberRack::Unset => self.anywhere(),
+        }
+    }
 }
 
 /// Racks of the consumers of a consumer set.
@@ -76,16 +102,15 @@ struct ConsumerRacks {
 }
 
 impl ConsumerRacks {
-    /// Collect the racks of consumers. All entries of `seen` are false before and after the call.
-    fn of(group: &Group, members: &[u32], seen: &mut [bool]) -> Self {
+    /// Collect the racks of consumers, given by place. All entries of `seen` are false before and after the call.
+    fn of(consumers: &[u32], places: &Places, seen: &mut [bool]) -> Self {
         let mut found = Self { racks: Vec::new(), all_unset: true };
-        for member in members {
-            let rack = group.rack_of(*member as usize);
-            found.all_unset &= rack == MemberRack::Unset;
-            if let MemberRack::WithReplicas(rack) = rack
-                && !std::mem::replace(&mut seen[rack as usize], true)
+        for place in consumers {
+            found.all_unset &= *place == places.anywhere();
+            if let Some(seen) = seen.get_mut(*place as usize)
+                && !std::mem::replace(seen, true)
             {
-                found.racks.push(rack);
+                found.racks.push(*place);
             }
         }
         found.racks.iter().for_each(|rack| seen[*rack as usize] = false);
@@ -104,226 +129,205 @@ fn needs(partitions: &Partitions, consumers: &ConsumerRacks, racks: &Racks, pref
     differ && column.iter().any(|set| std::mem::replace(&mut last, *set) != *set && meet(*set))
 }
 
-/// Racks of one consumer set, numbered from 0. Other racks match no consumer.
-struct LocalRacks<'a> {
-    racks: &'a Racks,
-    /// For each rack, its number in the consumer set.
-    numbers: Vec<u32>,
-    /// Number of racks.
-    count: u32,
-    /// Rack sets of positions, restricted to the racks of the consumer set.
-    sets: Sets,
-    /// For each rack set, the index in `sets` of its intersection with the racks of the consumer set.
-    restricted: Vec<u32>,
-    /// Racks that have an entry in `numbers`: `enter` clears only these.
-    numbered: Vec<u32>,
-    /// Rack sets that have an entry in `restricted`: `enter` clears only these.
-    reduced: Vec<u32>,
-}
-
-impl<'a> LocalRacks<'a> {
-    fn new(racks: &'a Racks) -> Self {
-        Self {
-            racks,
-            numbers: vec![NO_OWNER; racks.len()],
-            count: 0,
-            sets: Sets::default(),
-            restricted: vec![NO_OWNER; racks.sets().len()],
-            numbered: Vec::new(),
-            reduced: Vec::new(),
+/// Return the set of racks that each position has in all topics; None if a topic has no racks. New sets are added to `sets`.
+fn in_all<'p>(mut topics: impl Iterator<Item = &'p Partitions>, sets: &mut Cow<'_, Sets>) -> Option<Cow<'p, [u32]>> {
+    let mut last = topics.next()?.racks.as_deref()?;
+    let mut common = Cow::Borrowed(last);
+    let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
+    for topic in topics {
+        let column = topic.racks.as_deref()?;
+        if column == last {
+            continue; // The same racks do not change the intersection.
         }
-    }
-
-    /// Switch to another consumer set.
-    fn enter(&mut self, racks: &[u32]) {
-        self.numbered.drain(..).for_each(|rack| self.numbers[rack as usize] = NO_OWNER);
-        self.reduced.drain(..).for_each(|set| self.restricted[set as usize] = NO_OWNER);
-        self.numbered.extend_from_slice(racks);
-        self.sets = Sets::default();
-        self.count = racks.len() as u32;
-        for (number, rack) in racks.iter().enumerate() {
-            self.numbers[*rack as usize] = number as u32;
-        }
-    }
-
-    /// Return the rack of a consumer. A rack without replicas gets the number `count`.
-    fn of_member(&self, group: &Group, member: u32) -> Option<u32> {
-        match group.rack_of(member as usize) {
-            MemberRack::Unset => None,
-            MemberRack::WithReplicas(rack) => Some(self.numbers[rack as usize]),
-            MemberRack::WithoutReplicas => Some(self.count),
-        }
-    }
-
-    /// Return the set of racks of each position of a topic; None for a topic without racks.
-    fn of_positions(&mut self, partitions: &Partitions) -> Option<Vec<u32>> {
-        let column = partitions.racks.as_ref()?;
-        Some(column.iter().map(|set| self.restrict(*set)).collect())
-    }
-
-    /// Return the index in `sets` of the intersection of a rack set with the racks of the consumer set.
-    fn restrict(&mut self, set: u32) -> u32 {
-        if self.restricted[set as usize] == NO_OWNER {
-            let racks = self.racks.sets().get(set).iter().map(|rack| self.numbers[*rack as usize]);
-            self.reduced.push(set);
-            self.restricted[set as usize] = self.sets.number(&mut racks.filter(|number| *number != NO_OWNER).collect());
-        }
-        self.restricted[set as usize]
-    }
-
-    /// Return the racks that each position has in all topics; None if a topic has no racks.
-    fn in_all<'t>(&mut self, mut topics: impl Iterator<Item = &'t Partitions>) -> Option<Vec<u32>> {
-        let first = topics.next()?;
-        let mut common = self.of_positions(first)?;
-        let mut last = first.racks.as_ref()?;
-        let mut known: FxHashMap<(u32, u32), u32> = FxHashMap::default();
-        for topic in topics {
-            let column = topic.racks.as_ref()?;
-            if column == last {
-                continue; // The same racks do not change the intersection.
-            }
-            last = column;
-            for (common, set) in common.iter_mut().zip(column) {
-                let (left, right) = (*common, self.restrict(*set));
-                if left != right {
-                    *common = *known.entry((left, right)).or_insert_with(|| {
-                        let right = self.sets.get(right);
-                        let both = self.sets.get(left).iter().copied().filter(|rack| right.contains(rack));
-                        let mut both = both.collect();
-                        self.sets.number(&mut both)
-                    });
-                }
+        last = column;
+        for (common, set) in common.to_mut().iter_mut().zip(column) {
+            let (left, right) = (*common, *set);
+            if left != right {
+                *common = *known.entry((left, right)).or_insert_with(|| {
+                    let right = sets.get(right);
+                    let mut both = sets.get(left).iter().copied().filter(|rack| right.contains(rack)).collect();
+                    sets.to_mut().number(&mut both)
+                });
             }
         }
-        Some(common)
     }
+    Some(common)
 }
 
-/// Lists of numbers by rack, each with a head that only moves forward.
-struct Queues {
-    lists: Lists,
+/// Queues by place. They are kept from topic to topic, and only entries that were used are reset.
+struct Queues<'a> {
+    /// Sets of racks of the positions in `positions`.
+    column: &'a [u32],
+    /// Positions by rack. Topics often repeat the same racks and differ only in size: such a topic uses the lists of a
+    /// larger one, or adds to those of a smaller one.
+    positions: Vec<Vec<u32>>,
+    /// Racks that have positions.
+    listed: Vec<u32>,
+    /// Number of entries read of each queue of positions.
     heads: Vec<usize>,
+    /// First consumer at each place that may have capacity.
+    consumers: Vec<u32>,
 }
 
-impl Queues {
-    fn new(lists: Lists) -> Self {
-        Self { heads: vec![0; lists.len()], lists }
+impl<'a> Queues<'a> {
+    fn new(places: &Places) -> Self {
+        let count = places.racks + 2;
+        Self {
+            column: &[],
+            positions: vec![Vec::new(); count],
+            listed: Vec::new(),
+            heads: vec![0; count],
+            consumers: vec![NO_OWNER; count],
+        }
     }
 
-    /// Return the first usable entry of a queue; the entries before it are skipped in later calls.
-    fn first(&mut self, rack: u32, usable: impl Fn(u32) -> bool) -> Option<u32> {
-        let (list, head) = (self.lists.get(rack as usize), &mut self.heads[rack as usize]);
-        while *head < list.len() && !usable(list[*head]) {
-            *head += 1;
+    /// List the positions of a topic by rack. If the topic is smaller than those before, the lists go on beyond its end.
+    fn list(&mut self, column: &'a [u32], sets: &Sets) {
+        if self.column.starts_with(column) {
+            return;
         }
-        list.get(*head).copied()
+        if !column.starts_with(self.column) {
+            self.listed.drain(..).for_each(|rack| self.positions[rack as usize].clear());
+            self.column = &[];
+        }
+        for (position, set) in (0..).zip(column).skip(self.column.len()) {
+            for rack in sets.get(*set) {
+                let list = &mut self.positions[*rack as usize];
+                if list.is_empty() {
+                    self.listed.push(*rack);
+                }
+                list.push(position);
+            }
+        }
+        self.column = column;
     }
 }
 
 /// Assignment in progress of one topic, or of co-partitioned topics.
-struct Solution<'a> {
-    /// Rack of each consumer, in Kafka's order.
-    consumers: &'a [Option<u32>],
-    /// Number of positions of each consumer.
-    counts: Vec<usize>,
-    /// Positions that each consumer gets at least.
+struct Share<'a> {
+    /// Place of each consumer, in Kafka's order.
+    consumers: &'a [u32],
+    /// Number of positions that each consumer gets at least.
     quota: usize,
     /// Number of consumers that may still exceed the quota.
     extra: usize,
-    /// Owner of each position.
-    owners: Vec<u32>,
+    /// True for each position that is given.
+    is_given: Vec<bool>,
 }
 
-impl<'a> Solution<'a> {
-    fn new(consumers: &'a [Option<u32>], positions: usize) -> Self {
+impl<'a> Share<'a> {
+    fn new(consumers: &'a [u32], positions: usize) -> Self {
         Self {
-            counts: vec![0; consumers.len()],
             quota: positions / consumers.len(),
             extra: positions % consumers.len(),
-            owners: vec![NO_OWNER; positions],
+            is_given: vec![false; positions],
             consumers,
         }
     }
 
-    /// Return how many more positions a consumer may take now.
-    fn capacity(&self, consumer: usize) -> usize {
-        (self.quota + usize::from(self.extra > 0)).saturating_sub(self.counts[consumer])
-    }
-
-    /// Record the positions that a consumer took. Exceeding the quota uses up one `extra`.
-    fn took(&mut self, consumer: usize, taken: usize) {
-        self.counts[consumer] += taken;
-        if taken > 0 && self.counts[consumer] > self.quota {
-            self.extra -= 1;
-        }
+    /// Return the number of positions that a consumer may have now.
+    fn limit(&self) -> usize {
+        self.quota + usize::from(self.extra > 0)
     }
 
     /// Give each consumer in turn the first positions on its rack, up to its capacity; a consumer without a rack takes any.
-    fn give_matching(&mut self, column: &[u32], local: &LocalRacks<'_>) {
-        let racks = local.count as usize + 1;
-        let mut queues = Queues::new(Lists::by_member(racks, column, &local.sets));
-        let mut anywhere = 0;
-        for consumer in 0..self.consumers.len() {
-            if self.quota == 0 && self.extra == 0 {
-                return;
+    /// Return the positions of each consumer; consumers after the last list have none.
+    fn give_matching(&mut self, queues: &mut Queues<'_>) -> Lists {
+        let anywhere = queues.heads.len() as u32 - 1;
+        let mut given = Lists::with_capacity(self.consumers.len().min(self.is_given.len()), self.is_given.len());
+        for place in self.consumers {
+            let limit = self.limit();
+            if limit == 0 {
+                break;
             }
-            match self.consumers[consumer] {
-                None => self.take_next(consumer, &mut anywhere),
-                Some(rack) => {
-                    let capacity = self.capacity(consumer);
-                    let mut taken = 0;
-                    while taken < capacity {
-                        let free = queues.first(rack, |position| self.owners[position as usize] == NO_OWNER);
-                        let Some(position) = free else { break };
-                        self.owners[position as usize] = consumer as u32;
-                        taken += 1;
+            let (list, head) = (&queues.positions[*place as usize], &mut queues.heads[*place as usize]);
+            let next = iter::from_fn(|| {
+                loop {
+                    let position = if *place == anywhere { *head } else { *list.get(*head)? as usize };
+                    let is_given = self.is_given.get_mut(position)?;
+                    *head += 1;
+                    if !std::mem::replace(is_given, true) {
+                        return Some(position as u32);
                     }
-                    self.took(consumer, taken);
                 }
-            }
+            });
+            let taken = given.push_from(next.take(limit));
+            self.extra -= usize::from(taken > self.quota);
         }
+        self.consumers.iter().for_each(|place| queues.heads[*place as usize] = 0);
+        given
     }
 
     /// Give each position in turn to the first consumer with capacity that is on one of its racks or has no rack. If the
-    /// topics have no common racks, only consumers without a rack are eligible.
-    fn give_together(&mut self, common: Option<&[u32]>, local: &LocalRacks<'_>) {
-        let anywhere = local.count + 1;
-        let pairs =
-            self.consumers.iter().enumerate().map(|(consumer, rack)| (rack.unwrap_or(anywhere), consumer as u32));
-        let mut queues = Queues::new(Lists::by_key(anywhere as usize + 1, pairs));
-        for position in 0..self.owners.len() {
-            let on = common.map_or(&[][..], |common| local.sets.get(common[position]));
-            let first = on
-                .iter()
-                .chain([&anywhere])
-                .filter_map(|rack| queues.first(*rack, |consumer| self.capacity(consumer as usize) > 0))
-                .min();
-            if let Some(consumer) = first {
-                self.owners[position] = consumer;
-                self.took(consumer as usize, 1);
+    /// topics have no common racks, only consumers without a rack are eligible. Return the positions of each consumer.
+    fn give_together(&mut self, common: Option<&[u32]>, sets: &Sets, queues: &mut Queues<'_>) -> Lists {
+        let first = &mut queues.consumers[..];
+        let anywhere = first.len() - 1;
+        // The consumer after each consumer at the same place.
+        let mut next = vec![NO_OWNER; self.consumers.len()];
+        for (consumer, place) in self.consumers.iter().enumerate().rev() {
+            next[consumer] = std::mem::replace(&mut first[*place as usize], consumer as u32);
+        }
+        let mut counts = vec![0; self.consumers.len()];
+        let mut owners = vec![NO_OWNER; self.is_given.len()];
+        for (position, (owner, is_given)) in owners.iter_mut().zip(&mut self.is_given).enumerate() {
+            let on = common.map_or(&[][..], |common| sets.get(common[position]));
+            *owner = on.iter().fold(first[anywhere], |owner, rack| owner.min(first[*rack as usize]));
+            let consumer = *owner as usize;
+            let Some(count) = counts.get_mut(consumer) else { continue };
+            *is_given = true;
+            *count += 1;
+            let exceeds = *count > self.quota;
+            self.extra -= usize::from(exceeds);
+            if *count >= self.quota + usize::from(self.extra > 0) {
+                first[self.consumers[consumer] as usize] = next[consumer];
+            }
+            if exceeds && self.extra == 0 {
+                // Consumers that have the quota are full from now on. The others at their places have nothing yet.
+                for place in self.consumers {
+                    let first = &mut first[*place as usize];
+                    if counts.get(*first as usize).is_some_and(|count| *count >= self.quota) {
+                        *first = next[*first as usize];
+                    }
+                }
+                if self.quota == 0 {
+                    break;
+                }
             }
         }
+        self.consumers.iter().for_each(|place| first[*place as usize] = NO_OWNER);
+        let owned = owners.iter().zip(0..).filter(|(owner, _)| **owner != NO_OWNER);
+        Lists::by_key(self.consumers.len(), owned.map(|(owner, position)| (*owner, position)))
     }
 
-    /// Give each consumer in turn the first free positions, up to its capacity.
-    fn give_rest(&mut self) {
-        let mut anywhere = 0;
-        for consumer in 0..self.consumers.len() {
-            self.take_next(consumer, &mut anywhere);
+    /// Give each consumer in turn the first free positions, up to its capacity. Return the positions of each consumer.
+    fn give_rest(self, mut given: Lists) -> Lists {
+        let Self { consumers, quota, mut extra, is_given } = self;
+        let mut free =
+            (0..).zip(is_given).filter_map(|(position, is_given)| (!is_given).then_some(position)).peekable();
+        if free.peek().is_none() {
+            return given;
         }
-    }
-
-    /// Give a consumer the next free positions from `head`, up to its capacity.
-    fn take_next(&mut self, consumer: usize, head: &mut usize) {
-        let capacity = self.capacity(consumer);
-        let mut taken = 0;
-        while taken < capacity && *head < self.owners.len() {
-            if self.owners[*head] == NO_OWNER {
-                self.owners[*head] = consumer as u32;
-                taken += 1;
+        // Consumers before the first one with capacity keep what they have.
+        let has_capacity = |list: &[u32]| list.len() < quota + usize::from(extra > 0);
+        let first = given.iter().position(has_capacity).unwrap_or(given.len());
+        let rest = given.split_off(first);
+        let mut positions = Vec::new();
+        for consumer in 0..consumers.len() - first {
+            positions.clear();
+            if consumer < rest.len() {
+                positions.extend_from_slice(rest.get(consumer));
+            } else if free.peek().is_none() {
+                break;
             }
-            *head += 1;
+            let capacity = (quota + usize::from(extra > 0)).saturating_sub(positions.len());
+            if capacity > 0 {
+                positions.extend(free.by_ref().take(capacity));
+                extra -= usize::from(positions.len() > quota);
+                positions.sort_unstable();
+            }
+            given.push(&positions);
         }
-        self.took(consumer, taken);
+        given
     }
 }

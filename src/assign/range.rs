@@ -8,9 +8,8 @@
 use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
-use super::runs::Runs;
 use super::{Options, rack};
-use crate::group::{ConsumerSets, Group, Ids, Partitions};
+use crate::group::{ConsumerSets, Group, Ids, Lists, Partitions};
 use crate::plan::{Layout, Plan, Span};
 
 /// Assign each topic in ranges, or by racks where they matter.
@@ -18,11 +17,11 @@ pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let sets = ConsumerSets::of(group);
     let mut shares = ranges(group, &sets);
     let mut solutions = Vec::new();
-    for (topics, runs) in rack::solve(group, &sets, options.prefer_rack_aware) {
+    for (topics, positions) in rack::solve(group, &sets, options.prefer_rack_aware) {
         for topic in topics {
             shares[topic as usize] = Share::Solved(solutions.len() as u32);
         }
-        solutions.push(runs);
+        solutions.push(positions);
     }
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, solutions))
 }
@@ -53,18 +52,19 @@ enum Share {
     Nothing,
     /// Consecutive ranges: `quota` partitions for each rank, one more for ranks below `extra`.
     Ranges { quota: u32, extra: u32 },
-    /// The runs of a rack-aware solution, by its index.
+    /// The positions of a rack-aware solution, by its index.
     Solved(u32),
 }
 
-/// Compact layout of a range assignment: the share of each consumer rank in each topic. O(members + topics) memory,
-/// independent of the number of partitions.
+/// Compact layout of a range assignment: the share of each consumer rank in each topic. O(members + topics) memory, and a number
+/// per position of each rack-aware solution.
 #[derive(Debug)]
 struct RangeLayout {
     sets: ConsumerSets,
     /// Per topic.
     shares: Vec<Share>,
-    solutions: Vec<Runs>,
+    /// Rack-aware solutions: positions by rank. Ranks after the last list have none.
+    solutions: Vec<Lists>,
     /// Per consumer set, its topics with their limits, highest first. Computed when the spans of a single member are read.
     by_limit: OnceLock<Vec<Vec<(u32, u32)>>>,
 }
@@ -79,7 +79,7 @@ struct Entry {
 }
 
 impl RangeLayout {
-    fn new(sets: ConsumerSets, shares: Vec<Share>, solutions: Vec<Runs>) -> Self {
+    fn new(sets: ConsumerSets, shares: Vec<Share>, solutions: Vec<Lists>) -> Self {
         Self { sets, shares, solutions, by_limit: OnceLock::new() }
     }
 
@@ -104,8 +104,17 @@ impl RangeLayout {
             Share::Nothing => 0,
             Share::Ranges { quota: 0, extra } => extra,
             Share::Ranges { .. } => u32::MAX,
-            Share::Solved(solution) => self.solutions[solution as usize].limit(),
+            Share::Solved(solution) => {
+                let mut lists = self.solutions[solution as usize].iter();
+                lists.rposition(|positions| !positions.is_empty()).map_or(0, |last| last as u32 + 1)
+            }
         }
+    }
+
+    /// Return the positions of a rank in a rack-aware solution.
+    fn solved(&self, solution: u32, rank: u32) -> &[u32] {
+        let (solution, rank) = (&self.solutions[solution as usize], rank as usize);
+        if rank < solution.len() { solution.get(rank) } else { &[] }
     }
 
     fn by_limit(&self) -> &[Vec<(u32, u32)>] {
@@ -131,8 +140,8 @@ impl RangeLayout {
                 push_run(spans, topic, ids, start, start + quota + u32::from(rank < extra));
             }
             Share::Solved(solution) => {
-                for (start, end) in self.solutions[solution as usize].of_rank(rank) {
-                    push_run(spans, topic, ids, *start, *end);
+                for run in self.solved(solution, rank).chunk_by(|left, right| left + 1 == *right) {
+                    push_run(spans, topic, ids, run[0], run[0] + run.len() as u32);
                 }
             }
         }
@@ -217,8 +226,8 @@ struct Total {
 impl Total {
     fn of_rank(&self, rank: u32, layout: &RangeLayout) -> i64 {
         let without = self.extras.partition_point(|extra| *extra <= rank);
-        let solved = self.solved.iter().map(|solution| layout.solutions[*solution as usize].counts[rank as usize]);
-        self.quota + (self.extras.len() - without) as i64 + solved.map(i64::from).sum::<i64>()
+        let solved = self.solved.iter().map(|solution| layout.solved(*solution, rank).len() as i64);
+        self.quota + (self.extras.len() - without) as i64 + solved.sum::<i64>()
     }
 }
 

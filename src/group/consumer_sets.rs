@@ -169,11 +169,13 @@ impl ConsumerSets {
         &self.ranks[start..start + self.of_subscription(group.subscription_of(member)).len()]
     }
 
-    /// Return the consumers of each consumer set, by rank.
+    /// Return the value of each consumer of each consumer set, by rank.
     #[must_use]
-    pub fn consumers(&self, group: &Group) -> Lists {
+    pub fn consumers(&self, group: &Group, value: impl Fn(u32) -> u32) -> Lists {
+        let value = &value;
         let pairs = group.order().iter().flat_map(|member| {
-            self.of_subscription(group.subscription_of(*member as usize)).iter().map(move |set| (*set, *member))
+            let sets = self.of_subscription(group.subscription_of(*member as usize));
+            sets.iter().map(move |set| (*set, value(*member)))
         });
         Lists::by_key(self.len(), pairs)
     }
@@ -217,6 +219,6 @@ mod tests {
         assert_eq!((&[0, 2][..], &[1][..]), (sets.topics(0), sets.topics(1)));
         let ranks: Vec<_> = (0..3).map(|member| sets.ranks(&group, member)).collect();
         assert_eq!(vec![&[1, 2][..], &[1], &[0, 0]], ranks);
-        assert_eq!(vec![&[2, 0][..], &[2, 1, 0]], sets.consumers(&group).iter().collect::<Vec<_>>());
+        assert_eq!(vec![&[2, 0][..], &[2, 1, 0]], sets.consumers(&group, |member| member).iter().collect::<Vec<_>>());
     }
 }

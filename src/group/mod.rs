@@ -18,6 +18,7 @@ pub use builder::GroupBuilder;
 pub use consumer_sets::ConsumerSets;
 use member_data::MemberDataTable;
 pub use member_data::{FieldSizes, MemberData};
+use names::Sorted;
 pub use names::{NameTable, Names, java_order, string_hash};
 pub use sets::{Lists, Sets};
 use topic_lists::TopicLists;
@@ -67,6 +68,7 @@ pub struct Group {
     /// True if the subscriptions were read from their encoded form.
     is_from_wire: bool,
     order: OnceLock<Vec<u32>>,
+    by_id: OnceLock<Sorted>,
     table_order: OnceLock<Vec<u32>>,
     topic_table_order: OnceLock<Vec<u32>>,
     reported_target: OnceLock<ReportedTarget>,
@@ -107,6 +109,7 @@ impl Group {
             topic_ids: Vec::new(),
             is_from_wire: false,
             order: OnceLock::new(),
+            by_id: OnceLock::new(),
             table_order: OnceLock::new(),
             topic_table_order: OnceLock::new(),
             reported_target: OnceLock::new(),
@@ -158,10 +161,33 @@ impl Group {
         if let Some(instance_id) = instance_id {
             self.instance_ids.push((member, instance_id.to_owned()));
         }
+        self.push_rack(member, rack);
+    }
+
+    /// Add dynamic members with their subscriptions and racks; `racks` may end early, and the other members have none then.
+    pub fn push_all<'r>(
+        &mut self,
+        ids: Names,
+        subscriptions: impl IntoIterator<Item = u32>,
+        racks: impl Iterator<Item = Option<&'r str>>,
+    ) {
+        let members = self.members.len() as u32..;
+        let subscriptions = members.clone().zip(subscriptions);
+        self.subscription_of
+            .extend(subscriptions.map(|(member, subscription)| self.topic_lists.push(member, subscription)));
+        self.members.append(ids);
+        members.zip(racks).for_each(|(member, rack)| self.push_rack(member, rack));
+    }
+
+    /// Add the rack of a member. Members before it without a rack may be left out.
+    #[inline]
+    fn push_rack(&mut self, member: u32, rack: Option<&str>) {
         let rack = rack.filter(|rack| !rack.is_empty());
         let member_rack = rack.map_or(MemberRack::Unset, |rack| self.member_rack(rack));
         if member_rack != MemberRack::Unset || !self.member_racks.is_empty() {
-            self.member_racks.resize(member as usize, MemberRack::Unset);
+            if self.member_racks.len() < member as usize {
+                self.member_racks.resize(member as usize, MemberRack::Unset);
+            }
             self.member_racks.push(member_rack);
         }
         if let (MemberRack::WithoutReplicas, Some(rack)) = (member_rack, rack) {
@@ -169,6 +195,7 @@ impl Group {
         }
     }
 
+    #[inline]
     fn member_rack(&mut self, rack: &str) -> MemberRack {
         let racks = self.topics.racks();
         if let Some(next) = self.next_rack.get(self.last_rack as usize)
@@ -353,11 +380,22 @@ impl Group {
 
     /// Return all members sorted by member id in Java's order.
     #[must_use]
-    pub fn by_id(&self) -> Vec<u32> {
-        if self.instance_ids.is_empty() {
-            return self.order().to_vec();
+    pub fn by_id(&self) -> &[u32] {
+        &self.sorted_by_id().numbers
+    }
+
+    fn sorted_by_id(&self) -> &Sorted {
+        self.by_id.get_or_init(|| names::sorted_by_name(self.members.len(), |member| self.members.get(member as usize)))
+    }
+
+    /// Return the first member whose id is that of an earlier member.
+    #[must_use]
+    pub fn first_duplicate(&self) -> Option<usize> {
+        // Without static members, most assignors need this order anyway.
+        if self.instance_ids.is_empty() && !self.sorted_by_id().has_equal {
+            return None;
         }
-        names::sorted_by_name(self.members.len(), |member| self.members.get(member as usize))
+        NameTable::first_duplicate(&self.members)
     }
 
     /// Return the members in the order of a Java hash table; the first call computes it.
@@ -379,19 +417,19 @@ impl Group {
     /// instance ids keep the given order.
     #[must_use]
     pub fn order(&self) -> &[u32] {
+        if self.instance_ids.is_empty() {
+            return self.by_id();
+        }
         self.order.get_or_init(|| {
-            if self.instance_ids.is_empty() {
-                return names::sorted_by_name(self.members.len(), |member| self.members.get(member as usize));
-            }
             let by_instance_id =
                 names::sorted_by_name(self.instance_ids.len(), |number| &self.instance_ids[number as usize].1);
             let mut order: Vec<u32> =
-                by_instance_id.into_iter().map(|number| self.instance_ids[number as usize].0).collect();
+                by_instance_id.numbers.into_iter().map(|number| self.instance_ids[number as usize].0).collect();
             let is_dynamic = |member: &u32| self.instance_id(*member as usize).is_none();
             let dynamic: Vec<u32> = (0..self.members.len() as u32).filter(is_dynamic).collect();
             let by_id =
                 names::sorted_by_name(dynamic.len(), |number| self.members.get(dynamic[number as usize] as usize));
-            order.extend(by_id.into_iter().map(|number| dynamic[number as usize]));
+            order.extend(by_id.numbers.into_iter().map(|number| dynamic[number as usize]));
             order
         })
     }

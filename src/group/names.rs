@@ -43,33 +43,70 @@ pub fn string_hash(text: &str) -> i32 {
     rest.iter().fold(hash, |hash, unit| add(hash, i32::from(*unit)))
 }
 
+/// Numbers sorted by their names.
+#[derive(Debug)]
+pub(crate) struct Sorted {
+    pub(crate) numbers: Vec<u32>,
+    /// True if two names are equal.
+    pub(crate) has_equal: bool,
+}
+
 /// Return the numbers below `count`, sorted by their names in Java's order; equal names stay in the order of numbers.
 ///
 /// Most names share a prefix, so the eight bytes after the common prefix are compared first.
-pub(crate) fn sorted_by_name<'a>(count: usize, name: impl Fn(u32) -> &'a str) -> Vec<u32> {
+pub(crate) fn sorted_by_name<'a>(count: usize, name: impl Fn(u32) -> &'a str) -> Sorted {
     let numbers = 0..count as u32;
-    if numbers.clone().is_sorted_by(|left, right| java_order(name(*left), name(*right)).is_le()) {
-        return numbers.collect();
+    if numbers.clone().is_sorted_by(|left, right| java_order(name(*left), name(*right)).is_lt()) {
+        return Sorted { numbers: numbers.collect(), has_equal: false };
     }
     let first = name(0).as_bytes();
     let common = numbers.clone().skip(1).fold(first.len(), |common, number| {
-        first[..common].iter().zip(name(number).as_bytes()).take_while(|(left, right)| left == right).count()
+        let name = name(number).as_bytes();
+        if name.starts_with(&first[..common]) {
+            return common;
+        }
+        first.iter().zip(name).take_while(|(left, right)| left == right).count()
     });
     let key = |number: u32| {
+        let name = &name(number).as_bytes()[common..];
         let mut key = [0; 8];
-        for (place, byte) in key.iter_mut().zip(&name(number).as_bytes()[common..]) {
-            *place = weight(*byte);
+        match name.first_chunk() {
+            Some(first) => key = *first,
+            None => key[..name.len()].copy_from_slice(name),
         }
-        u64::from_be_bytes(key)
+        u64::from_be_bytes(if key.is_ascii() { key } else { key.map(weight) })
     };
-    // One integer per name is compared faster than a pair.
-    let mut keyed: Vec<u128> = numbers.map(|number| u128::from(key(number)) << 32 | u128::from(number)).collect();
-    keyed.sort_unstable();
-    for equal in keyed.chunk_by_mut(|left, right| left >> 32 == right >> 32).filter(|equal| equal.len() > 1) {
+    let mut keyed = sorted_by_key(numbers.map(|number| (key(number), number)).collect());
+    let mut has_equal = false;
+    for equal in keyed.chunk_by_mut(|left, right| left.0 == right.0).filter(|equal| equal.len() > 1) {
         // Equal keys are in the order of numbers, which a stable sort keeps.
-        equal.sort_by(|left, right| java_order(name(*left as u32), name(*right as u32)));
+        equal.sort_by(|(_, left), (_, right)| java_order(name(*left), name(*right)));
+        has_equal |= equal.windows(2).any(|pair| name(pair[0].1) == name(pair[1].1));
     }
-    keyed.into_iter().map(|key| key as u32).collect()
+    Sorted { numbers: keyed.into_iter().map(|(_, number)| number).collect(), has_equal }
+}
+
+/// Sort by key, byte by byte from the last; entries with equal keys stay in order. A byte that all keys share takes no time.
+fn sorted_by_key(mut keyed: Vec<(u64, u32)>) -> Vec<(u64, u32)> {
+    let differing = keyed.iter().fold(0, |bits, (key, _)| bits | key ^ keyed[0].0);
+    let mut sorted = keyed.clone();
+    for shift in (0..u64::BITS).step_by(8).filter(|shift| differing >> shift & 0xFF != 0) {
+        let byte = |key: u64| (key >> shift & 0xFF) as usize;
+        let mut places = [0_u32; 257];
+        for (key, _) in &keyed {
+            places[byte(*key) + 1] += 1;
+        }
+        for value in 0..256 {
+            places[value + 1] += places[value];
+        }
+        for entry in &keyed {
+            let place = &mut places[byte(entry.0)];
+            sorted[*place as usize] = *entry;
+            *place += 1;
+        }
+        std::mem::swap(&mut keyed, &mut sorted);
+    }
+    keyed
 }
 
 /// Names by number, in one allocation.
@@ -91,6 +128,15 @@ impl Names {
     pub fn push(&mut self, name: &str) {
         self.text.push_str(name);
         self.ends.push(self.text.len());
+    }
+
+    /// Add names after the others.
+    pub(crate) fn append(&mut self, names: Self) {
+        if self.is_empty() {
+            *self = names;
+        } else {
+            names.iter().for_each(|name| self.push(name));
+        }
     }
 
     /// Return the number of names.
@@ -218,7 +264,16 @@ mod tests {
             let mut expected: Vec<u32> = (0..names.len() as u32).collect();
             expected.sort_by_key(|number| names.get(*number as usize).encode_utf16().collect::<Vec<_>>());
 
-            assert_eq!(expected, sorted_by_name(names.len(), |number| names.get(number as usize)), "{prefix:?}");
+            let sorted = sorted_by_name(names.len(), |number| names.get(number as usize));
+
+            assert_eq!((expected, true), (sorted.numbers, sorted.has_equal), "{prefix:?}");
+        }
+    }
+
+    #[test]
+    fn different_names_are_not_equal_even_if_they_begin_alike() {
+        for names in [&["a", "b"][..], &["b", "a"], &["b", "a\0", "a"], &["b", "123456789", "123456788"]] {
+            assert!(!sorted_by_name(names.len(), |number| names[number as usize]).has_equal, "{names:?}");
         }
     }
 

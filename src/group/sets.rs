@@ -20,51 +20,27 @@ impl Lists {
         Self { ends: vec![list.len()], entries: list }
     }
 
+    /// Return an empty collection with capacity for `lists` lists of `entries` numbers together.
+    pub(crate) fn with_capacity(lists: usize, entries: usize) -> Self {
+        Self { entries: Vec::with_capacity(entries), ends: Vec::with_capacity(lists) }
+    }
+
     /// Return a list of values for each key, in the order given.
     ///
     /// `pairs` is iterated twice: first for the lengths of the lists, then for their values.
     pub(crate) fn by_key(keys: usize, pairs: impl Iterator<Item = (u32, u32)> + Clone) -> Self {
         let mut ends = vec![0; keys + 1];
-        for (key, _) in pairs.clone() {
-            ends[key as usize + 1] += 1;
-        }
+        pairs.clone().for_each(|(key, _)| ends[key as usize + 1] += 1);
         for key in 0..keys {
             ends[key + 1] += ends[key];
         }
         let mut entries = vec![0; ends[keys]];
         // `ends` has the start of each list; writing a value moves it towards the end.
-        for (key, value) in pairs {
+        pairs.for_each(|(key, value)| {
             let place = &mut ends[key as usize];
             entries[*place] = value;
             *place += 1;
-        }
-        ends.truncate(keys);
-        Self { entries, ends }
-    }
-
-    /// Return for each number the positions in `column` of sets that contain it.
-    pub(crate) fn by_member(keys: usize, column: &[u32], sets: &Sets) -> Self {
-        let mut of_set = vec![0; sets.len()];
-        for set in column {
-            of_set[*set as usize] += 1;
-        }
-        let mut ends = vec![0; keys + 1];
-        for (set, count) in sets.all().iter().zip(of_set) {
-            for key in set {
-                ends[*key as usize + 1] += count;
-            }
-        }
-        for key in 0..keys {
-            ends[key + 1] += ends[key];
-        }
-        let mut entries = vec![0; ends[keys]];
-        for (position, set) in (0..).zip(column) {
-            for key in sets.get(*set) {
-                let place = &mut ends[*key as usize];
-                entries[*place] = position;
-                *place += 1;
-            }
-        }
+        });
         ends.truncate(keys);
         Self { entries, ends }
     }
@@ -73,6 +49,24 @@ impl Lists {
     pub(crate) fn push(&mut self, list: &[u32]) {
         self.entries.extend_from_slice(list);
         self.ends.push(self.entries.len());
+    }
+
+    /// Add a list, and return its length.
+    pub(crate) fn push_from(&mut self, list: impl Iterator<Item = u32>) -> usize {
+        let start = self.entries.len();
+        self.entries.extend(list);
+        self.ends.push(self.entries.len());
+        self.entries.len() - start
+    }
+
+    /// Remove the lists from the one with number `first` on, and return them.
+    pub(crate) fn split_off(&mut self, first: usize) -> Self {
+        let mut ends = self.ends.split_off(first);
+        let start = self.ends.last().copied().unwrap_or(0);
+        for end in &mut ends {
+            *end -= start;
+        }
+        Self { entries: self.entries.split_off(start), ends }
     }
 
     /// Return the number of lists.
@@ -102,7 +96,7 @@ impl Lists {
 
     /// Iterate over the lists, by number.
     #[must_use]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + Clone {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u32]> + DoubleEndedIterator + Clone {
         (0..self.len()).map(|list| self.get(list))
     }
 }
@@ -206,13 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_listed_by_the_members_of_their_sets() {
-        let mut sets = Sets::default();
-        let column = [vec![0, 2], vec![], vec![2], vec![0, 2]].map(|mut set| sets.number(&mut set));
+    fn lists_that_are_split_off_are_numbered_from_zero() {
+        let mut lists = Lists::default();
+        let lengths = [&[5, 6][..], &[], &[7], &[8, 9]].map(|list| lists.push_from(list.iter().copied()));
 
-        let lists = Lists::by_member(3, &column, &sets);
+        let rest = lists.split_off(2);
 
-        assert_eq!(vec![&[0, 3][..], &[], &[0, 2, 3]], lists.iter().collect::<Vec<_>>());
+        assert_eq!([2, 0, 1, 2], lengths);
+        assert_eq!(vec![&[5, 6][..], &[]], lists.iter().collect::<Vec<_>>());
+        assert_eq!(vec![&[7][..], &[8, 9]], rest.iter().collect::<Vec<_>>());
     }
 
     #[test]

@@ -185,7 +185,7 @@ impl Topics {
         if names.are_sorted() {
             return (Self { names, partitions, racks, table: OnceLock::new() }, None);
         }
-        let order = sorted_by_name(names.len(), |number| names.get(number as usize));
+        let order = sorted_by_name(names.len(), |number| names.get(number as usize)).numbers;
         let sorted = order.iter().map(|number| names.get(*number as usize)).collect();
         let partitions = order
             .iter()

@@ -67,7 +67,7 @@ impl<'a> Assigning<'a> {
         all.sort_by_key(|run| sets.size(run.set));
         Self {
             group,
-            members: sets.consumers(group),
+            members: sets.consumers(group, |member| member),
             queues: (0..sets.len()).map(|_| Queue::default()).collect(),
             ranks: Ranks::new(group),
             owners: Owners { members: claims.owners.members.clone(), starts },

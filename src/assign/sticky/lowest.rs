@@ -28,7 +28,7 @@ pub(super) struct Ranks {
 impl Ranks {
     /// Create the ranks of members without partitions.
     pub(super) fn new(group: &Group) -> Self {
-        let by_id = group.by_id();
+        let by_id = group.by_id().to_vec();
         let mut places = vec![0; by_id.len()];
         for (place, member) in (0..).zip(&by_id) {
             places[*member as usize] = place;

@@ -24,7 +24,7 @@ impl IntegerColumn {
             if let Ok(numbers) = given.cast::<PyArray1<i32>>()
                 && given.getattr("flags")?.getattr("aligned")?.extract()?
                 && let Ok(plain) = numbers.readonly().as_slice()
-                && plain.iter().all(|number| *number >= 0)
+                && plain.iter().fold(0, |bits, number| bits | number) >= 0
             {
                 return Ok(Self(plain.to_vec()));
             }

@@ -16,7 +16,7 @@ use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns::unknown_dialect;
 use super::subscriptions::SubscriptionInterner;
 use super::text_column::TextColumn;
-use super::values::{iterate, unique};
+use super::values::{iterate, twice};
 use crate::group::Group;
 use crate::matching::dialect::Dialect;
 use crate::python::error::wrong_type;
@@ -38,15 +38,15 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
         };
         let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
         same_length("subscription", subscription.0.len(), "member_id", ids.len())?;
-        let number = |row: usize| {
-            let index = subscription.0[row] as usize;
-            numbers.get(index).copied().ok_or_else(|| {
+        let number = |(row, index): (usize, &i32)| {
+            numbers.get(*index as usize).copied().ok_or_else(|| {
                 let known = numbers.len();
                 IllegalArgumentError::new_err(format!("subscription[{row}] is {index}, and there are {known}"))
             })
         };
+        let numbers = subscription.0.iter().enumerate().map(number).collect::<PyResult<Vec<u32>>>()?;
         let data = MemberDataColumns::read(|name| given.getattr(name))?;
-        push(&mut group, &ids, number, [instance_ids.as_ref(), racks.as_ref()], &data)?;
+        push(&mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
     } else if let Some(batches) = batches(given)? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
@@ -81,12 +81,12 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
             }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
             let data = MemberDataColumns::of_table(column)?;
-            push(&mut group, &ids, |row| Ok(numbers[row]), [instance_ids.as_ref(), racks.as_ref()], &data)?;
+            push(&mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
         }
     } else {
         return Ok(None);
     }
-    unique("column member_id", group.members())?;
+    twice("column member_id", group.members(), group.first_duplicate())?;
     Ok(Some(group))
 }
 
@@ -112,8 +112,8 @@ fn subscriptions(
 
 fn push(
     group: &mut Group,
-    ids: &TextColumn,
-    number: impl Fn(usize) -> PyResult<u32>,
+    mut ids: TextColumn,
+    numbers: &[u32],
     [instance_ids, racks]: [Option<&TextColumn>; 2],
     data: &MemberDataColumns<'_>,
 ) -> PyResult<()> {
@@ -123,14 +123,21 @@ fn push(
         }
     }
     data.check_lengths(ids.len())?;
-    let is_bare = data.are_absent();
-    for row in 0..ids.len() {
-        let (instance_id, rack) =
-            (instance_ids.and_then(|texts| texts.get(row)), racks.and_then(|texts| texts.get(row)));
-        group.push(ids.required(row, "member_id")?, number(row)?, instance_id, rack);
-        if !is_bare {
-            data.set_in(group, row)?;
+    let rack = |row: usize| racks.and_then(|texts| texts.get(row));
+    if instance_ids.is_none() && data.are_absent() {
+        match ids.into_names() {
+            Ok(names) => {
+                let rows = 0..racks.map_or(0, TextColumn::len);
+                group.push_all(names, numbers.iter().copied(), rows.map(rack));
+                return Ok(());
+            }
+            Err(given) => ids = given,
         }
+    }
+    for (row, number) in numbers.iter().enumerate() {
+        let instance_id = instance_ids.and_then(|texts| texts.get(row));
+        group.push(ids.required(row, "member_id")?, *number, instance_id, rack(row));
+        data.set_in(group, row)?;
     }
     Ok(())
 }

@@ -23,6 +23,13 @@ pub(crate) struct TextColumn {
 impl TextColumn {
     /// Read a column of Arrow, numpy or Python.
     pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
+        // Built-in containers come first: a look-up of an attribute that they lack takes as long as many names.
+        if let Some(Some(names)) = lend(given, |entries| {
+            let mut names = Names::with_capacity(entries.len());
+            entries.iter().try_for_each(|name| name.text().map(|name| names.push(name))).map(|()| names)
+        }) {
+            return Ok(Self { names, rows: None });
+        }
         if let Some(array) = arrow_array(given)? {
             return Self::of(&array, column);
         }
@@ -34,12 +41,6 @@ impl TextColumn {
         let wrong = || wrong_type(&format!("column {column}"), "a column of text", given);
         if is_text(given) {
             return Err(wrong());
-        }
-        if let Some(Some(names)) = lend(given, |entries| {
-            let mut names = Names::with_capacity(entries.len());
-            entries.iter().try_for_each(|name| name.text().map(|name| names.push(name))).map(|()| names)
-        }) {
-            return Ok(Self { names, rows: None });
         }
         let (mut names, mut rows) = (Names::default(), Vec::new());
         for (row, name) in iterate(given, wrong)?.enumerate() {
@@ -115,6 +116,11 @@ impl TextColumn {
     pub(crate) fn get(&self, row: usize) -> Option<&str> {
         let number = self.rows.as_ref().map_or(Some(row as u32), |rows| rows[row])?;
         Some(self.names.get(number as usize))
+    }
+
+    /// Return the texts of all rows, if each row has one.
+    pub(crate) fn into_names(self) -> Result<Names, Self> {
+        if self.rows.is_none() { Ok(self.names) } else { Err(self) }
     }
 
     pub(crate) fn required(&self, row: usize, column: &str) -> PyResult<&str> {

@@ -87,15 +87,22 @@ impl TopicColumnsReader {
         let Some(IntegerColumn(column)) = column else { return Ok(()) };
         let total: usize = self.partitions.iter().map(|partitions| partitions.ids.len()).sum();
         same_length("rack_set", column.len(), "all partitions", total)?;
-        if let Some(row) = column.iter().position(|set| *set as usize >= sets.len()) {
+        let highest = column.iter().fold(-1, |highest, set| highest.max(*set));
+        if highest >= 0 && highest as usize >= sets.len() {
+            let row = column.iter().position(|set| *set as usize >= sets.len()).unwrap_or_default();
             let (set, sets) = (column[row], sets.len());
             return Err(IllegalArgumentError::new_err(format!("rack_set[{row}] is {set}, and rack_sets has {sets}")));
         }
+        let are_same = sets.iter().zip(0..).all(|(set, index)| *set == index);
         let mut rest = &column[..];
         for partitions in &mut self.partitions {
             let (of_topic, after) = rest.split_at(partitions.ids.len());
             rest = after;
-            partitions.racks = Some(of_topic.iter().map(|set| sets[*set as usize]).collect());
+            partitions.racks = Some(if are_same {
+                of_topic.iter().map(|set| *set as u32).collect()
+            } else {
+                of_topic.iter().map(|set| sets[*set as usize]).collect()
+            });
         }
         Ok(())
     }

@@ -137,7 +137,12 @@ pub(crate) fn one_dimension(array: &Bound<'_, PyUntypedArray>, column: &str) -> 
 
 /// Raise an error if a name occurs twice; `what` says what has the names.
 pub(crate) fn unique(what: &str, names: &Names) -> PyResult<()> {
-    match NameTable::first_duplicate(names) {
+    twice(what, names, NameTable::first_duplicate(names))
+}
+
+/// Raise an error for a name that occurs twice, given by number; `what` says what has the names.
+pub(crate) fn twice(what: &str, names: &Names, number: Option<usize>) -> PyResult<()> {
+    match number {
         None => Ok(()),
         Some(number) => Err(IllegalArgumentError::new_err(format!("{what} has '{}' twice", names.get(number)))),
     }
