@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import signal
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -32,8 +31,8 @@ SESSION_MS = 6_000
 """Session timeout in milliseconds: that of the KIP-848 group, which is a setting of the broker."""
 
 PARTITIONS = 4
-USUAL_MS = 5_000
-"""Time between an event on the broker and its report. One report may take longer, if the machine is busy."""
+LIMIT_MS = 5_000
+"""Longest time between an event on the broker and its report."""
 
 EXPIRED = {"consumer_dead", "application_crashed"}
 NAMES = ("stays", "dies", "freezes")
@@ -165,7 +164,7 @@ def test_each_change_of_real_members_is_reported_with_its_cause(
         assert_causes_of_rebalances(watching)
     delays = [found for event, found in zip(watching.events, watching.delays, strict=True) if "watched-" in str(event)]
     record_property("slowest report in milliseconds", max(delays))
-    assert statistics.median(delays) <= USUAL_MS
+    assert max(delays) <= LIMIT_MS
 
 
 def assert_causes_of_rebalances(watching: Watching) -> None:
