@@ -258,7 +258,7 @@ class Replay:
         storm_rebalances: int = 20,
         storm_window_ms: int = 60000,
         stuck_factor: int = 10,
-        stuck_interval_ms: int = 1000,
+        stuck_interval_ms: int = 100,
         never_committed_ms: int = 60000,
     ) -> Replay: ...
     def push(self, records: ArrowArray) -> list[ArrowRecordBatch]:

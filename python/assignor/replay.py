@@ -52,7 +52,7 @@ class Replay:
         storm_rebalances: int = 20,
         storm_window_ms: int = 60_000,
         stuck_factor: int = 10,
-        stuck_interval_ms: int = 1_000,
+        stuck_interval_ms: int = 100,
         never_committed_ms: int = 60_000,
     ) -> None:
         check_engine(engine)

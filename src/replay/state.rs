@@ -41,7 +41,7 @@ impl Default for Settings {
             storm_rebalances: 20,
             storm_window: 60_000,
             stuck_factor: 10,
-            stuck_interval: 1_000,
+            stuck_interval: 100,
             never_committed: 60_000,
         }
     }

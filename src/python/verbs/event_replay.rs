@@ -50,7 +50,7 @@ impl PyReplay {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     #[pyo3(signature = (topics, *, is_open = false, is_compared = true, storm_rebalances = 20, storm_window_ms = 60_000,
-                        stuck_factor = 10, stuck_interval_ms = 1_000, never_committed_ms = 60_000))]
+                        stuck_factor = 10, stuck_interval_ms = 100, never_committed_ms = 60_000))]
     fn new(
         topics: ArrowArray,
         is_open: bool,

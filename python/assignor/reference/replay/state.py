@@ -30,7 +30,7 @@ class Settings(NamedTuple):
     storm_rebalances: int = 20
     storm_window_ms: int = 60_000
     stuck_factor: int = 10
-    stuck_interval_ms: int = 1_000
+    stuck_interval_ms: int = 100
     never_committed_ms: int = 60_000
 
 
