@@ -319,8 +319,7 @@ fn a_snapshot_of_other_settings_is_rejected() {
 
     let error = other.restore(&machine().snapshot().unwrap()).unwrap_err();
 
-    let text =
-        "the snapshot has the settings [20, 60000, 10, 1000, 60000]; this replay has [20, 60000, 7, 1000, 60000]";
+    let text = "the snapshot has the settings [20, 60000, 10, 100, 60000]; this replay has [20, 60000, 7, 100, 60000]";
     assert_eq!(text, error.to_string());
 }
 
