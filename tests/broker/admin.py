@@ -1,4 +1,4 @@
-"""Requests of tests to a broker other than heartbeats: topics, coordinators, descriptions of groups, commits."""
+"""Requests other than heartbeats that tests send to a broker: topics, coordinators, descriptions of groups, commits."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Admin:
             _check(answer.error_code, answer.error_message)
 
     def partition_counts(self, names: Iterable[str]) -> dict[str, int]:
-        """Return the number of partitions with a leader of each existing topic."""
+        """Return, for each existing topic, the number of partitions that have a leader."""
         answer = self._connection.ask(names_request(names), MetadataResponse)
         return {
             str(topic.name): sum(partition.error_code == ErrorCode.none for partition in topic.partitions)
@@ -273,7 +273,7 @@ def ids_request(ids: Iterable[UUID]) -> MetadataRequest:
 
 
 def names_by_id(answer: MetadataResponse) -> dict[UUID, str]:
-    """Return the topic names by id of a response."""
+    """Return the topic names in a response by topic id."""
     return {
         topic.topic_id: str(topic.name)
         for topic in answer.topics

@@ -23,7 +23,7 @@ __all__ = ["join", "join_share", "sync"]
 
 
 def join(connection: Connection, group: str, metadata: bytes, protocol_type: str = "consumer") -> str:
-    """Let a static member start a generation, and return its id. It stays for ten minutes without a heartbeat."""
+    """Let a static member start a generation, and return its member id. It stays in the group for ten minutes."""
     request = JoinGroupRequest(
         group_id=GroupId(group),
         session_timeout=milliseconds(600_000),

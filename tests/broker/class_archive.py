@@ -1,6 +1,6 @@
-"""Archive of the classes that a broker loads, with which Java starts it in a fraction of the processor time.
+"""Archive of the classes that a broker loads. With it, Java starts a broker in a fraction of the processor time.
 
-Java checks the archive when it starts: it does not use one of another Java, or of other jars.
+Java checks the archive when it starts, and ignores an archive of another Java version or of other jars.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tests.broker.admin import Admin
 from tests.broker.cluster import CLASSES, JARS, SMALL_JVM, Cluster
 
 _SECONDS = 120
-"""Time for the broker's end, in which Java writes the archive."""
+"""Time limit for stopping the broker; Java writes the archive while it stops."""
 
 
 def make_archive() -> None:

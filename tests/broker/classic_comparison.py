@@ -181,7 +181,7 @@ class Difference:
 
 
 def compare(entry: Entry, answers: Mapping[int, Any], looked: Any, problems: list[str]) -> list[Difference]:
-    """Return the differences between the broker's and our outcome of a step."""
+    """Return the differences between the outcomes of a step in the broker and in our coordinator."""
     found = [Difference(entry.number, problem, None, None) for problem in problems]
     for number in sorted({*answers, *entry.answers}):
         theirs, ours = entry.answers.get(number), answers.get(number)
@@ -204,7 +204,7 @@ def fields_that_differ(number: int, name: str, theirs: Any, ours: Any) -> list[D
 
 
 def replay(recording: Recording, make: Callable[..., Coordinator] = Coordinator) -> list[Difference]:
-    """Return the differences of a coordinator in the first step that has any."""
+    """Replay a recording, and return the differences in the first step that has any."""
     replica = Replica(recording.group_id, recording.config, recording.topic_ids, make)
     for entry in recording.entries:
         try:

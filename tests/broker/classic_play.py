@@ -46,13 +46,13 @@ QUIET = 0.012
 """Seconds after which a request without a response is assumed to wait for an event."""
 
 CLEAR_MS = 120
-"""Milliseconds before the expiry of a timer in which nothing is sent."""
+"""Nothing is sent within this number of milliseconds before a timer expires."""
 
 PAST_MS = 100
 """Milliseconds after the expiry of a timer until its effects are compared."""
 
 CLOSE_MS = 20
-"""Timers that expire within this time, plus the slowest response, may expire in another order at the broker."""
+"""Two timers less than this time plus that of the slowest response apart may expire in another order at the broker."""
 
 SLOW_MS = 80
 """A slower response may have delayed a timer of the broker too much."""

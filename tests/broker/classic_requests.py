@@ -295,7 +295,7 @@ class Cast:
 
 
 def _version(kind: str, step: Step, actor: Actor) -> int:
-    """Return a version; requests of static members mostly have one with an instance id."""
+    """Return a request version; for a static member, mostly one that has the instance id."""
     versions = VERSIONS[REQUESTS[kind]]
     if actor.instance_id is not None and step.pick % 8:
         versions = range(FIRST_STATIC[kind], versions.stop)

@@ -68,7 +68,7 @@ CONTROLLER = 1
 """Id of the node that is also the controller."""
 
 CLASSES = "classes.jsa"
-"""File beside the jars from which Java reads the classes of a broker, if it is there: see class_archive.py."""
+"""Class archive beside the jars; if it exists, Java reads the classes of a broker from it (see class_archive.py)."""
 
 SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")
 
@@ -223,7 +223,7 @@ class Cluster:
         return False
 
     def format(self, node_id: int = 1) -> None:
-        """Write what Kafka's StorageTool writes to the broker's folder, which takes seconds less than the tool.
+        """Write the files that Kafka's StorageTool writes to the broker's folder; the tool takes seconds.
 
         The levels of features (`bootstrap.checkpoint`) are those that the tool wrote for the first controller.
         """

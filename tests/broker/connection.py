@@ -65,7 +65,7 @@ class Connection:
             answer: Class of the response.
 
         Returns:
-            Number of the request, with which `receive` yields the response.
+            Number of the request; `receive` yields it with the response.
         """
         self._sent += 1
         header = RequestHeader(

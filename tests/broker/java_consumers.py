@@ -22,7 +22,7 @@ CLASSES = {
     "cooperative-sticky": "CooperativeStickyAssignor",
 }
 QUIET_POLLS = 8
-"""The number of polls in a row without a change after which the coordinator is asked whether the group has settled."""
+"""After this number of consecutive polls without a change, the coordinator is asked whether the group has settled."""
 
 Joined = tuple[str, str | None, bytes]
 """Member id, instance id and subscription, in the form that `Group.from_wire` accepts."""
@@ -81,7 +81,7 @@ class JavaConsumers(KafkaProgram):
             timeout: Seconds.
 
         Returns:
-            The consumers, and the subscription of each with which it joined that generation.
+            The consumers, and the subscription with which each of them joined that generation.
 
         Raises:
             TimeoutError: The group has not settled.

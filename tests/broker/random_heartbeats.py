@@ -145,7 +145,7 @@ def _draw_subscription(
 
 
 def _in_one_bucket(scenario: Scenario, names: Iterable[str]) -> str | None:
-    """Return a topic whose id shares a hash bucket with another one, as their order then depends on earlier changes."""
+    """Return a topic whose id shares a hash bucket with another: the order of the two depends on earlier changes."""
     taken: set[int] = set()
     for name in names:
         bucket = folded(uuid_hash(scenario.ids[scenario.topic(name)])) % DEFAULT_CAPACITY

@@ -29,7 +29,7 @@ TOPICS = {"tickets": 4, "visits": 2}
 
 
 class RunningExample:
-    """Process of an example, whose lines a thread reads."""
+    """Process of an example; a thread reads the lines that it prints."""
 
     def __init__(self, program: str, *arguments: str) -> None:
         self.lines: list[str] = []

@@ -66,7 +66,7 @@ def groups_since(settings: Settings, before: dict[int, tuple[int, int]]) -> set[
 
 
 def commit_in_transaction(broker: Cluster, offset: int, *, abort: bool) -> None:
-    """Commit an offset of the group in a transaction, or abort it."""
+    """Commit an offset of the group in a transaction; commit or abort the transaction."""
     producer = Producer({"bootstrap.servers": broker.address, "transactional.id": f"source-{offset}"})
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": GROUP})
     try:
@@ -88,7 +88,7 @@ def await_ends_of_transactions(committed: Settings, every: Settings) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(broker: Cluster) -> Cluster:
-    """Return the broker, in whose log the group has commits with, without and of an aborted transaction."""
+    """Return the broker; its log has a commit without a transaction, one in a committed and one in an aborted one."""
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": GROUP})

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.broker
 SEEDS = range(40 if recording.wanted() else 3)
 STEPS = 120
 LONGER_THAN_TEN_SECONDS = 11_000
-"""Milliseconds after which the coordinator resolves patterns again, which it does every ten seconds."""
+"""Milliseconds after which the coordinator has resolved patterns again; it does so every ten seconds."""
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def test_the_model_responds_as_the_broker(broker: Cluster, recordings: list[Reco
 def test_partitions_stay_unowned_after_a_member_changes_to_a_pattern_without_topics(
     broker: Cluster, recordings: list[Recording]
 ) -> None:
-    """The coordinator revokes them from the member but keeps them in its target, so they have no owner."""
+    """The coordinator revokes the partitions from the member but keeps them in its target, so they have no owner."""
     from tests.broker.scenario import Scenario
 
     with Scenario(broker, "left-behind", "uniform", recordings.append) as scenario:

@@ -32,7 +32,7 @@ Owned = frozenset[TopicPartition]
 
 
 class Wish(NamedTuple):
-    """What a consumer joins with.
+    """Settings with which a consumer joins a group.
 
     Attributes:
         name: Client id.

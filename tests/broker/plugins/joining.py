@@ -22,7 +22,7 @@ TOPICS = ("orders", "payments", "single")
 
 
 class Joining(NamedTuple):
-    """A consumer that joins a group: what differs from consumer to consumer."""
+    """A consumer that joins a group: the settings in which consumers differ."""
 
     name: str
     client: str

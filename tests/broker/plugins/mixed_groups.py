@@ -203,7 +203,7 @@ class MixedGroups:
         return not complete or last.owners == Counter(self.partitions(*last.topics))
 
     def _of(self, client: str) -> Consumers:
-        """Return the consumers of a client; start what they need with the first one."""
+        """Return the consumers of a client; create them at the first call for this client."""
         if client not in self._clients:
             kinds: dict[str, Callable[[str], Consumers]] = {
                 "kafka-python": KafkaPythonConsumers,

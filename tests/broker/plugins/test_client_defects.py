@@ -32,7 +32,7 @@ REMOVED_MS = 6_000
 
 
 def interleaved(generation: Generation) -> bool:
-    """Return True if the leader received static and dynamic members in more than two runs of the same kind."""
+    """Return True if the leader did not receive all members of one kind, static or dynamic, before all of the other."""
     kinds = [member.instance_id is not None for member in generation.members]
     return sum(kind != before for before, kind in itertools.pairwise(kinds)) > 1
 
@@ -156,7 +156,7 @@ def test_leaders_of_each_client_read_the_metadata_of_kafka_go_in_their_own_way(
     groups.until(lambda: groups.errors("go-java", "a"), about="go-java")
     assert "Buffer underflow while parsing consumer protocol's subscription" in groups.errors("go-java", "a")[0]
     for group in ("go-kafka-python", "go-own-kafka-python"):
-        # If the poll that started the rebalance has ended, kafka-python raises the error in no poll.
+        # If the poll that started the rebalance has returned, kafka-python never raises the error.
         groups.until(lambda group=group: groups.log.generations[group][-1].led_by == f"{group}.b", about=group)  # type: ignore[misc]  # the client has no types
         assert all("unpack requires a buffer of 4 bytes" in error for error in groups.errors(group, "a"))
         assert not [one for one in groups.log.generations[group] if one.led_by == f"{group}.a" and len(one.members) > 1]
