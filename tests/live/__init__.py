@@ -1,1 +1,1 @@
-"""Tests of reading live clusters: on a real broker, and the parts without I/O on the recorded fleet."""
+"""Tests of reading live clusters: with a real broker, and, for the parts without I/O, with the recorded fleet."""

@@ -1,4 +1,4 @@
-"""Offsets of partitions whose leaders do not all answer: what answered is kept, and the rest is named."""
+"""Offsets of partitions whose leaders do not all answer: received offsets are kept, and the other partitions named."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PLACES = [("orders", id) for id in range(5)]
 
 
 class Leaders:
-    """The calls of an AdminClient that `offsets` uses, of a cluster with one leader per partition of `orders`."""
+    """Fake AdminClient with the methods that `offsets` calls; each partition of `orders` has another leader."""
 
     def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
         """Return results as confluent-kafka does, and a call without a result for partition 4."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 SESSION_MS = 6_000
-"""Session timeout in milliseconds: that of the KIP-848 group, which is a setting of the broker."""
+"""Session timeout of the KIP-848 group in milliseconds, which is a setting of the broker."""
 
 PARTITIONS = 4
 LIMIT_MS = 5_000
@@ -168,7 +168,7 @@ def test_each_change_of_real_members_is_reported_with_its_cause(
 
 
 def assert_causes_of_rebalances(watching: Watching) -> None:
-    """Check that each act is the cause of a rebalance of each group."""
+    """Check that each group has a rebalance for each way in which members join and leave."""
     names = {cause.name.lower() for cause in RebalanceCause}
     for client in CLIENTS:
         rebalances = watching.of(f"watched-{client}", "rebalance")
@@ -223,7 +223,7 @@ class Program:
         self._process.send_signal(signal.SIGINT)
 
     def kill(self) -> None:
-        """Kill the process, which saves nothing more."""
+        """Kill the process, so that it cannot save its state again."""
         self._process.kill()
         self._process.communicate()
 
