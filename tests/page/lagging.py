@@ -19,7 +19,7 @@ MOMENTS = 12
 
 
 def lagging(folder: Path) -> Recording:
-    """Write a recording whose partitions grow by 1,000 offsets plus their id at each moment.
+    """Write a recording with end offsets at `MOMENTS` times, between which partition n grows by 1,000 + n offsets.
 
     Args:
         folder: New folder, which gets the name of the recorded cluster.

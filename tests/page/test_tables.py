@@ -1,4 +1,4 @@
-"""Tables of a page: which groups, members, findings and lag are shown, and what is counted instead."""
+"""Tables of a page: which groups, members, findings and lag are shown, and how many are only counted."""
 
 from __future__ import annotations
 
