@@ -29,7 +29,7 @@ def checksum(events: DataFrame | pa.Table) -> tuple[dict[str, int], str]:
 
 
 def uneven_parts(records: pa.Table) -> list[pa.Table]:
-    """Split records into three parts; the order in each partition of the log is kept, but their speed differs."""
+    """Split records into three parts. Each part has another share of each partition of the log, in the log's order."""
     parts: list[list[pa.Table]] = [[], [], []]
     for place, rows in enumerate(logs(records)):
         first, second = sorted((rows.num_rows * (3 * place % 7) // 7, rows.num_rows * (5 * place % 7) // 7))

@@ -1,7 +1,7 @@
 """Options of the Java of Spark in tests: it reads its classes from an archive, and does not compile queries.
 
 Compiling each of many small queries costs more than running it. The archive saves a third of the processor time of a
-program. Java checks it when it starts: it does not use one of another Java, or of other jars.
+program. Java checks it when it starts, and ignores an archive of another Java version or of other jars.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 SETTINGS = "\nspark.sql.catalogImplementation in-memory\n"
-"""Settings after those of the pipeline: the program has no tables to keep."""
+"""Settings that override those of the pipeline: the program stores no tables, so it needs no catalog on disk."""
 
 
 @pytest.fixture(scope="module")

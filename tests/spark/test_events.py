@@ -158,7 +158,7 @@ class StreamOfOneKey:
         self.tester = tws_tester.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=read_at)
 
     def push(self, records: pa.Table, now: int) -> list[dict[str, Any]]:
-        """Return the events of a micro-batch that is read at a time."""
+        """Return the events of a micro-batch of records; `now` is the time at which it is read."""
         from datetime import datetime
 
         from pyspark.sql import Row as NewRow

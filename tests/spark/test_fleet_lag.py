@@ -96,7 +96,7 @@ def in_order(rows: list[Row]) -> list[str]:
 
 
 def spans(rows: list[Row]) -> list[Row]:
-    """Join owned partitions that follow one another to spans."""
+    """Merge consecutive owned partitions into spans."""
     found: list[Row] = []
     last: dict[Any, Row] = {}
     for row in rows:
