@@ -36,7 +36,7 @@ def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
     [
         (0, "different"),  # all snapshots are later: the first one is compared
         (9, "different"),
-        (10, "equal"),  # a snapshot at that time counts as before
+        (10, "equal"),  # a snapshot at the same time counts as an earlier one
         (15, "equal"),
         (19, "equal"),
         (20, "equal"),
@@ -250,7 +250,7 @@ def test_the_reference_does_not_compare_without_metadata() -> None:
 
 
 def drawn(rng: random.Random) -> tuple[Event, list[Row]]:
-    """Draw a range generation that one of two snapshots explains, or one that differs a little."""
+    """Draw a generation that range computes from one of two snapshots, or one that differs slightly from it."""
     racks = ["", "r0", "r1", "r2"][: rng.randint(1, 4)]
 
     def topics() -> dict[str, list[list[str]]]:

@@ -21,7 +21,7 @@ EXPIRED = {"consumer_dead", "application_crashed"}
 
 
 def causes_of(reason: str) -> set[str]:
-    """Return the causes that a reason in the log of a broker means."""
+    """Return the causes that correspond to a reason in a broker's log."""
     starts = {
         "Adding new member": {"consumer_subscribed"},
         "removing member": EXPIRED,
