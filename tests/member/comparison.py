@@ -144,7 +144,7 @@ def _drops_subscription(context: EventContext) -> bool:
 
 
 def _joins_without_subscription(context: EventContext) -> bool:
-    """Return True if it joins without a subscription; it may become STALE immediately and send a leave heartbeat."""
+    """Return True if the member joins without a subscription; it may then become STALE and send a leave heartbeat."""
     if context.subscribed:
         return False
     sends = any(effect["kind"] == "heartbeat" for effect in context.after["effects"])

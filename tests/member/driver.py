@@ -223,4 +223,4 @@ IN_STATE = {
     MemberState.FATAL: fatal,
     MemberState.STALE: stale,
 }
-"""Function that returns a member in a state, by state."""
+"""Functions by state; each returns a member in that state."""

@@ -22,7 +22,7 @@ SAME: After = {state: state for state in MemberState}
 REJECTED = None
 UNEXPECTED: After = dict.fromkeys(MemberState, REJECTED)
 
-# State after an answer with such an error to a heartbeat that was sent before.
+# By the reaction to an error: the state after an answer with this error, for each state before the answer.
 AFTER_FENCING = SAME | dict.fromkeys(IN_GROUP, FENCED) | {PREPARE_LEAVING: UNSUBSCRIBED, LEAVING: UNSUBSCRIBED}
 AFTER_FENCING[JOINING] = JOINING  # through FENCED, without partitions to release
 AFTER_FAILURE = SAME | dict.fromkeys([*IN_GROUP, UNSUBSCRIBED, PREPARE_LEAVING, LEAVING], FATAL)
@@ -34,7 +34,7 @@ AFTER = {
     Reaction.FAIL: AFTER_FAILURE,
 }
 
-# States after a timeout of a heartbeat that left, or that acknowledged.
+# States after the timeout of a leave heartbeat or of an acknowledgement.
 AFTER_LOSS = {LEAVING: {UNSUBSCRIBED}, ACKNOWLEDGING: {STABLE}}
 
 EVENTS: dict[str, tuple[events.Event, After]] = {
@@ -56,7 +56,7 @@ EVENTS: dict[str, tuple[events.Event, After]] = {
     "CallbackDone": (events.CallbackDone(99), UNEXPECTED),
     "CallbackFailed": (events.CallbackFailed(99), UNEXPECTED),
 }
-"""An event without an earlier effect, and the state after it by the state before it."""
+"""An event that needs no earlier effect, and the state after it for each state before it."""
 
 
 def fields_of(thing: object) -> list[str]:

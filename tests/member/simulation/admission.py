@@ -70,7 +70,7 @@ def check_instance(member: GroupMember, request: HeartbeatRequest) -> None:
 
 
 def check_epoch(member: GroupMember, epoch: int, owned: Partitions | None) -> None:
-    """Reject an epoch other than the member's; the previous one is valid if nothing owned must be revoked."""
+    """Reject an epoch other than the member's; its previous one is valid too if it owns nothing that it must revoke."""
     late = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
     if epoch not in (JOIN_EPOCH, member.epoch) and not (epoch < member.epoch and late):
         raise RequestError(ErrorCode.fenced_member_epoch, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")

@@ -101,7 +101,7 @@ class ModelCoordinator:
             return HeartbeatResponse(error_code=error.code, error_message=str(error))
 
     def expire(self, now: int) -> None:
-        """Complete resolutions that are due, and remove members whose time is up."""
+        """Complete resolutions that are due, and remove members whose session or revocation timeout has passed."""
         if now < self._nothing_before:
             return
         self._expire(now)
@@ -140,7 +140,7 @@ class ModelCoordinator:
         return self._image.matching(pattern)
 
     def fail_over(self, now: int) -> None:
-        """Become the coordinator of another broker that has read the log: all timers restart."""
+        """Simulate a fail-over to another broker, which reads the log: all timers restart."""
         self._nothing_before = 0
         for group in self.groups.values():
             group.resolution = None

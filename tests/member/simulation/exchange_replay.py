@@ -25,7 +25,7 @@ __all__ = ["Difference", "differences"]
 Story = dict[str, Any]
 
 SLOW_LOOK_UP_MS = 25
-"""A delay longer than the time between heartbeats of two members, shorter than between two of one member."""
+"""Delay that is longer than the time between two members' heartbeats, and shorter than that between two of one."""
 
 
 class Difference(NamedTuple):
@@ -40,8 +40,8 @@ class Difference(NamedTuple):
 def differences(scenario: Story) -> list[Difference]:
     """Return all differences between the answers and descriptions of broker and model, without error messages.
 
-    A recording does not show how long the broker took to resolve patterns, and the next heartbeat depends on it. If the
-    model is too fast, slow resolutions are tried.
+    A recording does not show how long the broker took to resolve patterns, and the answer to the next heartbeat depends
+    on this time. If the answers of a fast model differ, the comparison is repeated with slow resolutions.
     """
     slow: frozenset[int] = frozenset()
     best, count = _differences(scenario, slow)
@@ -54,7 +54,7 @@ def differences(scenario: Story) -> list[Difference]:
 
 
 def _differences(scenario: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
-    """Return the differences with these resolutions slow, by their numbers, and the number of resolutions."""
+    """Return the differences if the resolutions with these numbers are slow, and the number of all resolutions."""
     settings = scenario["settings"]
     coordinator = ModelCoordinator(
         CoordinatorSettings(

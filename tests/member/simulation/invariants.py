@@ -1,9 +1,9 @@
 """Invariants of a simulation, checked after every event of a member and at the end.
 
-By the members' own view no partition has two owners, unless the coordinator has removed one of them from the group. A
-member whose session expired, or that did not revoke in time, does not know it immediately, in Kafka neither; KIP-848
-guarantees no more. A member that has sent its leave heartbeat and still releases its partitions does not count either;
-this happens if its application did not poll in time.
+In the members' own view, no partition has two owners, unless the coordinator has removed one of them from the group. A
+member whose session expired, or that did not revoke in time, does not know immediately that it was removed. Members of
+Kafka do not know it either, and KIP-848 guarantees no more. A member that has sent its leave heartbeat and still
+releases its partitions does not count as their owner; this happens if its application did not poll in time.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class Totals:
         steps: Number of steps.
         events: Number of events that members handled.
         settling_ms: Longest time from the last fault until a group was settled.
-        settling_share: Largest used share of the allowed time.
+        settling_share: Largest share of the allowed time that a group took to settle.
         faults: Number of faults by name.
     """
 
