@@ -1,7 +1,7 @@
 """The cost of a request does not depend on the number of members, unless its answer or record lists all members.
 
 The cost is a number of executed lines of Python, not a time. A tenth of the members send each kind of request, because
-some requests pay for work that many others deferred. Requests that list all members check that the count can grow.
+some requests do the work that many others deferred. Requests that list all members show that the count can grow.
 """
 
 from __future__ import annotations

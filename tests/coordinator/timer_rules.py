@@ -1,4 +1,4 @@
-"""Wrong rules about time: when sessions restart, and how the timers of a group work.
+"""Wrong rules about time: when the timers of sessions restart, and how the timers of a group work.
 
 Importing this module adds them to `rules.RULES`.
 """
