@@ -54,7 +54,7 @@ def run(command: str, folder: Path) -> str:
 
 
 def differences(expected: list[str], printed: list[str]) -> list[str]:
-    """Return the expected lines that are not printed in this order; a printed line may be left out only in a gap."""
+    """Return the expected lines that are not printed in this order; other lines may be printed only at a gap."""
     missing, place, has_gap = [], 0, False
     for line in expected:
         if line.strip() == GAP:

@@ -1,7 +1,7 @@
 """Synthetic `__consumer_offsets` records of any number of groups, for tests and benchmarks of replay.
 
 Each group commits the offsets of its partitions every five seconds, and rebalances now and then: a member joins, a
-member leaves, or the membership stays. One group has a storm of rebalances, one stops to commit while it has members,
+member leaves, or the membership stays. One group has a storm of rebalances, one stops committing while it has members,
 one is deleted, one commits a lower offset, and a few records cannot be decoded or have an unknown type.
 """
 
@@ -134,7 +134,7 @@ class SyntheticLog:
             yield place, end + place, b"\0\x63" + bytes(8), b"\0\0"
 
     def _generation(self, group: int, generation: int, change: int, at: int) -> tuple[int, int, bytes, bytes | None]:
-        """Return a group record. By its change, a member joins, the membership stays, a member leaves, and stays."""
+        """Return a group record. In turn, a member joins, none changes, a member leaves, and a member is replaced."""
         name = _name(group).decode()
         count = 3 if change % 4 in (1, 2) else 2
         ids = [f"{name}-{change // 4 + place}" for place in range(count)]

@@ -64,7 +64,7 @@ def check_fields(
 
 
 def without_metadata(kind: str, expected: Any, answer: Any) -> Any:
-    """Return an expected value without the metadata fields that the answer does not have, at every level."""
+    """Return an expected value without those metadata fields, at any level, that the answer lacks."""
     if expected == answer:
         return expected
     if isinstance(expected, Mapping) and isinstance(answer, Mapping):
