@@ -1,9 +1,9 @@
 """Section of the report about leaders in kafka-python and aiokafka, with the clients' own assignors and with ours.
 
-The step of the assignor starts from what the client passes to it, decoded subscriptions and cluster metadata, and ends
-with the bytes of each member in the SyncGroup request. The whole step also decodes the subscriptions of the JoinGroup
-response, which the client does itself. Every member has its own `str` objects, because a client decodes each member
-separately.
+The step of the assignor starts with the decoded subscriptions and the cluster metadata that the client passes to it. It
+ends with the bytes of each member in the SyncGroup request. The whole step also includes the client's own decoding of
+the subscriptions in the JoinGroup response. Every member has its own `str` objects, because a client decodes each
+member separately.
 """
 
 from __future__ import annotations

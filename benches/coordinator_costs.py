@@ -118,7 +118,7 @@ FRESH = 10_000
 """Largest group set that is created again for each sample of an operation in `SPENDING`."""
 
 SAMPLES = 5
-"""Number of samples of such an operation that a larger group set has enough groups for."""
+"""Number of samples of such an operation; a larger group set has enough groups for all of them."""
 
 
 class Costs:

@@ -21,7 +21,7 @@ from benches.targets import GROWN, TargetResult
 from benches.timing import Times, ratio
 
 LEADERS = {"a client leads": False, "the coordinator leads": True}
-"""The columns: who does the leader's work, and if that is the coordinator."""
+"""The columns, by who does the leader's work; True if it is the coordinator."""
 
 TWICE = "full rebalance"
 """The row of the phase with two requests per member."""

@@ -43,7 +43,7 @@ def topic_ids(workload: Workload) -> dict[str, Any]:
 
 
 def members(event: Event, count: int) -> list[dict[str, int]]:
-    """Return the numbers of the members by id, for each rebalance of an event; the first precedes the event."""
+    """Return member ids with their numbers for each rebalance of an event; the first rebalance precedes the event."""
     current = {f"member{member}": member for member in range(count)}
     found = [current]
     if event == "join":

@@ -189,4 +189,4 @@ NEW_PATTERN = 20
 """Smallest ratio of the time of Python's re to ours, for one more pattern."""
 
 GROWN = 3
-"""Largest ratio of the time of a coordinator request with 10,000 members to 100 members, or 100,000 groups to 100."""
+"""Largest ratio of the times of a coordinator request: 10,000 to 100 members, or 100,000 to 100 groups."""
