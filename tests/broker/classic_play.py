@@ -78,7 +78,7 @@ class SpoiltError(Exception):
 
 @dataclass
 class Played:
-    """Result of a program.
+    """Result of playing a program.
 
     Attributes:
         recording: Recording of the last try.

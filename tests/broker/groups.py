@@ -29,7 +29,7 @@ BLOBS = {
     "garbage": b"\0\1" + OLD_BODY[2:] + b"\0\0\0\1\0\6ord",  # cut off after the topics, which brokers parse
     "idle": encode_subscription(Subscription(("orders",), rack="r9"), 3),
 }
-"""Subscriptions of hand-made groups of one member. It owns the third partition of payments, except in group idle."""
+"""Subscriptions of hand-made groups. The only member owns the third partition of payments, except in group idle."""
 
 DAY_MS = 86_400_000
 

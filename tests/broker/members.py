@@ -228,7 +228,7 @@ class Members:
             client.step()
         for other in self.others:
             other.poll(0)
-            # One by one: two consumers cannot be read at the same time.
+            # Check after each poll: the assignments of two consumers cannot be read at the same time.
             both = set(_assignment(other)) & set(self._owned_by_ours())
             assert not both, f"{both} are owned twice: {self._situation()}"
         self._receive(PAUSE)

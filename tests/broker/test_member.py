@@ -38,7 +38,7 @@ def test_five_members_share_two_topics(start_scenario: Callable[..., Scenario], 
 
 
 @pytest.mark.parametrize("assignor", ["range", "uniform"])
-def test_members_of_ours_share_with_consumers_of_librdkafka(
+def test_our_members_share_topics_with_consumers_of_librdkafka(
     start_scenario: Callable[..., Scenario], assignor: str
 ) -> None:
     with start_scenario(f"mixed-{assignor}", assignor, keep=None) as scenario:
@@ -316,7 +316,7 @@ def test_a_member_with_a_slow_callback_is_removed_and_rejoins(start_scenario: Ca
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
-def test_partitions_of_a_member_stay_its_own_if_a_response_is_lost(
+def test_a_member_keeps_its_partitions_if_a_response_is_lost(
     start_scenario: Callable[..., Scenario],
 ) -> None:
     with start_scenario("lost-answer", "range") as scenario:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 LEAVE_MS = 1_000
-"""Limit for leaving a group. Without it a Java consumer waits until its group has rebalanced."""
+"""Time limit for leaving a group. Without it, a Java consumer waits until its group has rebalanced."""
 
 
 class _ProgramConsumers:
