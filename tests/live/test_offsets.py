@@ -88,7 +88,7 @@ def test_the_ends_of_the_log_need_all_leaders(settings: ClientSettings) -> None:
         log.bounds(Leaders(), [0, 4])
 
 
-def test_the_last_line_of_record_names_them(settings: ClientSettings) -> None:
+def test_the_last_line_of_record_names_partitions_without_an_answer(settings: ClientSettings) -> None:
     _, unanswered = end_offsets(settings, Leaders(), PLACES[:2], 7)
 
     expected = (
@@ -97,7 +97,7 @@ def test_the_last_line_of_record_names_them(settings: ClientSettings) -> None:
     assert expected == summary(Progress(records=3, gap=no_end_offsets(unanswered)), "f")
 
 
-def test_a_watch_computes_lag_without_them_and_says_so_once(
+def test_a_watch_without_some_end_offsets_computes_lag_and_says_so_once(
     settings: ClientSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [(*("g", "orders"), id, "a", 4) for id in range(3)]
