@@ -144,7 +144,7 @@ def test_what_if_answers_as_a_fleet_does(commands: Commands) -> None:
     )
 
 
-def test_a_scenario_moves_what_two_plans_differ_in(commands: Commands) -> None:
+def test_a_scenario_moves_the_partitions_in_which_two_plans_differ(commands: Commands) -> None:
     names = [f"m{number}" for number in range(4)]
     given: dict[str, Any] = {
         "partitions_per_topic": {"t": 23, "u": 7},
