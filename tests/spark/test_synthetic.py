@@ -311,7 +311,7 @@ def test_errors_name_the_value_of_a_wrong_type(spark: SparkSession, arguments: A
     assert next(iter(arguments)) in str(caught.value)
 
 
-def test_there_are_at_least_topics_per_group_topics(spark: SparkSession) -> None:
+def test_no_cluster_has_fewer_topics_than_a_group(spark: SparkSession) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
     fleet = synthetic_fleet(spark, 2, topics_per_group=9, pattern_share=0, asymmetric_share=0)
