@@ -72,7 +72,7 @@ def test_a_member_that_commits_again_is_a_finding_only_after_a_minute() -> None:
     assert "2 members committed no offsets for up to 3 min 20 s, from 1970-01-01 00:00:00.005" == only.text
 
 
-def test_a_member_that_is_stuck_again_lasts() -> None:
+def test_a_member_that_is_stuck_again_is_an_open_finding() -> None:
     kinds = [(each.since, each.until) for each in found(stuck("a", 0), stuck("a", 0, 70_000), stuck("a", 80_000))]
 
     assert [(80_000, None), (0, 70_000)] == kinds

@@ -229,7 +229,7 @@ def test_commits_after_the_last_time_do_not_count(tmp_path: Path) -> None:
     assert {"at": 3_000, "lag": 3} == {name: printed[name] for name in ("at", "lag")}
 
 
-def test_text_has_a_column_only_with_end_offsets(tmp_path: Path) -> None:
+def test_the_text_has_a_lag_column_only_with_end_offsets(tmp_path: Path) -> None:
     records, ends = steady([1_200])
     records.append(record(9, 9_500, generation("g", 2, {"a": {"t": [0, 1]}})))
     recording = write(tmp_path / "recording", records, ends)
@@ -254,7 +254,7 @@ def test_many_times_are_thinned_out(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert [100, 103, 107, 110] == list(found.values())
 
 
-def test_no_end_offsets_are_no_lag(tmp_path: Path) -> None:
+def test_without_end_offsets_there_is_no_lag(tmp_path: Path) -> None:
     records, _ = steady([100])
 
     assert only(reported(write(tmp_path / "recording", records, []))).lag is None
