@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILES = 4
-"""Number of files of members, whose order is independent of their groups."""
+"""Number of files of members; the order of the members in them does not depend on their groups."""
 
 SAMPLE = 10
 """Number of groups that are compared with `assign`, row by row."""

@@ -116,7 +116,7 @@ def run_stream(spark: SparkSession, source: Path) -> list[tuple[int, int]]:
 
 
 def right_answer(spark: SparkSession, log: pa.Table) -> Answer:
-    """Return the answer of the machine itself, in this process."""
+    """Return the counts and hash of the events that the replay finds in this process, without Spark's workers."""
     keyed = log.add_column(0, "cluster", pa.array([""] * log.num_rows))
     keyed = keyed.append_column("bucket", pa.array([0] * log.num_rows, pa.int32()))
     keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
@@ -133,6 +133,6 @@ def answer(found: DataFrame) -> Answer:
 
 
 def check(what: str, found: Answer, expected: Answer) -> None:
-    """Raise an error if an answer differs from that of the machine."""
+    """Raise an error if the events of a job differ from those that the replay finds in this process."""
     if found != expected:
         raise WrongAnswerError(f"{what} on Spark has other events than the machine: {found} and {expected}")
