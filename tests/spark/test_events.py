@@ -126,7 +126,7 @@ def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession, tmp_pa
         events(streaming, engine=ENGINE, until=1)
     with pytest.raises(IllegalArgumentError, match="buckets must be an int >= 1, not 0"):
         events(frame, engine=ENGINE, buckets=0)
-    with pytest.raises(IllegalArgumentError, match="stuck_factor = 0"):
+    with pytest.raises(IllegalArgumentError, match="stuck_factor must be >= 1, not 0"):
         events(frame, engine=ENGINE, stuck_factor=0)
 
 
