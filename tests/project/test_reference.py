@@ -45,7 +45,6 @@ ONLY_IN_ENGINE = {
     "lib": "The list of modules.",
     "python": "The Python binding.",
     "error": "Errors of the reference are those of `assignor.errors`.",
-    "assign.runs": COMPACT,
     "assign.sticky.lowest": "Fast search for the member with the fewest partitions; the reference checks all members.",
     "assign.sticky.rack_first": "Fast search for a member in the same rack; `constrained` checks all members.",
     "assign.sticky.tests": UNIT_TESTS,
