@@ -23,7 +23,7 @@ pub(crate) struct TextColumn {
 impl TextColumn {
     /// Read a column of Arrow, numpy or Python.
     pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
-        // Built-in containers come first: a look-up of an attribute that they lack takes as long as many names.
+        // Built-in containers come first: a look-up of an attribute that they lack takes as long as reading dozens of names.
         if let Some(Some(names)) = lend(given, |entries| {
             let mut names = Names::with_capacity(entries.len());
             entries.iter().try_for_each(|name| name.text().map(|name| names.push(name))).map(|()| names)
