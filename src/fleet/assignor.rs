@@ -52,12 +52,12 @@ impl fmt::Display for NotComputed {
     }
 }
 
-/// Return the assignor that all members of a group name.
+/// Return the assignor on which the rows of all members of a group agree.
 ///
 /// Rows without a name are ignored. By default the protocol is `classic` and the assignor is Kafka's default.
 ///
 /// # Errors
-/// A column has different values, or a name that is not Kafka's.
+/// The rows have different values in a column, or Kafka has no protocol or assignor with the name in it.
 pub fn assignor_of<'a>(rows: impl IntoIterator<Item = AssignorNames<'a>>) -> Result<Assignor, NotComputed> {
     let (mut assignors, mut protocols) = (Vec::new(), Vec::new());
     let mut last = None;

@@ -112,7 +112,7 @@ const VERSION: i16 = 3;
 fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
     let mut sets = OwnerSets::default();
-    // Ranges of breaks by the number of partitions of the topics: first partition and one past the last.
+    // By the number of partitions of co-partitioned topics: the ranges of ids at which their owners differ (first id, one past the last).
     let mut broken: FxHashMap<u32, Vec<(i64, i64)>> = FxHashMap::default();
     for (subscription, _) in (0..).zip(group.members_per_subscription()).filter(|(_, members)| *members > 0) {
         for (count, topics) in by_count(group, subscription) {
@@ -144,7 +144,7 @@ fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
 /// Run of partitions with the same owners: first id, one past the last, and the number of the set of owners.
 type Run = (i64, i64, u32);
 
-/// Distinct sets of owners, numbered; the number of a set with one owner is the member.
+/// Distinct sets of owners, numbered; the number of a set with one owner is the index of that member.
 #[derive(Default)]
 struct OwnerSets {
     numbers: FxHashMap<Vec<u32>, u32>,

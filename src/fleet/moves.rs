@@ -26,7 +26,7 @@ type OwnedRun<'a> = (i64, i64, &'a str);
 
 /// Return the moves, by topic in Java's order and then by id. Spans of `current` may be in any order and may overlap.
 ///
-/// If several members have a partition, each of them except its new owner gives it up.
+/// If several members own a partition, all of them except the new owner give it up.
 #[must_use]
 pub fn moves<'a>(current: &[OwnedSpan<'a>], plan: &'a Plan) -> Vec<Move<'a>> {
     let mut of_topics: FxHashMap<&str, (Vec<OwnedRun<'a>>, Vec<OwnedRun<'a>>)> = FxHashMap::default();

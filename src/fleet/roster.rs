@@ -136,7 +136,7 @@ impl Roster<'_> {
         self.members.iter().filter(|member| self.subscriptions[member.subscription as usize].is_missing).count()
     }
 
-    /// Return for each subscription true if a member has it.
+    /// Return one flag per subscription: true if a member has the subscription.
     pub(super) fn in_use(&self) -> Vec<bool> {
         let mut in_use = vec![false; self.subscriptions.len()];
         for member in &self.members {
