@@ -1,4 +1,4 @@
-//! Long computations without the interpreter lock that Ctrl-C can interrupt.
+//! Long computations that release the interpreter lock and that Ctrl-C can interrupt.
 
 use pyo3::prelude::*;
 

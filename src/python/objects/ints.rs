@@ -21,7 +21,7 @@ pub(crate) fn unsigned(object: &Bound<'_, PyAny>) -> Option<u128> {
     Some(value)
 }
 
-/// Check how this Python stores ints. Before that, ints are read by calls.
+/// Check how this Python stores ints. Until this check, ints are read through API calls.
 pub(crate) fn check(py: Python<'_>) {
     access::check(py);
 }

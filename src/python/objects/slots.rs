@@ -50,11 +50,11 @@ impl<const N: usize> Slots<N> {
         self.values(object).map(|values| values.map(|value| unsafe { value.read() } as usize))
     }
 
-    /// Return the places in memory of the values of an instance of the class itself; None for any other object.
+    /// Return pointers to the slots of an instance of exactly this class; None for any other object.
     #[inline]
     fn values(&self, object: &Bound<'_, PyAny>) -> Option<[*const *mut ffi::PyObject; N]> {
         let offsets = self.offsets.filter(|_| object.get_type_ptr() == self.class.as_ptr().cast())?;
-        // SAFETY: an instance of the class itself extends beyond the offsets of its slots.
+        // SAFETY: an instance of exactly this class extends beyond the offsets of its slots.
         Some(
             offsets.map(|offset| unsafe { object.as_ptr().byte_add(offset).cast::<*mut ffi::PyObject>().cast_const() }),
         )

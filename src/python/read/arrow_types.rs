@@ -93,7 +93,7 @@ impl Lists {
                 let lists = array.as_list_view::<i64>();
                 (views(lists.value_offsets(), lists.value_sizes()), lists.values())
             }
-            // The number of lists without items is not known.
+            // If each list has size 0, the length of the items does not give the number of lists.
             DataType::FixedSizeList(_, size) if *size > 0 => {
                 let (size, lists) = (*size as usize, array.as_fixed_size_list());
                 ((0..lists.len()).map(|row| row * size..(row + 1) * size).collect(), lists.values())

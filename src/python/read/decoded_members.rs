@@ -29,7 +29,7 @@ pub(crate) struct DecodedMembers<'py> {
     generations: Option<Bound<'py, PyList>>,
 }
 
-/// Read the members into a group, in which members claim only what their subscriptions contain.
+/// Read the members into a group. Its members own only the partitions that their subscriptions contain.
 pub(crate) fn read(topics: Arc<NamedTopics>, members: &DecodedMembers<'_>) -> PyResult<GroupInput> {
     let count = members.ids.len();
     check_length("topics", &members.topics, count)?;

@@ -292,7 +292,7 @@ pub(crate) fn intern_names(
         return intern_iterable(group, interner, owner, names);
     }
     let address = names.as_ptr() as usize;
-    // One reference is that of the mapping or subscription, one or two are ours. More of them suggest that other members share it.
+    // The mapping or subscription holds one reference, and this reader one or two. With more, other members probably share the container.
     let is_shared = references(names) > 3;
     if is_shared && let Some(number) = interner.known_container(address) {
         return Ok(number);

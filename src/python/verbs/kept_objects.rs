@@ -92,7 +92,7 @@ impl KeptObjects {
         self.select(topics)
     }
 
-    /// Return the partitions of a selected topic: those of the ids from 0 up that a call has needed.
+    /// Return the kept partitions of a selected topic: ids from 0 up to the highest id that a call has needed.
     pub(super) fn partitions(&mut self, topic: u32) -> &mut Vec<Py<PyAny>> {
         &mut self.topics[self.places[topic as usize] as usize].partitions
     }

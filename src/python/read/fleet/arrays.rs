@@ -67,7 +67,7 @@ fn check<O: OffsetSizeTrait>(given: &GenericStringArray<O>, what: &str) -> PyRes
         return Ok(());
     }
     let bytes = |row: usize| &data[offsets[row].as_usize()..offsets[row + 1].as_usize()];
-    // Bytes outside of valid rows are not text.
+    // Bytes of null rows need not be UTF-8.
     match (0..given.len()).find(|row| given.is_valid(*row) && std::str::from_utf8(bytes(*row)).is_err()) {
         Some(row) => {
             let found = String::from_utf8_lossy(bytes(row));

@@ -259,7 +259,7 @@ impl BalanceColumn {
 
     fn push_numbers(&mut self, numbers: [Option<i64>; NUMBERS.len()]) {
         for (column, number) in self.numbers.iter_mut().zip(numbers) {
-            // A cluster cannot have more than an int32 can count.
+            // No cluster has more partitions or members than fit in an int32.
             column.append_option(number.map(|number| i32::try_from(number).unwrap_or(i32::MAX)));
         }
     }
