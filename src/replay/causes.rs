@@ -149,7 +149,7 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
     let mut members = Vec::new();
     for (id, member) in &before.members {
         let Some(assigned) = &member.assigned else { continue };
-        // The partitions are in order.
+        // `assigned` is sorted, as a binary search needs.
         let is_revoked = |partition| assigned.binary_search(partition).is_err();
         if member.owned.iter().any(is_revoked) && after.members.contains_key(id) {
             let is_leader = before.leader.as_deref() == Some(&**id);
@@ -190,7 +190,7 @@ pub(super) fn departure_causes(
         if is_static { &["consumer_dead", "application_crashed", "member_removed"] } else { &EXPIRED };
     let not_decided = || if is_static { [expired, &closed].concat() } else { [&closed[..], &EXPIRED].concat() };
     let Some(session) = member.session_timeout else { return (not_decided(), String::new()) };
-    // Times at the limits of their type may differ by more than it.
+    // The difference of two times can overflow an i64.
     let (session, until) = (i128::from(session), i128::from(until));
     let (began, last_commit) = (began.map(i128::from), last_commit.map(i128::from));
     if began.is_some_and(|began| until < began + session)

@@ -70,7 +70,7 @@ pub struct ParsedMember {
 }
 
 impl ClassicGroup {
-    /// Parse a record. Members with the same bytes as in the record before are shared with it.
+    /// Parse a record. Members with the same bytes as in the previous record are shared with it.
     pub(super) fn read(value: FieldValue<'_>, before: Option<&Self>) -> Self {
         let known = before.map(|before| &*before.members).unwrap_or_default();
         let mut by_id = None;

@@ -13,7 +13,7 @@ use super::events::{Partition, sorted};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ownership {
     pub(super) owner: Arc<str>,
-    /// Start of the time in which the partition has always had an owner.
+    /// Time since which the partition has had an owner without interruption.
     pub(super) since: i64,
     /// True if an offset was committed since the partition has its current owner.
     pub(super) has_commit: bool,

@@ -273,7 +273,7 @@ impl EpochGroup {
         (Some(names.iter().chain(new).cloned().collect()), None)
     }
 
-    /// Convert tasks to partitions of the topics that they read; return the partitions of other groups unchanged.
+    /// Convert the tasks of a streams group to partitions of the topics that they read; return the partitions of other groups unchanged.
     pub(super) fn by_source(&self, partitions: &OwnedPartitions) -> OwnedPartitions {
         let topology = self.topology.as_ref();
         let read = partitions.iter().flat_map(|(owner, ids)| {
@@ -283,7 +283,7 @@ impl EpochGroup {
     }
 }
 
-/// Return the topics that the tasks of a subtopology read. Return `owner` itself for other groups, or if there is no topology.
+/// Return the topics that the tasks of a subtopology read; without a topology, as in groups other than streams groups, return `owner`.
 fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String] {
     match topology {
         Some(topology) => topology.sources.get(owner).map_or(&[], Vec::as_slice),

@@ -42,9 +42,9 @@ pub enum EventDetails {
         members: usize,
         /// Number of partitions that the members own.
         partitions: usize,
-        /// Milliseconds since the group record before.
+        /// Milliseconds since the previous group record.
         duration: Option<i64>,
-        /// True if membership is unchanged since the group record before and the group is not empty.
+        /// True if membership is unchanged since the previous group record and the group is not empty.
         same_members: bool,
         /// Comparison with the answer of the assignor.
         comparison: Option<Comparison>,

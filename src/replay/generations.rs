@@ -119,7 +119,7 @@ fn new_record(kind: GroupKind, generation: i32, at: i64, members: Members) -> Gr
     }
 }
 
-/// Return the group record before, the group record itself, and true if the log lacks the record before.
+/// Return the previous group record, the new group record, and true if the log lacks the previous one.
 ///
 /// If a group record of another kind was deleted at the same time, the group was converted. A new group is compared with an empty group.
 fn record_before(
@@ -149,7 +149,7 @@ fn record_before(
     (before, after, is_partial)
 }
 
-/// Return the generation of a group record, and true if its number differs from that of the record before. Update the state.
+/// Return the generation of a group record, and true if its number differs from that of the previous record. Update the state.
 fn next_generation(
     state: &mut GroupState,
     (at, offset): (i64, i64),

@@ -48,7 +48,7 @@ pub(super) fn last_commit(state: &GroupState, member: &KnownMember) -> Option<i6
     state.commit_times.get(&member.id).and_then(|commit_times| commit_times.last)
 }
 
-/// Return the events of the members of a classic group, from the difference to its record before.
+/// Return the events of the members of a classic group, from the difference to its previous record.
 ///
 /// `began` and `until` are the ends of the join phases of the two generations.
 pub(super) fn member_events(

@@ -20,7 +20,7 @@ pub(super) struct CommitTimes {
 }
 
 impl CommitTimes {
-    /// Add a commit; if the member was stuck until now, return the time of the commit before.
+    /// Add a commit; if the member was stuck until now, return the time of the previous commit.
     ///
     /// A commit within `shortest` milliseconds of the first one of a burst belongs to the burst.
     pub(super) fn add(&mut self, at: i64, shortest: i64) -> Option<i64> {
