@@ -99,12 +99,18 @@ _MODULE_OF = {
 
 _MODULES = (
     "clients",
+    "columns",
     "coordinator",
     "errors",
+    "lag",
+    "lag_growth",
     "matching",
     "member",
     "offsets",
+    "page",
+    "recording",
     "reference",
+    "replay",
     "server",
     "spark",
     "subscription_state",

@@ -187,6 +187,36 @@ def test_each_page_is_reachable_from_the_readme() -> None:
     assert set() == {ROOT / page for page in PAGES} - reached
 
 
+def public_names() -> set[str]:
+    """Return the public names of the package, and its modules that are public or that a page names."""
+    pages = (path for path in (ROOT / "docs").rglob("*.md") if path.name not in {"calls.md", "decisions.md"})
+    words = {word for path in pages for word in re.findall(r"\bassignor\.([a-z_]+)", path.read_text(encoding="utf-8"))}
+    modules = {found.name for found in pkgutil.iter_modules(assignor.__path__)} & words | set(assignor._MODULES)
+    return {name for name in assignor.__all__ if name not in modules} | {f"assignor.{name}" for name in modules}
+
+
+def names_without_a_row(page: str) -> set[str]:
+    """Return the public names that no code in a table of a page contains."""
+    rows = [line for line in page.splitlines() if line.startswith("|")]
+    code = "\n".join(span for row in rows for span in re.findall(r"`([^`]+)`", row))
+    return {name for name in public_names() if not re.search(rf"(?<![\w.]){re.escape(name)}\b", code)}
+
+
+def test_each_public_name_is_in_the_page_of_calls() -> None:
+    page = (ROOT / "docs" / "calls.md").read_text(encoding="utf-8")
+
+    assert set() == names_without_a_row(page)
+    for name in public_names():
+        rows = [line for line in page.splitlines() if not re.search(rf"(?<![\w.]){re.escape(name)}\b", line)]
+        assert name in names_without_a_row("\n".join(rows))
+
+
+def test_modules_that_pages_name_are_attributes_of_the_package() -> None:
+    assert {name.removeprefix("assignor.") for name in public_names() if name.startswith("assignor.")} == set(
+        assignor._MODULES
+    )
+
+
 def resolves(page: Path, link: str) -> bool:
     """Return True if a relative link points to an existing file and, with a fragment, to one of its headings."""
     name, _, fragment = link.partition("#")
