@@ -1,7 +1,7 @@
 """Generator of the tables and diagrams in the README and in docs: `python -m docs.generate [--check]`.
 
-A generated part is between `<!-- generated: name -->` and `<!-- end -->`. Its sources are tables in the code, recorded
-data and measured figures, so a page cannot contradict them.
+A generated part is between `<!-- generated: name -->` and `<!-- end -->`. Its sources are tables and docstrings in
+the code, recorded data and measured figures, so a page cannot contradict them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
-from docs import measured
+from docs import api, measured
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
@@ -249,6 +249,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "figures": measured.figures_page,
     "missed targets": measured.missed_targets,
     "ratios": measured.ratio_table,
+    **api.PARTS,
 }
 
 
