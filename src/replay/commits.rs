@@ -166,7 +166,7 @@ pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (
     state.commit_times.remove(member);
 }
 
-/// Return the earliest time at which a member becomes stuck or a partition is reported as never committed; None if there is none.
+/// Return the earliest time at which a member becomes stuck or a partition is reported as never committed, or None.
 pub(super) fn commit_deadline(state: &GroupState, settings: &Settings) -> Option<i64> {
     let stuck =
         state.commit_times.values().filter_map(|commit_times| commit_times.deadline(settings.stuck_factor)).min();
