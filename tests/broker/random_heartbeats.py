@@ -29,8 +29,11 @@ __all__ = ["FILE", "RESOLVED", "send_random_heartbeats"]
 FILE = "member_exchanges_at_random.jsonl.gz"
 """File of the random scenarios, in the format of `recording.py`."""
 
-RESOLVED = 400
-"""Milliseconds after which a pattern is resolved, also on a busy machine."""
+RESOLVED = 200
+"""Milliseconds after which a pattern is resolved, also on a busy machine.
+
+A scenario must end within the ten seconds after which the coordinator resolves all patterns again, at an unknown time.
+"""
 
 PATTERNS = ("t[01]", ".*", "t2|x", "none")
 
