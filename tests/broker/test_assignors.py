@@ -27,6 +27,11 @@ pytestmark = pytest.mark.broker
 
 Targets = dict[str, frozenset[TopicPartition]]
 
+TRIES = 3
+"""Times that the changes are made if a target differs: on a busy machine, the coordinator may remove a silent member
+and assign once more. A wrong assignment differs in each try.
+"""
+
 
 class ComparedGroup:
     """A group of the consumer protocol whose targets are compared after each change.
@@ -113,25 +118,39 @@ class ComparedGroup:
 def test_targets_of_the_broker_equal_ours(
     start_scenario: Callable[..., Scenario], assignor: str, record_property: Callable[[str, object], None]
 ) -> None:
-    with start_scenario(f"targets-{assignor}", assignor, keep=None) as scenario:
-        scenario.create_topics(orders=7, payments=4, refunds=2)
-        group = ComparedGroup(scenario)
-        everything = ("orders", "payments", "refunds")
-        for name in "abcd":
-            group.join(name, *everything)
-        group.leave("b")
-        group.subscribe("c", "orders")
-        group.join("e", "payments", "refunds")
-        group.grow("orders", 11)
-        group.subscribe("c", *everything)
-        group.subscribe("e", *everything)
-        for name in "acde":
-            group.leave(name)
-            group.join(f"{name}2", *everything)
-        record_property("targets compared", group.compared)
+    for attempt in range(TRIES):
+        with start_scenario(f"targets-{assignor}-{attempt}", assignor, keep=None) as scenario:
+            try:
+                group = compare_changes(scenario)
+            except AssertionError:
+                if attempt + 1 == TRIES:
+                    raise
+                continue
+        break
 
+    record_property("targets compared", group.compared)
+    record_property("tries", attempt + 1)
     assert group.compared == 18
     assert group.kept > 0
+
+
+def compare_changes(scenario: Scenario) -> ComparedGroup:
+    """Change a group in many ways, and compare its targets after each change."""
+    scenario.create_topics(orders=7, payments=4, refunds=2)
+    group = ComparedGroup(scenario)
+    everything = ("orders", "payments", "refunds")
+    for name in "abcd":
+        group.join(name, *everything)
+    group.leave("b")
+    group.subscribe("c", "orders")
+    group.join("e", "payments", "refunds")
+    group.grow("orders", 11)
+    group.subscribe("c", *everything)
+    group.subscribe("e", *everything)
+    for name in "acde":
+        group.leave(name)
+        group.join(f"{name}2", *everything)
+    return group
 
 
 class ComparedConsumers:

@@ -28,6 +28,11 @@ pytestmark = pytest.mark.broker
 
 SEEDS = range(40 if recording.wanted() else 3)
 STEPS = 120
+TRIES = 3
+"""Times that a scenario is played if answers differ: on a busy machine, the coordinator may resolve a pattern or expire
+a member at another time. A wrong model differs in each try.
+"""
+
 LONGER_THAN_TEN_SECONDS = 11_000
 """Milliseconds after which the coordinator has resolved patterns again; it does so every ten seconds."""
 
@@ -45,9 +50,16 @@ def recordings() -> Iterator[list[Recording]]:
 def test_the_model_responds_as_the_broker(broker: Cluster, recordings: list[Recording], seed: int) -> None:
     from tests.broker.scenario import Scenario
 
-    with Scenario(broker, f"at-random-{seed}", "uniform" if seed % 2 else "range", recordings.append) as scenario:
-        send_random_heartbeats(scenario, seed, STEPS)
-    assert [] == differences(json.loads(scenario.recording.line()))
+    for attempt in range(TRIES):
+        played: list[Recording] = []
+        assignor = "uniform" if seed % 2 else "range"
+        with Scenario(broker, f"at-random-{seed}-{attempt}", assignor, played.append) as scenario:
+            send_random_heartbeats(scenario, seed, STEPS)
+        found = differences(json.loads(scenario.recording.line()))
+        if not found:
+            break
+    assert [] == found
+    recordings += played
 
 
 @pytest.mark.long
