@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from assignor.reference.fleet.reading import Group, Row
     from assignor.reference.fleet.scenario import Step
 
+    Scenario = tuple[str, list[str] | None, list[Step]]
+
 COLUMN_BYTES = 1 << 27
 
 
@@ -73,18 +75,15 @@ class Clusters:
     def what_if(
         self,
         groups: ArrowArray,
-        scenarios: list[tuple[str, list[str] | None, list[Step]]],
+        scenarios: list[Scenario],
         *,
         column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
     ) -> list[Any]:
         """Return the outcomes of the scenarios of each group: those that name the group, and those for all groups."""
-        for _, _, steps in scenarios:
-            for step in steps:
-                check_step(step)
+        check_steps(scenarios)
 
         def answer(row: Row, group: Group) -> list[Row]:
-            # A group without an id is not the group "".
-            concerned = [(name, steps) for name, ids, steps in scenarios if ids is None or row.get("group_id") in ids]
+            concerned = [(name, steps) for name, ids, steps in scenarios if concerns(ids, row)]
             return [outcome(name, steps, group) for name, steps in concerned]
 
         return self._each(groups, columns.OUTCOMES, answer)
@@ -92,20 +91,18 @@ class Clusters:
     def assign_after(
         self,
         groups: ArrowArray,
-        scenarios: list[tuple[str, list[str] | None, list[Step]]],
+        scenarios: list[Scenario],
         *,
         column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
     ) -> list[Any]:
         """Return the assignments after a scenario; no rows for groups that it does not name."""
-        for _, _, steps in scenarios:
-            for step in steps:
-                check_step(step)
+        check_steps(scenarios)
         if len(scenarios) != 1:
             raise IllegalArgumentError(f"assign_after needs one scenario, not {len(scenarios)}")
         [(name, ids, steps)] = scenarios
 
         def answer(row: Row, group: Group) -> list[Row]:
-            if ids is not None and row.get("group_id") not in ids:
+            if not concerns(ids, row):
                 return []
             simulated = play(name, steps, group)
             return assignment(simulated.plan if simulated.is_computed else None)
@@ -115,6 +112,18 @@ class Clusters:
     def _each(self, groups: ArrowArray, kind: Any, answer: Callable[[Row, Group], Any]) -> list[Any]:
         rows = [row or {} for row in columns.rows(groups, columns.GROUPS, "groups")]
         return columns.column([answer(row, read_group(row, self._clusters)) for row in rows], kind)
+
+
+def check_steps(scenarios: list[Scenario]) -> None:
+    """Raise the error of the first invalid step of the scenarios."""
+    for _, _, steps in scenarios:
+        for step in steps:
+            check_step(step)
+
+
+def concerns(ids: list[str] | None, row: Row) -> bool:
+    """Return True if a scenario for these groups, or for all if None, is for the group of a row."""
+    return ids is None or row.get("group_id") in ids  # a group without an id is not the group ""
 
 
 def plan_of(group: Group) -> Plan | None:
