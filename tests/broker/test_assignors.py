@@ -27,6 +27,8 @@ pytestmark = pytest.mark.broker
 
 Targets = dict[str, frozenset[TopicPartition]]
 
+EVERYTHING = ("orders", "payments", "refunds")
+
 TRIES = 3
 """Times that the changes are made if a target differs: on a busy machine, the coordinator may remove a silent member
 and assign once more. A wrong assignment differs in each try.
@@ -138,18 +140,11 @@ def compare_changes(scenario: Scenario) -> ComparedGroup:
     """Change a group in many ways, and compare its targets after each change."""
     scenario.create_topics(orders=7, payments=4, refunds=2)
     group = ComparedGroup(scenario)
-    everything = ("orders", "payments", "refunds")
-    for name in "abcd":
-        group.join(name, *everything)
-    group.leave("b")
-    group.subscribe("c", "orders")
-    group.join("e", "payments", "refunds")
-    group.grow("orders", 11)
-    group.subscribe("c", *everything)
-    group.subscribe("e", *everything)
+    change_members(group)
+    group.subscribe("e", *EVERYTHING)
     for name in "acde":
         group.leave(name)
-        group.join(f"{name}2", *everything)
+        group.join(f"{name}2", *EVERYTHING)
     return group
 
 
@@ -241,17 +236,10 @@ def test_java_consumers_reach_our_assignment(
     with start_scenario(f"java-{assignor}", assignor, keep=None) as scenario, start_consumers(scenario) as consumers:
         scenario.create_topics(orders=7, payments=4, refunds=2)
         group = ComparedConsumers(scenario, consumers)
-        everything = ("orders", "payments", "refunds")
-        for name in "abcd":
-            group.join(name, *everything)
-        group.leave("b")
-        group.subscribe("c", "orders")
-        group.join("e", "payments", "refunds")
-        group.grow("orders", 11)
-        group.subscribe("c", *everything)
+        change_members(group)
         for name in "ac":
             group.leave(name)
-            group.join(f"{name}2", *everything)
+            group.join(f"{name}2", *EVERYTHING)
         record_property("assignments compared", group.compared)
         record_property("assignments that follow from the one before", group.followed)
         record_property("rebalances", group.rebalances)
@@ -259,3 +247,14 @@ def test_java_consumers_reach_our_assignment(
     assert group.compared == 13
     assert group.followed > 0
     assert (group.rebalances > group.compared) == (assignor == "cooperative-sticky")
+
+
+def change_members(group: ComparedGroup | ComparedConsumers) -> None:
+    """Let members join, leave and change their topics, and grow a topic."""
+    for name in "abcd":
+        group.join(name, *EVERYTHING)
+    group.leave("b")
+    group.subscribe("c", "orders")
+    group.join("e", "payments", "refunds")
+    group.grow("orders", 11)
+    group.subscribe("c", *EVERYTHING)
