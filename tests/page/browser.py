@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import shutil
+import signal
+import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Path of Chromium; None if it is not installed."""
+
+LIMIT = 120
+"""Seconds after which Chromium is killed. Playwright's own time limits need a Chromium that answers."""
 
 _ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"),
@@ -21,34 +29,88 @@ _ARGUMENTS = (
 )
 
 
-@contextlib.contextmanager
-def chromium() -> Iterator[Browser]:
-    """Start Chromium."""
-    from playwright.sync_api import sync_playwright
+class BrowserHungError(Exception):
+    """Chromium was killed because a page was open for too long."""
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(_ARGUMENTS))
+
+class Browser:
+    """Chromium that opens pages. `with` starts it, and closes it at the end.
+
+    Args:
+        folder: Folder for the file with the process id.
+        program: Path of Chromium.
+
+    Attributes:
+        limit: Seconds after which Chromium is killed if a page is still open.
+    """
+
+    def __init__(self, folder: Path, program: str) -> None:
+        self.limit = LIMIT
+        self._pid_file = folder / "chromium.pid"
+        self._program = folder / "chromium"
+        self._program.write_text(f'#!/bin/sh\necho $$ >"{self._pid_file}"\nexec "{program}" "$@"\n', encoding="utf-8")
+        self._program.chmod(0o755)
+
+    def __enter__(self) -> Browser:
+        self._playwright = sync_playwright().start()
+        self._launch()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        with self._killed_if_hung():
+            self._browser.close()
+        self._playwright.stop()
+
+    @contextlib.contextmanager
+    def open(self, path: Path, *, width: int = 1280, scheme: Any = "light") -> Iterator[Page]:
+        """Open a page, wait for its charts, and check afterwards that it had no message, error or request.
+
+        Raises:
+            BrowserHungError: Chromium had to be killed; the next page is opened in a new one.
+        """
+        problems: list[str] = []
+        requested: list[str] = []
+        with self._killed_if_hung():
+            context = self._browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+            page = context.new_page()
+            page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
+            page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+            page.on("request", lambda request: requested.append(request.url))
+            try:
+                page.goto(path.as_uri())
+                page.wait_for_selector(f"html[data-drawn={scheme}]", state="attached")
+                yield page
+                assert [] == problems
+                assert [path.as_uri()] == [url for url in requested if not url.startswith("data:")]
+            finally:
+                context.close()
+
+    @property
+    def process_id(self) -> int:
+        """Process id of Chromium, which is also the id of its process group."""
+        return int(self._pid_file.read_text(encoding="utf-8"))
+
+    def _launch(self) -> None:
+        self._browser = self._playwright.chromium.launch(executable_path=self._program, args=list(_ARGUMENTS))
+
+    @contextlib.contextmanager
+    def _killed_if_hung(self) -> Iterator[None]:
+        """Kill Chromium if the block takes too long, which ends each call that waits for it."""
+        is_killed = threading.Event()
+
+        def kill() -> None:
+            is_killed.set()
+            os.killpg(self.process_id, signal.SIGKILL)
+
+        timer = threading.Timer(self.limit, kill)
+        timer.start()
         try:
-            yield browser
+            yield
+        except Exception as error:
+            if is_killed.is_set():
+                raise BrowserHungError(f"a page was still open after {self.limit} s") from error
+            raise
         finally:
-            browser.close()
-
-
-@contextlib.contextmanager
-def opened(browser: Browser, path: Path, *, width: int = 1280, scheme: Any = "light") -> Iterator[Page]:
-    """Open a page, wait for its charts, and check afterwards that it had no message, error or request."""
-    problems: list[str] = []
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = context.new_page()
-    page.on("console", lambda message: problems.append(f"{message.type}: {message.text}"))
-    page.on("pageerror", lambda error: problems.append(f"error: {error}"))
-    page.on("request", lambda request: requested.append(request.url))
-    requested: list[str] = []
-    try:
-        page.goto(path.as_uri())
-        page.wait_for_selector(f"html[data-drawn={scheme}]", state="attached")
-        yield page
-        assert [] == problems
-        assert [path.as_uri()] == [url for url in requested if not url.startswith("data:")]
-    finally:
-        context.close()
+            timer.cancel()
+            if is_killed.is_set():
+                self._launch()

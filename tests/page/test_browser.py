@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,7 +19,7 @@ from assignor.page.report_data import page_data
 from assignor.recording import Recording, local
 from assignor.recording.events import replay
 from assignor.recording.summary import summarize
-from tests.page.browser import CHROMIUM, chromium, opened
+from tests.page.browser import CHROMIUM, LIMIT, Browser, BrowserHungError
 from tests.page.lagging import lagging
 from tests.page.made_events import finding, rebalance, reported, storm
 from tests.support.recorded_fleet import RECORDING
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
@@ -35,9 +37,10 @@ SECOND = 1_000
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
     """Start one browser for all tests."""
-    with chromium() as started:
+    assert CHROMIUM is not None
+    with Browser(tmp_path_factory.mktemp("browser"), CHROMIUM) as started:
         yield started
 
 
@@ -142,7 +145,7 @@ def test_the_numbers_of_tables_and_charts_are_those_of_the_events(
     browser: Browser, folder: Path, rebalances: pa.Table
 ) -> None:
     expected = binned(rebalances)
-    with opened(browser, folder / "page.html") as page:
+    with browser.open(folder / "page.html") as page:
         drawn = chart_rows(page, "timeline", "rebalances")
         assert expected == {
             (row["group"], row["start"], row["cause"]): (
@@ -191,7 +194,7 @@ def test_the_numbers_of_tables_and_charts_are_those_of_the_events(
 
 
 def test_filters_work_with_the_keyboard(browser: Browser, folder: Path, rebalances: pa.Table) -> None:
-    with opened(browser, folder / "page.html") as page:
+    with browser.open(folder / "page.html") as page:
         start = settled(page)["since"]
         page.keyboard.press("Tab")
         assert "Skip to the findings" == page.evaluate("() => document.activeElement.textContent")
@@ -243,7 +246,7 @@ def test_lag_over_time_is_that_of_the_report(browser: Browser, folder: Path) -> 
     known = pq.read_table(folder / "lag_over_time").filter(pc.field("lag").is_valid()).to_pylist()
     lags = {(row["group_id"], row["at"]): row["lag"] for row in known}
     groups = {group for group, _ in lags}
-    with opened(browser, folder / "page.html") as page:
+    with browser.open(folder / "page.html") as page:
         drawn = {(row["group"], row["start"]): row["lag"] for row in chart_rows(page, "lag-over-time", "lag_over_time")}
         assert lags == drawn
         assert len(lags) == marks(page, "lag-over-time") == len(table_rows(page, "lag_over_time"))
@@ -267,7 +270,7 @@ def test_lag_over_time_is_that_of_the_report(browser: Browser, folder: Path) -> 
 
 
 def test_a_time_range_can_be_dragged(browser: Browser, folder: Path, rebalances: pa.Table) -> None:
-    with opened(browser, folder / "page.html") as page:
+    with browser.open(folder / "page.html") as page:
         page.locator("#chart-overview").scroll_into_view_if_needed()
         box = page.locator("#chart-overview .background").first.bounding_box()
         assert box is not None
@@ -290,7 +293,7 @@ def test_a_time_range_can_be_dragged(browser: Browser, folder: Path, rebalances:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_is_wider_than_the_screen(browser: Browser, folder: Path, scheme: str) -> None:
-    with opened(browser, folder / "page.html", scheme=scheme) as page:
+    with browser.open(folder / "page.html", scheme=scheme) as page:
         for width in (360, 768, 1280):
             page.set_viewport_size({"width": width, "height": 900})
             page.wait_for_function(
@@ -308,7 +311,7 @@ def test_nothing_is_wider_than_the_screen(browser: Browser, folder: Path, scheme
 
 
 def test_charts_follow_a_change_of_the_background(browser: Browser, folder: Path) -> None:
-    with opened(browser, folder / "page.html") as page:
+    with browser.open(folder / "page.html") as page:
         label = "() => getComputedStyle(document.querySelector('#chart-load text')).fill"
         before = page.evaluate(label)
         page.emulate_media(color_scheme="dark")
@@ -355,7 +358,7 @@ def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
     )
     write_page(tmp_path / "page.html", data)
 
-    with opened(browser, tmp_path / "page.html") as page:
+    with browser.open(tmp_path / "page.html") as page:
         assert 0 == page.locator("b, img").count()
         shown = {name.replace("\n", r"\n").replace("\u2028", r"\u2028") for name in NAMES}
         for table in (
@@ -391,7 +394,7 @@ def test_a_page_of_10_000_groups_is_small(browser: Browser, tmp_path: Path) -> N
     write_page(tmp_path / "page.html", PageData("big", events(), groups=groups, findings=findings))
 
     assert (tmp_path / "page.html").stat().st_size < 3_000_000
-    with opened(browser, tmp_path / "page.html") as page:
+    with browser.open(tmp_path / "page.html") as page:
         text = page.locator("#rebalances").text_content() or ""
         assert "9,960 more groups with 99,600 rebalances are not shown" in text
         assert 40 * 10 == sum(int(row["rebalances"]) for row in table_rows(page, "rebalances"))
@@ -400,7 +403,21 @@ def test_a_page_of_10_000_groups_is_small(browser: Browser, tmp_path: Path) -> N
 def test_a_page_without_rebalances_and_lag_says_so(browser: Browser, tmp_path: Path) -> None:
     write_page(tmp_path / "page.html", PageData("empty", []))
 
-    with opened(browser, tmp_path / "page.html") as page:
+    with browser.open(tmp_path / "page.html") as page:
         text = re.sub(r"\s+", " ", page.locator("body").inner_text())
         for sentence in ("There are no findings.", "There are no rebalances.", "Lag is not known"):
             assert sentence in text
+
+
+def test_a_browser_that_hangs_is_killed_and_replaced(browser: Browser, folder: Path) -> None:
+    def answer(*, stops: bool) -> Any:
+        with browser.open(folder / "page.html") as page:
+            if stops:
+                os.killpg(browser.process_id, signal.SIGSTOP)
+            return page.evaluate("() => 1")
+
+    browser.limit = 10
+    with pytest.raises(BrowserHungError):
+        answer(stops=True)
+    browser.limit = LIMIT
+    assert 1 == answer(stops=False)

@@ -1,0 +1,23 @@
+"""Tests of the page run once more if Chromium hung."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+from tests.page.browser import BrowserHungError
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Call a test that uses a browser; if the browser hung, note it and call the test again with a new one."""
+    if "browser" not in pyfuncitem.funcargs:
+        return None
+    arguments = {name: pyfuncitem.funcargs[name] for name in inspect.signature(pyfuncitem.obj).parameters}
+    try:
+        pyfuncitem.obj(**arguments)
+    except BrowserHungError as error:
+        pyfuncitem.user_properties.append(("Chromium hung", str(error)))
+        pyfuncitem.obj(**arguments)
+    return True
