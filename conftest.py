@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import signal
+import sys
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
     from xdist.remote import Producer
+    from xdist.workermanage import WorkerController
 
     from tests.broker.cluster import Cluster
 
@@ -39,6 +42,16 @@ ALONE = (
     "tests/spark/test_java.py",
 )
 """Files in those folders that run on a worker of their own: they take minutes, or start what they need themselves."""
+
+AFTER_TIMEOUT = 300
+"""Seconds after the timeout of a test until its process ends, with the stacks of all threads on standard error.
+
+pytest-timeout raises an exception in the main thread. It has no effect in a C call that never returns or if the test
+catches it, and a test that failed has no timeout for its fixtures.
+"""
+
+STDERR = pytest.StashKey[int]()
+"""File descriptor of standard error."""
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
 """No test fails because the machine is slow."""
@@ -80,10 +93,35 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield cluster
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let programs that tests start be interrupted, even in a background job, which ignores interrupts."""
+    assert sys.__stderr__
+    config.stash[STDERR] = os.dup(sys.__stderr__.fileno())  # later, pytest captures what tests write there
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """End the process if a test never ends."""
+    _limit(item)
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Limit the fixtures of a test that failed too; pytest cancels the limit in this hook."""
+    if isinstance(node, pytest.Item):
+        _limit(node)
+
+
+def _limit(item: pytest.Item) -> None:
+    marker = item.get_closest_marker("timeout")
+    timeout = float(marker.args[0] if marker else item.config.getini("timeout"))
+    faulthandler.dump_traceback_later(timeout + AFTER_TIMEOUT, exit=True, file=item.config.stash[STDERR])
 
 
 class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
@@ -91,6 +129,26 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
 
     def _split_scope(self, nodeid: str) -> str:
         return _scope(nodeid)
+
+    def schedule(self) -> None:
+        """Give two files to a worker that replaces another, as at the start; it keeps one test until more follow."""
+        super().schedule()
+        for node in self.nodes:
+            self._reschedule(node)
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Return the test during which a worker ended, and leave the remaining tests to other workers.
+
+        xdist would repeat that test, which may never end, and wait for results of files that have been completed.
+        """
+        units = self.assigned_work[node]
+        running = next((nodeid for unit in units.values() for nodeid, is_done in unit.items() if not is_done), None)
+        if running:
+            units[_scope(running)][running] = True
+        for scope in [scope for scope, unit in units.items() if all(unit.values())]:
+            del units[scope]
+        super().remove_node(node)
+        return running
 
 
 @pytest.hookimpl(optionalhook=True)
