@@ -233,7 +233,7 @@ class Member:
         match event:
             case events.Subscribe():
                 if Trigger.SUBSCRIBED not in TRANSITIONS[self.state]:
-                    raise self._refused(f"{what}: create a new member instead")
+                    raise self._not_allowed(f"{what}: create a new member instead")
             case events.HeartbeatSent(number):
                 self._heartbeats.check_sending(number, what)
             case events.ResponseReceived(number, response):
@@ -243,10 +243,10 @@ class Member:
                 self._heartbeats.check_number(number, what)
             case events.CommitDone(number) | events.CommitFailed(number):
                 if not self._tasks.has_commit(number):
-                    raise self._refused(f"{what}: commit {number} is not pending")
+                    raise self._not_allowed(f"{what}: commit {number} is not pending")
             case events.CallbackDone(number) | events.CallbackFailed(number):
                 if not self._tasks.has_callback(number):
-                    raise self._refused(f"{what}: callback {number} is not pending")
+                    raise self._not_allowed(f"{what}: callback {number} is not pending")
             case (
                 events.Leave() | events.Poll() | events.Tick() | events.CoordinatorFound() | events.CoordinatorLost()
             ) | events.MetadataArrived():
@@ -282,7 +282,7 @@ class Member:
             case events.CallbackDone(number) | events.CallbackFailed(number):
                 machine.called_back(number, done=isinstance(event, events.CallbackDone))
 
-    def _refused(self, event: str) -> IllegalStateError:
+    def _not_allowed(self, event: str) -> IllegalStateError:
         return IllegalStateError(f"a member in {self.state.name} does not allow {event}")
 
     def _check_recipient(self, response: HeartbeatResponse) -> None:
