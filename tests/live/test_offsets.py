@@ -74,7 +74,7 @@ def test_rows_of_end_offsets_are_those_of_leaders_that_answer(settings: ClientSe
 
 
 def test_a_connection_that_is_rejected_is_an_error(settings: ClientSettings) -> None:
-    settings.errors.refusal = "wrong password"
+    settings.errors.fatal = "wrong password"
 
     with pytest.raises(ClusterError, match=r"^127\.0\.0\.1:1 rejects the connection: wrong password$"):
         offsets(settings, Leaders(), PLACES)

@@ -48,24 +48,24 @@ class ErrorLog:
 
     Attributes:
         reason: Last error of a connection, or "".
-        refusal: Error that a retry cannot solve, such as wrong credentials, or "".
+        fatal: Error that a retry cannot solve, such as wrong credentials, or "".
     """
 
     def __init__(self) -> None:
         self.reason = ""
-        self.refusal = ""
+        self.fatal = ""
 
     def __call__(self, error: Any) -> None:
         """Store an error; librdkafka calls this from `poll`."""
         name, text = error.name(), re.sub(r"^\S+/(bootstrap|\d+): | \(after .*\)$", "", error.str())
         if name in ("_AUTHENTICATION", "_SSL", "SASL_AUTHENTICATION_FAILED"):
-            self.refusal = text
+            self.fatal = text
         elif name != "_ALL_BROKERS_DOWN":
             self.reason = text
 
     def clear(self) -> None:
         """Forget the errors, because the cluster answered."""
-        self.reason = self.refusal = ""
+        self.reason = self.fatal = ""
 
 
 @dataclass(frozen=True)
@@ -177,7 +177,7 @@ class ClientSettings:
         end = time.monotonic() + seconds
         while not all(future.done() for future in pending):
             admin.poll(_POLL_SECONDS)
-            if self.errors.refusal or time.monotonic() > end:
+            if self.errors.fatal or time.monotonic() > end:
                 return False
         return True
 
@@ -213,7 +213,7 @@ class ClientSettings:
             except KafkaException as error:
                 client.poll(0)
                 failure = self.failed("list the topics", error.args[0])
-                if self.errors.refusal:
+                if self.errors.fatal:
                     break
             else:
                 self.errors.clear()
@@ -232,8 +232,8 @@ class ClientSettings:
 
     def unreachable(self, doing: str) -> ClusterError:
         """Return the exception for a cluster that does not answer."""
-        if self.errors.refusal:
-            return ClusterError(f"{self.address} rejects the connection: {self.errors.refusal}")
+        if self.errors.fatal:
+            return ClusterError(f"{self.address} rejects the connection: {self.errors.fatal}")
         reason = f": {self.errors.reason}" if self.errors.reason else ""
         return UnreachableError(f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s{reason}")
 

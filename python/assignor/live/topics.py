@@ -146,7 +146,7 @@ def offsets(
             for wanted in (spec.earliest(), spec.latest())
         ]
         futures = [future for call in calls for future in call.values()]
-        if not settings.are_done(admin, futures, settings.timeout + _MARGIN_SECONDS) and settings.errors.refusal:
+        if not settings.are_done(admin, futures, settings.timeout + _MARGIN_SECONDS) and settings.errors.fatal:
             raise settings.unreachable("read the offsets of topics")
         starts, ends = ({(place.topic, place.partition): future for place, future in call.items()} for call in calls)
         for place in part:

@@ -142,7 +142,7 @@ class Watch:
 
         Raises:
             AuthorizationError: A permission is missing.
-            ClusterError: The cluster does not answer at the start, or refuses the connection later.
+            ClusterError: The cluster does not answer at the start, or rejects the connection later.
             SnapshotError: The state file is of another cluster or log.
             OSError: The state file cannot be written at the end.
             KeyboardInterrupt: After Ctrl-C, when the current events are reported and saved.
@@ -272,7 +272,7 @@ class Watch:
         return events
 
     def _note_lost(self, missing: list[int]) -> None:
-        if self._settings.errors.refusal:
+        if self._settings.errors.fatal:
             raise self._settings.unreachable(f"read topic {TOPIC}")
         if missing and self._lost_since is None:
             self._lost_since = time.monotonic()
