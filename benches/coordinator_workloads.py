@@ -281,7 +281,7 @@ class CoordinatedGroups:
         responses: list[Any] = [answer.response for answer in answers]
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
         given = {each.correlation.member_id: each.response.assignment for each in answers[: self.group_set.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
-        first = answers[0].correlation.group_id  # type: ignore[attr-defined]
+        first = answers[0].correlation.group_id  # type: ignore[attr-defined]  # a sync
         require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
         state = self.coordinator.describe("group-0").state
         require(state is GroupState.STABLE, f"a state: {state.value}")

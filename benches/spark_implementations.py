@@ -32,7 +32,7 @@ def floor(written: Written, rows: int) -> DataFrame:
         F.collect_list(F.struct("member_id", "group_instance_id", "topics")).alias("members")
     )
     # Spark would evaluate a deterministic function twice: for `inline`, and for a filter that it adds.
-    answer = arrow_udf(_reshaped(rows, written.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]
+    answer = arrow_udf(_reshaped(rows, written.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
     return lists.select(*KEYS, answer("members").alias("answer")).select(*KEYS, F.inline("answer"))
 
 

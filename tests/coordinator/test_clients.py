@@ -374,7 +374,7 @@ def test_remaining_members_own_all_partitions_after_random_events(seed: int) -> 
             wanted = len(server.exchanges) + rng.choice([0, 0, 1, 5, 20])
             server.notifier.until(
                 lambda: not group.members or wanted <= len(server.exchanges),  # noqa: B023 - called within the round
-                lambda: f"no exchanges after {happens}:\n{group}",  # noqa: B023
+                lambda: f"no exchanges after {happens}:\n{group}",  # noqa: B023 - called within the round
             )
         settled = group.settle()
         assert sum(server.topics.values()) == len(owned(settled))

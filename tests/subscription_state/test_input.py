@@ -135,7 +135,7 @@ def test_numpy_numbers_are_accepted() -> None:
 
     state = SubscriptionState("latest")
     state.assign_from_user([("t", np.int64(3))])  # type: ignore[list-item]  # deliberately wrong type
-    state.seek(("t", np.int32(3)), np.int64(5))  # type: ignore[arg-type]
+    state.seek(("t", np.int32(3)), np.int64(5))  # type: ignore[arg-type]  # deliberately wrong type
 
     (tp,) = state.assigned_partitions_list()
     assert (int, int) == (type(tp.partition), type(state.position(tp).offset))  # type: ignore[union-attr]  # deliberately wrong type

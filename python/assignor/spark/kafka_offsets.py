@@ -22,7 +22,7 @@ from assignor.spark.schemas import CLUSTER_RECORDS
 try:  # PySpark 4.2 has limits of micro-batches.
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
 except ImportError:  # pragma: no cover  # PySpark 4.1
-    ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]
+    ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]  # no such classes there
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
