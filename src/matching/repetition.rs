@@ -38,7 +38,7 @@ pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize)
     Ok(Node::concat(copies))
 }
 
-/// Return true if it makes a difference that an empty iteration ends a repetition in the tree.
+/// Return true if the repetition matches other names in these engines than in the tree, where an empty iteration ends it.
 pub(super) fn is_nullable_at_assertions(node: &Node, least: u32) -> bool {
     least >= 2 && nullability(node) == Nullability::AtAssertions
 }

@@ -21,7 +21,7 @@ REVIEWED = {
     "re2j": (*TOO_LARGE, "a case-insensitive letter from U+1C80 to U+1C88"),
     "librdkafka": (
         *TOO_LARGE,
-        "a repetition in which an assertion may follow another assertion or not",
+        "a repetition in which an assertion follows another one in some matches only",
         "a backreference that glibc may match incorrectly",
     ),
     "python": (

@@ -70,7 +70,7 @@ def explain_pattern(
     characters that no topic name contains, letters in the wrong case, and differences between the dialects.
 
     Args:
-        pattern: The pattern, as the client has it.
+        pattern: The pattern, as it is passed to the client.
         dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
         topics: Topic names. If given, hints name the topics that they concern.
         include_internal: True if the pattern may match Kafka's internal topics.
@@ -110,7 +110,7 @@ class _Part(NamedTuple):
 
 
 class _Probe:
-    """A pattern with the topics that it matches; compares it with other patterns."""
+    """A pattern and the topics that it matches, for comparison with other patterns."""
 
     def __init__(
         self, pattern: str, dialect: str, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
@@ -128,7 +128,7 @@ class _Probe:
     def matches(self, pattern: str, dialect: str | None = None) -> tuple[str, ...] | None:
         """Return the topics that a pattern matches; None if the pattern is invalid or not supported."""
         try:
-            return tuple(match_topics(pattern, self.topics or (), dialect=dialect or self.dialect, **self._options))  # type: ignore[arg-type]  # both options are as match_topics has them
+            return tuple(match_topics(pattern, self.topics or (), dialect=dialect or self.dialect, **self._options))  # type: ignore[arg-type]  # the options have the types of match_topics
         except (InvalidPatternError, UnsupportedPatternError):
             return None
 

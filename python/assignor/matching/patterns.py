@@ -27,7 +27,7 @@ def match_topics(
     """Return the topics that a pattern matches.
 
     Args:
-        pattern: The pattern, as the client has it.
+        pattern: The pattern, as it is passed to the client.
         topics: Topic names. A mapping whose keys are topic names is accepted too.
         dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
         include_internal: True if the pattern may match Kafka's internal topics.

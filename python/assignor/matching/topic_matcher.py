@@ -18,8 +18,9 @@ __all__ = ["TopicMatcher"]
 class TopicMatcher:
     """Topics that each of many patterns matches, kept up to date while topics and patterns change.
 
-    A new topic is compared only with patterns that could match it, a new pattern only with topics that it could match.
-    A method that raises changes nothing. Not thread-safe. A matcher can be copied and pickled.
+    A new topic is compared only with the patterns that could match it. A new pattern is compared only with the topics
+    that it could match. A method that raises an error changes nothing. A matcher is not thread-safe. It can be copied
+    and pickled.
 
     Args:
         dialect: Dialect of the patterns: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`.
@@ -89,7 +90,7 @@ class TopicMatcher:
         try:
             self._patterns[number] = key, pattern
             self._numbers[key] = number
-        except BaseException:  # if the key's `__hash__` fails, or on Ctrl-C, no pattern must stay without a key
+        except BaseException:  # the key's `__hash__` fails, or Ctrl-C: the pattern has no key yet
             self._core.remove_pattern(number)
             self._patterns.pop(number, None)
             raise

@@ -10,7 +10,7 @@ from assignor.validation import shown, wrong_type
 __all__ = ["INTERNAL_TOPICS", "LONGEST", "validate_topic"]
 
 LONGEST = 249
-"""Highest number of characters of a name; Kafka appends the partition id and uses it as a directory name."""
+"""Maximum length of a name. It leaves room for a partition id: Kafka uses both together as the name of a directory."""
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 """Kafka's internal topics (Topic.INTERNAL_TOPICS)."""

@@ -13,7 +13,7 @@ enum Operand {
     Set(CharSet),
 }
 
-/// Parse a class, with the cursor at its bracket. If it is not `closed`, parse the right side of `&&` without brackets,
+/// Parse a class, with the cursor at its bracket. If `closed` is false, there are no brackets: parse the right side of `&&`,
 /// with the cursor one character before it.
 pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     cursor.enter()?;
@@ -24,7 +24,7 @@ pub(super) fn class(cursor: &mut Cursor, closed: bool) -> Result<CharSet, Patter
 
 fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     let start = cursor.at;
-    // Single characters are added at the end of the class, so single characters after `&&` also join its left side.
+    // As in Java, all single characters of the class are one operand, so those after `&&` also belong to its left side.
     let (mut singles, mut pending) = (CharSet::NONE, false);
     let mut terms: Vec<(bool, Operand)> = Vec::new();
     // The last operand; None after a single character. Java still uses it as the right side of `&&`.
@@ -61,7 +61,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
                     }
                     match last {
                         Some(last) => terms.push((!terms.is_empty(), last)),
-                        // Java throws an exception if the left side matches.
+                        // Java throws an exception when it matches a name, if the left side matches.
                         None => cursor.note_unsupported(behind, FAILURE),
                     }
                     char = cursor.peek();

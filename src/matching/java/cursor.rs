@@ -106,7 +106,7 @@ impl Cursor {
         self.origins[index.min(self.chars.len())]
     }
 
-    /// Return the error for an invalid pattern, with its position from an index.
+    /// Return the error for an invalid pattern; convert the index to a position in the pattern.
     pub(super) fn invalid(&self, index: usize, reason: &str) -> PatternError {
         invalid(self.origin(index), reason)
     }

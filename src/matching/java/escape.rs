@@ -27,7 +27,7 @@ pub(super) enum Escape {
     Name(String),
 }
 
-/// Parse the escape at the cursor. `\v` is a single character at the ends of a range.
+/// Parse the escape at the cursor. `\v` is a set, but at either end of a range it is one character.
 pub(super) fn escape(cursor: &mut Cursor, in_class: bool, in_range: bool) -> Result<Escape, PatternError> {
     let start = cursor.at;
     let char = cursor.raw(cursor.at + 1);

@@ -22,7 +22,7 @@ pub(super) fn look_behind(
     }
     let least = i32::try_from(body.min_length()).unwrap_or(i32::MAX);
     let most = body.max_length().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
-    // If the maximum length overflowed to a negative number, Java starts after the position, unless that overflows too.
+    // If the maximum length overflowed, it is negative, and Java starts after the position. That sum can overflow, too.
     let needed = if width.most < 0 { i32::MAX.wrapping_add(width.most).wrapping_add(1) } else { 0 };
     let never = width.most >= 0 && least.max(width.least) > width.most || needed > MAX_NAME_LENGTH;
     if never {

@@ -1,9 +1,9 @@
 //! Check that backreferences can be matched exactly.
 //!
-//! When Java backtracks over a group, it restores the group's previous capture. It does not for a group inside a
-//! look-around, an atomic group, a possessive repetition, or a repeated group that can match in only one way. A
-//! backreference to such a group may see a capture from a failed path, unless every path to the backreference captures
-//! the group exactly once.
+//! When Java backtracks over a group, it restores the group's previous capture. It does not restore the capture of a group
+//! inside a look-around, an atomic group, a possessive repetition, or a repeated group that can match in only one way. A
+//! backreference to such a group may see a capture from a failed path, unless every path to the backreference captures the
+//! group exactly once.
 
 use super::super::syntax::Node;
 use std::collections::BTreeSet;

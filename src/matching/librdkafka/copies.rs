@@ -320,9 +320,10 @@ fn resolve_assertions(written: &Unrolled, met: Met, position: usize) -> Result<(
         Unrolled::Node(node) => Ok((node.clone(), flow(written).behind(met))),
         Unrolled::Assertion(assertion, copy_follows) => match (copy_follows, met) {
             (true, Met { yes: false, .. }) => Ok((Node::EMPTY, met)),
-            (true, Met { no: true, .. }) => {
-                Err(unsupported(position, "a repetition in which an assertion may follow another assertion or not"))
-            }
+            (true, Met { no: true, .. }) => Err(unsupported(
+                position,
+                "a repetition in which an assertion follows another one in some matches only",
+            )),
             _ => Ok((Node::Assert(*assertion), Met::YES)),
         },
         Unrolled::Group(group, inner) => {

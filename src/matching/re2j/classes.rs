@@ -5,7 +5,7 @@ use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
 const LAST: u32 = 0x0010_FFFF;
-/// First and last code point with other cases. A range over all of them is not folded, as it contains every case.
+/// First and last code point with other cases. A range over all of them contains every case.
 const FOLDED: (u32, u32) = (0x41, 0x1044F);
 /// Cyrillic letters that are in Java's tables but not in those of RE2/J 1.8, whose loop over their cases never ends.
 const ENDLESS: (u32, u32) = (0x1C80, 0x1C88);
@@ -95,7 +95,7 @@ fn named(text: &mut Scanner, folded: bool) -> Result<Option<CharSet>, PatternErr
         text.at = start;
         return Ok(None);
     }
-    // The colon belongs to the name, since the colon of `[:]` ends the name too.
+    // Do not consume the colon: in `[:]` the same colon begins and ends the name.
     let mut name = String::new();
     while !text.eat(":]") {
         name.extend(text.take());
@@ -160,7 +160,7 @@ fn category(name: &str, folded: bool) -> Option<CharSet> {
         "L" | "Latin" => CharSet::LETTERS,
         "Lu" if folded => CharSet::LETTERS,
         "Lu" => CharSet::UPPER,
-        // RE2/J's table of other cases of `Ll` has only letters with more than two cases.
+        // RE2/J adds other cases to `Ll` only for letters with more than two cases, here K and S.
         "Ll" if folded => CharSet::LOWER | CharSet::of("KS"),
         "Ll" => CharSet::LOWER,
         "N" | "Nd" => CharSet::DIGITS,

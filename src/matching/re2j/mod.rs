@@ -1,7 +1,7 @@
 //! The dialect re2j, of the broker: RE2/J 1.8 without flags, on the whole name.
 //!
-//! RE2/J is an automaton, so the tree has neither preferences nor captures. Of the inline flags only `i` has an effect,
-//! since names have no line breaks.
+//! RE2/J matches with an automaton, so the tree has neither preferences nor captures. Of the inline flags only `i` has an
+//! effect, because names have no line breaks.
 
 mod classes;
 
@@ -185,7 +185,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Parse the counts of `{2}`, `{2,}` or `{2,3}`; for any other text consume nothing, since the brace is a literal.
+    /// Parse the counts of `{2}`, `{2,}` or `{2,3}`; consume nothing if the brace is a literal.
     fn counts(&mut self) -> Result<Option<(u32, Option<u32>)>, PatternError> {
         let position = self.text.at;
         self.text.take();

@@ -21,7 +21,7 @@ _SINGLES = _Singles()
 def character_class(cursor: Cursor, closed: bool) -> CharSet:
     """Parse a class, with the cursor at its bracket.
 
-    If it is not `closed`, parse the right side of `&&` without brackets, with the cursor one character before it.
+    If `closed` is False, there are no brackets: parse the right side of `&&`, with the cursor one character before it.
     """
     cursor.enter()
     found = _members(cursor, closed)
@@ -31,7 +31,7 @@ def character_class(cursor: Cursor, closed: bool) -> CharSet:
 
 def _members(cursor: Cursor, closed: bool) -> CharSet:
     start = cursor.at
-    # Single characters are added at the end of the class, so single characters after `&&` also join its left side.
+    # As in Java, all single characters of the class are one operand, so those after `&&` also belong to its left side.
     singles: set[str] = set()
     pending = False
     terms: list[tuple[bool, CharSet | _Singles]] = []
@@ -61,7 +61,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
                 elif not terms:
                     raise cursor.invalid(behind, "an intersection without operands")
                 if last is None:
-                    # Java throws an exception if the left side matches.
+                    # Java throws an exception when it matches a name, if the left side matches.
                     cursor.note_unsupported(behind, FAILURE)
                 else:
                     terms.append((bool(terms), last))

@@ -100,7 +100,7 @@ class Cursor:
         return self._origins[min(index, len(self._chars))]
 
     def invalid(self, index: int, reason: str) -> PatternError:
-        """Return the error for an invalid pattern, with its position from an index."""
+        """Return the error for an invalid pattern; convert the index to a position in the pattern."""
         return invalid(self.origin(index), reason)
 
     def note_unsupported(self, index: int, construct: str) -> None:

@@ -43,7 +43,7 @@ class Name:
 
 
 Escape: TypeAlias = int | CharSet | Assertion | Special | Number | Name
-"""Meaning of an escape: a character code, which may be a surrogate; a set; an assertion; or a class above."""
+"""Meaning of an escape: a character code, which may be a surrogate, a set, an assertion, or one of these classes."""
 
 _CONTROLS = {"a": 0x07, "e": 0x1B, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09}
 
@@ -72,7 +72,7 @@ _ASSERTIONS: dict[str, Assertion | Special] = {
 
 
 def escape(cursor: Cursor, in_class: bool, in_range: bool) -> Escape:
-    r"""Parse the escape at the cursor. `\v` is a single character at the ends of a range."""
+    r"""Parse the escape at the cursor. `\v` is a set, but at either end of a range it is one character."""
     start = cursor.at
     char = cursor.raw(cursor.at + 1)
     cursor.at += 2

@@ -322,7 +322,7 @@ def _resolve_assertions(written: _Unrolled, met: _Met, position: int) -> tuple[N
                 return Assert(assertion), YES
             if not met.yes:
                 return EMPTY, met
-            raise unsupported(position, "a repetition in which an assertion may follow another assertion or not")
+            raise unsupported(position, "a repetition in which an assertion follows another one in some matches only")
         case _Group(group, inner):
             node, met = _resolve_assertions(inner, met, position)
             return Capture(group, node), met

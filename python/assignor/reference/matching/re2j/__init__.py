@@ -1,7 +1,7 @@
 """The dialect re2j, of the broker: RE2/J 1.8 without flags, on the whole name.
 
-RE2/J is an automaton, so the tree has neither preferences nor captures. Of the inline flags only `i` has an effect,
-since names have no line breaks.
+RE2/J matches with an automaton, so the tree has neither preferences nor captures. Of the inline flags only `i` has an
+effect, because names have no line breaks.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class _Parser:
         self.piled += 1
 
     def counts(self) -> tuple[int, int | None] | None:
-        """Parse the counts of `{2}`, `{2,}` or `{2,3}`; consume nothing for other text, as the brace is literal."""
+        """Parse the counts of `{2}`, `{2,}` or `{2,3}`; consume nothing if the brace is a literal."""
         position = self.text.at
         self.text.take()
         counts = self.bounds()

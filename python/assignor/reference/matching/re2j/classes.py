@@ -7,7 +7,7 @@ from assignor.reference.matching.scanner import Scanner, invalid, unsupported
 
 LAST = 0x10FFFF
 FOLDED = (0x41, 0x1044F)
-"""First and last code point with other cases. A range over all of them is not folded, as it contains every case."""
+"""First and last code point with other cases. A range over all of them contains every case."""
 ENDLESS = (0x1C80, 0x1C88)
 """Cyrillic letters that are in Java's tables but not in those of RE2/J 1.8, whose loop over their cases never ends."""
 ONE_CASE = {0x17F: "sS", 0x212A: "kK"}
@@ -58,7 +58,7 @@ CATEGORIES = {
 }
 """ASCII characters of general categories and scripts."""
 
-# RE2/J's table of other cases of `Ll` has only letters with more than two cases.
+# RE2/J adds other cases to `Ll` only for letters with more than two cases, here K and S.
 CATEGORIES_FOLDED = CATEGORIES | {"Lu": LETTERS, "Ll": LOWER | among("KS")}
 
 ESCAPES = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
@@ -122,7 +122,7 @@ def _named(text: Scanner, folded: bool) -> CharSet | None:
     if text.look() + text.look(1) != "[:":
         return None
     text.take()
-    # The colon belongs to the name, since the colon of `[:]` ends the name too.
+    # Do not consume the colon: in `[:]` the same colon begins and ends the name.
     name = ""
     while not text.eat(":]"):
         if text.is_at_end():
