@@ -13,19 +13,19 @@ Verb = TypeVar("Verb")
 
 
 def choose(engine: Engine, verb: Verb, module: str) -> Verb:
-    """Return a function or class of the Rust core, or the one of the same name in a module of the reference.
+    """Return a function or class of the Rust core, or its counterpart in the reference.
 
     Args:
         engine: `"rust"` or `"reference"`.
-        verb: The function or class of the core, which the reference has under the same name.
-        module: Name of the module in `assignor.reference`, which is imported only if it is needed.
+        verb: The function or class of the core. Its counterpart has the same name.
+        module: Name of the counterpart's module in `assignor.reference`, which is imported only if it is needed.
 
     Raises:
         IllegalArgumentError: `engine` is neither `"rust"` nor `"reference"`.
     """
     if engine == "rust":
         return verb
-    return reference_verb(engine, module, verb.__name__)  # type: ignore[attr-defined,no-any-return]  # it has a name
+    return reference_verb(engine, module, verb.__name__)  # type: ignore[attr-defined,no-any-return]  # functions and classes have names
 
 
 def reference_verb(engine: object, module: str, name: str) -> Any:

@@ -135,7 +135,7 @@ def folded_hash(text: str) -> int:
 
 
 def text_order(texts: Iterable[str]) -> list[str]:
-    """Return distinct texts in the iteration order of a table into which they are inserted in turn.
+    """Return distinct texts in the iteration order of a table that is filled in the given order.
 
     Example:
         >>> text_order(["cooperative-sticky", "roundrobin", "range", "sticky"])
@@ -146,7 +146,7 @@ def text_order(texts: Iterable[str]) -> list[str]:
 
 
 def computed_text_order(texts: Iterable[str]) -> list[str]:
-    """Return distinct texts in the iteration order of a table on which `computeIfAbsent` is called with each in turn.
+    """Return distinct texts in the iteration order of a table that `computeIfAbsent` fills in the given order.
 
     The order differs from `text_order` in three ways: a new key goes to the front of its bucket, a table doubles at the
     call after the one that filled it, and a table of fewer than 64 buckets doubles at the eighth key of a bucket.

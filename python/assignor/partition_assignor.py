@@ -1,4 +1,4 @@
-"""Kafka's assignor interface in Python, and the assignors of kafka-clients behind it.
+"""Kafka's assignor interface in Python, and the assignors of kafka-clients with this interface.
 
 Source: org.apache.kafka.clients.consumer.ConsumerPartitionAssignor and the assignors of kafka-clients 4.4.0.
 """
@@ -107,10 +107,10 @@ class ClientAssignor:
             version: Version of the ConsumerProtocol in which the assignments are encoded.
 
         Returns:
-            The assignment of each member; None for a subclass that overrides `assign`.
+            The assignment of each member; None if the class of the assignor overrides `assign`.
 
         Raises:
-            WireError: Invalid subscription; `field` begins with the member.
+            WireError: A subscription is invalid; `field` begins with the member.
         """
         if type(self).assign is not ClientAssignor.assign:
             return None
@@ -128,7 +128,7 @@ class ClientAssignor:
 
 
 class RangeAssignor(ClientAssignor):
-    """Range assignment behind Kafka's interface: each member gets consecutive partitions of each of its topics.
+    """Assignor `range`: each member gets consecutive partitions of each of its topics.
 
     Args:
         engine: `"rust"` or `"reference"`.
@@ -145,7 +145,7 @@ class RangeAssignor(ClientAssignor):
 
 
 class RoundRobinAssignor(ClientAssignor):
-    """Round-robin assignment behind Kafka's interface: members get the partitions of all topics in turn.
+    """Assignor `roundrobin`: members get the partitions of all topics in turn.
 
     Args:
         engine: `"rust"` or `"reference"`.
@@ -162,7 +162,7 @@ class RoundRobinAssignor(ClientAssignor):
 
 
 class StickyAssignor(ClientAssignor):
-    """Sticky assignment behind Kafka's interface: balanced, and members keep their partitions if possible.
+    """Assignor `sticky`: the assignment is balanced, and members keep their partitions if possible.
 
     A member's assignor remembers the last assignment (`on_assignment`) and adds it to the next subscription
     (`subscription_user_data`). The leader's assignor reads it there.
@@ -190,8 +190,9 @@ class StickyAssignor(ClientAssignor):
         self._generation = NO_GENERATION
 
     def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:  # noqa: ARG002 - the interface's signature
-        """Return the last assignment and its generation, as bytes of Kafka's version 1; None before the first one.
+        """Return the last assignment and its generation as bytes; None before the first assignment.
 
+        The bytes have version 1 of Kafka's format.
         Topics are in the order of Kafka's hash table, partitions in the order of the assignment.
         """
         if self._assignment is None:
@@ -209,7 +210,7 @@ class StickyAssignor(ClientAssignor):
         """Remember the member's assignment and its generation.
 
         Raises:
-            AssignorError: Invalid partition, or a generation that is not an int32.
+            AssignorError: A partition is invalid, or the generation is not an int32.
         """
         received = read_partitions(assignment, "on_assignment: assignment")
         self._generation = read_int(generation, "on_assignment: generation", bits=32)
@@ -217,7 +218,7 @@ class StickyAssignor(ClientAssignor):
 
 
 class CooperativeStickyAssignor(ClientAssignor):
-    """Cooperative sticky assignment behind Kafka's interface: like sticky, but a partition moves in two rebalances.
+    """Assignor `cooperative-sticky`: like `sticky`, but a partition moves in two rebalances.
 
     In the first rebalance its owner gives it up and no member gets it; in the second it goes to its new owner.
 
@@ -245,17 +246,17 @@ class CooperativeStickyAssignor(ClientAssignor):
         self._generation = NO_GENERATION
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """Return both protocols; a group uses the cooperative one if all assignors of its members support it."""
+        """Return both protocols; a group uses the cooperative protocol if all assignors of its members support it."""
         return [RebalanceProtocol.COOPERATIVE, RebalanceProtocol.EAGER]
 
     def subscription_user_data(self, topics: Iterable[str]) -> bytes | None:  # noqa: ARG002 - the interface's signature
-        """Return the generation of the last assignment as four bytes; -1 before the first one."""
+        """Return the generation of the last assignment as four bytes; -1 before the first assignment."""
         return struct.pack(">i", self._generation)
 
     def on_assignment(self, assignment: Iterable[TopicPartition], generation: int) -> None:  # noqa: ARG002 - the interface's signature
         """Remember the generation of the member's assignment.
 
         Raises:
-            AssignorError: A generation that is not an int32.
+            AssignorError: The generation is not an int32.
         """
         self._generation = read_int(generation, "on_assignment: generation", bits=32)

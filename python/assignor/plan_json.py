@@ -107,7 +107,7 @@ def _topics(value: object) -> list[str]:
     for number, (before, topic) in enumerate(itertools.pairwise(topics)):
         if java_order(before) >= java_order(topic):
             where = f"topics[{number + 1}]"
-            raise IllegalArgumentError(f"{where} must come after {shown(before)} in Java's order, not {shown(topic)}")
+            raise IllegalArgumentError(f"{where} = {shown(topic)}: must come after {shown(before)} in Java's order")
     return topics
 
 

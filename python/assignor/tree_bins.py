@@ -2,8 +2,8 @@
 
 In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also linked in
 a list, which gives the iteration order: a new key comes after its parent in the tree, and the root then moves to the
-front. When the table doubles, a tree is split in the order of its list; a part of six or fewer keys becomes a chain
-again. A tree compares hash codes, and keys of equal hash codes by their natural order if they have one.
+front. When the table doubles, a tree is split in the order of its list; a part with six or fewer keys becomes a chain
+again. A tree compares keys by hash code, then by their natural order if they have one.
 
 This module simulates all insertions, which is slow. `assignor.ordering` uses it only if a bucket has nine keys.
 Source: java.util.HashMap of OpenJDK 17.
@@ -18,7 +18,7 @@ TREEIFY = 8
 """Highest number of keys in a chain; with one more key, the bucket becomes a tree."""
 
 UNTREEIFY = 6
-"""Highest number of keys with which a part of a split tree becomes a chain again."""
+"""Highest number of keys in a part of a split tree that becomes a chain again."""
 
 TREES = 64
 """Lowest number of buckets of a table with trees; in a smaller table, a long chain doubles the table instead."""

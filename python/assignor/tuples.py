@@ -71,8 +71,8 @@ class Balance(NamedTuple):
         max: Highest number of partitions of a member.
         mean: Average number of partitions per member.
         idle: Members without partitions, in the order of the plan.
-        spread: Topic to the difference between the highest and the lowest number of its partitions that one of its
-            subscribers has.
+        spread: Topic to the spread of its partitions over its subscribers: the highest number that a subscriber has,
+            minus the lowest.
     """
 
     min: int

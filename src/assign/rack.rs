@@ -68,7 +68,7 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
     solutions
 }
 
-/// Places of consumers: the racks of replicas by number, and two more.
+/// Places of consumers: each rack of a replica, by number; racks without replicas; and no rack.
 struct Places {
     racks: usize,
 }

@@ -63,14 +63,15 @@ struct RangeLayout {
     sets: ConsumerSets,
     /// Per topic.
     shares: Vec<Share>,
-    /// Rack-aware solutions: positions by rank. Ranks after the last list have none.
+    /// Rack-aware solutions: positions by rank. Ranks after the last list have no positions.
     solutions: Vec<Lists>,
-    /// Per consumer set, its topics with their limits, highest first. Computed when the spans of a single member are read.
+    /// Per consumer set, its topics with their limits (see `Entry`), highest limit first. Computed when the spans of a single
+    /// member are read.
     by_limit: OnceLock<Vec<Vec<(u32, u32)>>>,
 }
 
-/// Topic of a subscription: the index of its consumer set among those of the subscription, and the first rank that has no
-/// partition of the topic.
+/// Topic of a subscription: the index of its consumer set among those of the subscription, and its limit, the first rank that has
+/// no partition of the topic.
 #[derive(Debug, Clone, Copy)]
 struct Entry {
     topic: u32,
@@ -214,7 +215,7 @@ impl Layout for RangeLayout {
     }
 }
 
-/// Total share of the consumers of a consumer set in its topics.
+/// Number of partitions that each consumer of a consumer set gets of all its topics.
 #[derive(Default)]
 struct Total {
     quota: i64,

@@ -53,8 +53,8 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Rack of each member; empty while no member has a rack.
     member_racks: Vec<MemberRack>,
-    /// For each rack, the rack of the next member after its last occurrence. It is tried first for the member that follows, because
-    /// members are often assigned to racks in turn.
+    /// For each rack, the rack of the member that followed the last member on it. It is tried first for the next such member,
+    /// because members are often on racks in turn.
     next_rack: Vec<u32>,
     last_rack: u32,
     /// Lengths of rack names that no replica is on, by member.

@@ -13,7 +13,7 @@ pub struct Balance {
     pub mean: f64,
     /// Members without partitions.
     pub idle: Vec<u32>,
-    /// Per topic, the difference between the most and the fewest partitions of the topic that a consumer has.
+    /// Per topic, the highest number of its partitions that a consumer has, minus the lowest.
     pub spread: Vec<i64>,
 }
 

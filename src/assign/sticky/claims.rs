@@ -3,7 +3,7 @@
 //! A claim counts if the partition exists and some member subscribes to its topic. Kafka also accepts partitions that do not
 //! exist, and then returns an invalid assignment. If two members claim a partition, the higher generation wins; equal generations
 //! cancel each other. Kafka compares the generation of the later claim with the generation field of the subscription that claimed
-//! earlier. `StickyAssignor` reads the generation of a claim from the user data, so it may differ from that field.
+//! earlier. `StickyAssignor` reads the generation of a claim from the user data, which may differ from that field.
 //!
 //! Partitions are numbered as in `plan::Owners`.
 
@@ -65,7 +65,7 @@ impl Claims {
         claims
     }
 
-    /// Return the partitions that a member claims, in the order claimed. A partition occurs twice only if the claim fails.
+    /// Return the partitions that a member claims, in the order claimed. A partition that the member owns occurs once.
     pub(super) fn claimed_by(&self, member: u32) -> &[u32] {
         let (start, end) = self.bounds[member as usize];
         &self.claimed[start as usize..end as usize]
@@ -86,8 +86,9 @@ impl Claims {
         !self.doubly_claimed.is_empty() && self.doubly_claimed.contains_key(&partition)
     }
 
-    /// Return the previous owner of each partition, or `NO_OWNER`: the claimant of the highest generation before the newest one.
-    /// Among claimants of equal generations it is the first in table order. Return None if no claim has an older generation.
+    /// Return the previous owner of each partition, or `NO_OWNER`; None if no claim is older than the newest generation of the
+    /// group. The previous owner is the member with the newest of these older claims. Of several such members it is the first in
+    /// table order.
     pub(super) fn previous_owners(&self) -> Option<Vec<u32>> {
         let newest = self.generations.iter().fold(NONE, |newest, generation| newest.max(*generation));
         let is_stale =

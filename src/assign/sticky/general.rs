@@ -8,7 +8,7 @@
 //!
 //! Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer subscribes to
 //! the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here, no partition is replaced
-//! by another one from then on (see `movements`). Each move then makes two sizes more equal, so balancing ends.
+//! by another one from then on (see `movements`). Each move then makes the sizes of two members more equal, so balancing ends.
 
 use super::claims::Claims;
 use super::lowest::{Queue, RackQueues, Ranks};

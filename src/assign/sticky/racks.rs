@@ -42,7 +42,7 @@ impl<'a> RackLogic<'a> {
                 is_seen[racks.sets().len()] = true;
             }
         }
-        // If two racks sets differ, at least one of them is not the union of all.
+        // If two rack sets differ, at least one of them is not the union of all.
         let differ = is_seen.iter().filter(|is_seen| **is_seen).count() > 1;
         let mut has_replica = vec![false; racks.len()];
         for set in (0..racks.sets().len()).filter(|set| is_seen[*set]) {

@@ -1,8 +1,8 @@
 //! Uniform assignment of a group whose members all subscribe to the same topics.
 //!
-//! Each member gets total / members partitions; the remainder is spread as a bonus of one partition each. A member keeps its
-//! partitions up to its quota. The other partitions go to the members below their quota, member by member: each gets all its
-//! missing partitions before the next one.
+//! The quota of a member is total / members partitions; some members get a bonus of one partition until the remainder is used. A
+//! member keeps its partitions up to its quota. The other partitions go to the members below their quota. A member gets all its
+//! missing partitions before the next member gets any.
 
 use super::target::Target;
 use crate::assign::table_order::{
@@ -37,7 +37,8 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
         }
         quota = quota.saturating_sub(had);
         if quota > 0 && has_bonus && members - place > extra {
-            // Leave the bonus to a later member, which may already have one more: enough members remain for all bonuses.
+            // The member keeps no partition as its bonus. Leave the bonus to a later member: there are enough of them for all bonuses,
+            // and some may already have one partition more.
             quota -= 1;
             has_bonus = false;
         }
@@ -125,7 +126,7 @@ fn topics_by_id(group: &Group, member: usize) -> Vec<u32> {
     let mut topics = Vec::new();
     let mut hashes = Vec::new();
     for topic in group.topics_as_given(member) {
-        // Names that do not exist only affect the capacity of both tables.
+        // Names of topics that do not exist only affect the number of buckets of both sets.
         let Some(seen) = seen.get_mut(*topic as usize) else { continue };
         if !std::mem::replace(seen, true) {
             topics.push(*topic);

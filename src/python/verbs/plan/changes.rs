@@ -42,7 +42,7 @@ impl PyPlan {
     ///
     /// Returns:
     ///     A `Balance`: `min`, `max` and `mean` number of partitions per member; `idle`, the members without partitions, in
-    ///     order; `spread`, topic to the difference between the highest and lowest number of its partitions per subscriber.
+    ///     order; `spread`, topic to the highest number of its partitions that a subscriber has, minus the lowest.
     ///
     /// Example:
     ///     >>> plan({"t": 3, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"], "c": []}).balance()

@@ -3,7 +3,7 @@
 A claim counts if the partition exists and some member subscribes to its topic. Kafka also accepts partitions that do
 not exist, and then returns an invalid assignment. If two members claim a partition, the higher generation wins; equal
 generations cancel each other. Kafka compares the generation of the later claim with the generation field of the
-subscription that claimed earlier. `StickyAssignor` reads the generation of a claim from the user data, so it may differ
+subscription that claimed earlier. `StickyAssignor` reads the generation of a claim from the user data, which may differ
 from that field.
 """
 
@@ -69,9 +69,10 @@ class Claims:
     doubly_claimed: set[Place]
 
     def previous_owners(self) -> dict[Place, str]:
-        """Return the previous owner of each partition: the claimant of the highest generation before the newest one.
+        """Return the previous owner of each partition.
 
-        Among claimants of equal generations it is the first in table order.
+        It is the member with the newest claim among the claims that are older than the newest generation of the
+        group. Of several such members it is the first in table order.
         """
         newest = max((claim.generation for claim in self.claims.values()), default=NONE)
         newest = max(newest, NONE)

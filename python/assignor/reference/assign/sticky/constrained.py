@@ -133,7 +133,7 @@ class _Assigning:
             index = index if index < len(self.under) else 0
 
     def count_high(self) -> None:
-        """Count one more member with `high` partitions; once there are enough, no other member gets one more."""
+        """Count a member that reached `high` partitions. If it is the last one allowed, the others keep `low`."""
         self.at_high += 1
         if self.at_high == self.more:
             self.exact.clear()

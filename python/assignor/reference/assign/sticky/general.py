@@ -8,8 +8,8 @@ that share no topic; no partition can move to or from them.
 
 Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer
 subscribes to the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here, no
-partition is replaced by another one from then on (see `movements.py`). Each move then makes two sizes more equal, so
-balancing ends.
+partition is replaced by another one from then on (see `movements.py`). Each move then makes the sizes of two members
+more equal, so balancing ends.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Assigning:
         """Assign all partitions."""
         is_revocation = self.keep()
         is_initial = not self.owner
-        # Sorting keeps the order among topics with the same number of subscribers, which is Java's.
+        # The sort is stable: topics with the same number of subscribers stay in Java's order.
         ordered = sorted(self.claims.partitions, key=lambda place: len(self.subscribers[place.topic]))
         unassigned = [place for place in ordered if place not in self.owner]
         self.assign_rest(unassigned)
@@ -89,7 +89,7 @@ class _Assigning:
                 self.give(place, min(self.subscribers[place.topic], key=self.rank))
 
     def balance(self, places: list[Place], movements: Movements) -> bool:
-        """Move partitions to members with at least two fewer until no move is left; return True if any moved."""
+        """Move partitions to members with at least two fewer than their owner; return True if any moved."""
         states: list[dict[Place, Member]] = []
         while self.balance_once(places, movements):
             state = dict(self.owner)

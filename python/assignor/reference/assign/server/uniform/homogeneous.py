@@ -1,8 +1,8 @@
 """Uniform assignment of a group whose members all subscribe to the same topics.
 
-Each member gets total / members partitions; the remainder is spread as a bonus of one partition each. A member keeps
-its partitions up to its quota. The other partitions go to the members below their quota, member by member: each gets
-all its missing partitions before the next one.
+The quota of a member is total / members partitions; some members get a bonus of one partition until the remainder is
+used. A member keeps its partitions up to its quota. The other partitions go to the members below their quota. A member
+gets all its missing partitions before the next member gets any.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def assign(
             kept += [TopicPartition(topic, id) for id in ids[:quota]]
             quota -= len(ids[:quota])
         if quota > 0 and had_bonus and len(members) - index > extra:
-            # Leave the bonus to a later member, which may already have one more: enough members remain for all bonuses.
+            # The member keeps no partition as its bonus. Leave the bonus to a later member: there are enough of them
+            # for all bonuses, and some may already have one partition more.
             quota -= 1
             had_bonus = False
         if quota > 0:
@@ -55,8 +56,8 @@ def assign(
 def _partitions_by_id(topics: Mapping[str, list[Partition]], member: Member, options: Options) -> list[TopicPartition]:
     """Return all partitions: topics in the order of a set of their ids, ids ascending.
 
-    Kafka builds the set of ids from a member's set of names. Names of topics that do not exist only affect the
-    capacities.
+    Kafka builds the set of ids from a member's set of names. Names of topics that do not exist only affect the number
+    of buckets of both sets.
     """
     capacity = presized_capacity(len(member.topics))
     existing = dict.fromkeys(topic for topic in member.given if topic in topics)
