@@ -32,7 +32,7 @@ POSITIONS = pa.schema([*_KEYS, ("member_id", pa.string()), ("committed", pa.int6
 """Committed offsets and owners: a row per partition of a group, or several if several members own it.
 
 member_id  the owner; null if the partition has none
-committed  the committed offset; null or negative without one
+committed  the committed offset; null or negative without a commit
 """
 
 END_OFFSETS = pa.schema(
@@ -48,8 +48,8 @@ PROBLEMS = ("never_committed", "unknown_end", "beyond_end", "before_start")
 
 never_committed  the partition has an owner and no committed offset; its lag is unknown
 unknown_end      the partition does not exist, or its end offset could not be read; its lag is unknown
-beyond_end       the committed offset is beyond the end, as after the topic was deleted and created again; its lag is
-                 unknown
+beyond_end       the committed offset is beyond the end, for example because the topic was deleted and created again;
+                 its lag is unknown
 before_start     the committed offset is before the first offset: the records in between are deleted, but count as lag
 """
 
@@ -66,7 +66,7 @@ PARTITION_LAG = pa.schema(
 """Lag of each partition.
 
 lag      end offset minus committed offset; null if unknown
-deleted  number of offsets after the committed one that are deleted, which the lag includes; null if unknown
+deleted  number of deleted offsets after the committed offset; the lag includes them; null if unknown
 problem  one of `PROBLEMS`, or null
 """
 
@@ -123,8 +123,8 @@ def partition_lag(positions: pa.Table, end_offsets: pa.Table) -> pa.Table:
 
     Args:
         positions: The columns of `POSITIONS`.
-        end_offsets: The columns of `END_OFFSETS`. They must be read after the committed offsets; otherwise a commit in
-            between looks like one beyond the end.
+        end_offsets: The columns of `END_OFFSETS`. Read them after the committed offsets. Otherwise an offset that is
+            committed between the two reads can be beyond the end.
 
     Returns:
         A row for each row of `positions` with a committed offset or an owner, with the columns of `PARTITION_LAG`,

@@ -1,7 +1,8 @@
 """Growth of consumer lag over time: whether a group falls behind while its generation does not change.
 
-Lag rises between two commits and falls with a commit, so single values say little. The lowest lag in a window that is
-longer than the time between commits does not depend on that. Lag grows if this low point rises from window to window.
+Lag rises between two commits and falls with each commit, so a single value says little. The low point of a window is
+its lowest lag. If windows are longer than the time between commits, low points do not depend on the times of commits.
+Lag grows if the low point rises from window to window.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Growth:
         until: Time of the last low point in milliseconds; None if the lag still grows at the last measurement.
         first: Lag at the first low point.
         last: Lag at the last low point.
-        produced: Number of records that the partitions got in between.
+        produced: Number of records that the partitions got between the two low points.
         rises: Number of times in a row that the low point rose.
         generation: The generation or epoch.
     """
@@ -71,14 +72,15 @@ def find_growth(
 
     The measurements of a generation are divided into windows of `window_ms`. Lag grows if its low points in successive
     windows rise at least `rises` times in a row, and if it grows by at least `share` of the records that the partitions
-    got meanwhile. So a single rise does not count, nor does lag that rises and falls with the commits.
+    got between the first and the last of these low points. A single rise does not count. Lag that only rises and falls
+    with the commits does not count either.
 
     Args:
         measurements: The measurements in order of time.
         window_ms: Length of a window in milliseconds, which should be twice the time between commits. If measurements
-            are further apart than that, each is a window.
-        rises: Number of rises in a row.
-        share: Part of the new records, from 0 to 1.
+            are further apart than a window is long, each of them is a window.
+        rises: Smallest number of rises in a row.
+        share: Smallest growth, as a part of the new records, from 0 to 1.
 
     Raises:
         IllegalArgumentError: `rises` is not positive, or `share` is not from 0 to 1.

@@ -33,7 +33,7 @@ DECODED = "decoded"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Record of `__consumer_offsets`, decoded or to encode.
+    """Record of `__consumer_offsets`: the result of `decode_record` and the input of `encode_record`.
 
     Fields have Kafka's names. Integers are `int`, byte arrays are `bytes`, and uuids are `str` in Kafka's URL-safe
     base64. As in Kafka's JSON, fields that the version lacks and tagged fields at their default are left out.
@@ -44,11 +44,11 @@ class Record:
         key: The fields of the key.
         version: The version of the value; None for a tombstone.
         value: The fields of the value; None for a tombstone.
-        consumer_protocol: One dict per member, for a GROUP_METADATA value of protocol type "consumer": memberId,
-            subscriptionVersion, subscription, assignmentVersion, assignment. If a blob cannot be decoded,
-            subscriptionError or assignmentError has the error. If the tolerant reader can decode the subscription,
-            its result follows with subscriptionTolerated, the version of the body. An empty blob is None and has no
-            version.
+        consumer_protocol: One dict per member, if the value is a GROUP_METADATA value of protocol type "consumer".
+            The keys are memberId, subscriptionVersion, subscription, assignmentVersion and assignment. If a blob
+            cannot be decoded, subscriptionError or assignmentError has the error. If the tolerant reader can decode
+            the subscription, its result follows, and subscriptionTolerated has the version of the body. An empty
+            blob is None and has no version.
         status: "decoded", or "unknown_type" if only type and name are known; the other fields are then empty.
     """
 
@@ -150,8 +150,8 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
 
     Raises:
         WrongTypeError: A column is not binary.
-        IllegalArgumentError: The columns differ in length, or a text column would exceed 2 GiB; pass fewer records
-            then.
+        IllegalArgumentError: The columns differ in length, or a text column would exceed 2 GiB. In the second case,
+            pass fewer records.
 
     Example:
         >>> import pyarrow

@@ -33,8 +33,8 @@ class Replay:
         storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
         storm_window_ms: Time window of a storm in milliseconds.
         stuck_factor: A member is stuck if it has not committed for this multiple of its usual interval.
-        stuck_interval_ms: Commits of a member within this time in milliseconds count as one. The usual interval is at
-            least as long.
+        stuck_interval_ms: Commits of a member within this time in milliseconds count as one. It is also the lowest
+            usual interval.
         never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
 
     Raises:
@@ -77,7 +77,7 @@ class Replay:
         self._machine = machine.Replay(rows, is_open=is_open, is_compared=is_compared, settings=found)
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
-        """Apply a record. Return the events of its group's deadlines up to its timestamp, then those of the record.
+        """Apply a record and return its events, after the events of its group's deadlines that its timestamp reaches.
 
         Records of a group must come in the order of the log. A record with an offset that is not higher than the last
         one of its group is counted as a duplicate and ignored.
@@ -89,18 +89,18 @@ class Replay:
         return self._machine.push(record, cluster)
 
     def advance(self, now: int, cluster: str | None = None) -> list[Event]:
-        """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all."""
+        """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all clusters."""
         return self._machine.advance(now, cluster)
 
     def next_deadline(self) -> int | None:
-        """Return the earliest deadline in milliseconds; None without one."""
+        """Return the earliest deadline in milliseconds; None if there is no deadline."""
         return self._machine.next_deadline()
 
     def finish(self) -> list[Event]:
-        """Return the events that the end of a finite log completes. The state does not change.
+        """Return the events that wait for further records, at the end of a finite log. The state does not change.
 
         These are epochs without a target assignment, generations whose comparison waits for topic metadata, members
-        that left with the last record, and storms that last.
+        that left with the last record, and storms that have not ended.
         """
         return self._machine.finish()
 
@@ -109,7 +109,7 @@ class Replay:
         return self._machine.observe_topics(rows)
 
     def snapshot(self) -> bytes:
-        """Return the state as bytes, with the settings, which `restore` compares, and without topic metadata."""
+        """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""
         return self._machine.snapshot()
 
     def restore(self, data: bytes) -> None:

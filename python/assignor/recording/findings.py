@@ -34,7 +34,10 @@ KINDS = {
         "info", "partitions have had an owner for at least 60 s and have no committed offset", needs_attention=False
     ),
     "idle": Kind("info", "members have no partitions"),
-    "skew": Kind("warning", "a member owns at least twice the partitions of another, and more than one more per topic"),
+    "skew": Kind(
+        "warning",
+        "a member owns at least twice the partitions of another, and the difference exceeds the number of topics",
+    ),
     "lag_growing": Kind("warning", "the lag grew for some time although the generation did not change"),
     "out_of_range": Kind("warning", "committed offsets are beyond the end of the log of their partition, or before it"),
     "bad_records": Kind("warning", "records of the group cannot be decoded"),
