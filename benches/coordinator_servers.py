@@ -118,7 +118,7 @@ def _ours() -> Iterator[tuple[int, int]]:
         try:
             yield int(process.stdout.readline()), process.pid
         finally:
-            process.communicate()
+            process.kill()
 
 
 if __name__ == "__main__":

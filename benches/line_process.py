@@ -36,6 +36,8 @@ class LineProcess:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error:
+            self._process.kill()  # it may never answer
         self.close()
 
     def close(self) -> None:

@@ -134,11 +134,11 @@ def test_a_group_may_be_used_by_several_threads() -> None:
             answer = group.plan()
             found.append((dict(answer), group.assign(), answer.owner("u", 899), answer.diff(group.plan()).moved))
 
-    threads = [threading.Thread(target=ask) for _ in range(4)]
+    threads = [threading.Thread(target=ask, daemon=True) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join()
+        thread.join(120)
 
     owner = next(member for member, partitions in expected.items() if ("u", 899) in partitions)
     assert [(expected, expected, owner, 0)] * 20 == found

@@ -14,6 +14,7 @@ from assignor import Subscription, TopicPartition
 from assignor.wire import decode_assignment, encode_assignment, encode_subscription
 from tests.broker.admin import Admin
 from tests.broker.blobs import join, join_share, sync
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from tests.broker.cluster import Cluster
@@ -80,10 +81,10 @@ class Groups:
         """Close all consumers and connections."""
         self._stop.set()
         for thread in self._threads:
-            thread.join()
-        for consumers in self._consumers.values():
+            within(f"polling {thread.name}", thread.join)
+        for group, consumers in self._consumers.items():
             for consumer in consumers:
-                consumer.close()
+                within(f"closing a consumer of {group}", consumer.close)
         self._connection.close()
 
     def join(self, group: str, topics: list[str], **settings: str) -> None:
@@ -130,8 +131,9 @@ class Groups:
     def offsets_only(self) -> None:
         """Commit an offset for a group without members."""
         consumer = confluent_kafka.Consumer({"bootstrap.servers": self.address, "group.id": "offsets-only"})
-        consumer.commit(offsets=[confluent_kafka.TopicPartition("orders", 0, 0)], asynchronous=False)
-        consumer.close()
+        places = [confluent_kafka.TopicPartition("orders", 0, 0)]
+        within("the commit of offsets-only", lambda: consumer.commit(offsets=places, asynchronous=False))
+        within("closing the consumer of offsets-only", consumer.close)
 
     def look(self) -> dict[str, tuple[int, int]]:
         """Poll all consumers and update `owned`. Return the numbers of owned partitions and of owners of each group."""

@@ -14,6 +14,7 @@ import pytest
 from tests.broker import cluster
 from tests.broker.cluster import BrokerMissingError, Cluster
 from tests.broker.connection import Connection, ConnectionLostError
+from tests.support.time_limit import killed_at_end
 
 JAVA = """echo 'openjdk version "17.0.1"'"""
 
@@ -30,9 +31,8 @@ with Cluster(pathlib.Path(sys.argv[1])) as broker:
 def test_a_broker_ends_when_its_starter_is_killed(broker: Cluster, tmp_path: Path) -> None:
     assert answers(broker.port)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    with subprocess.Popen(
-        [sys.executable, "-c", STARTER, tmp_path], stdout=subprocess.PIPE, env=environment
-    ) as starter:
+    command = [sys.executable, "-c", STARTER, str(tmp_path)]
+    with killed_at_end(subprocess.Popen(command, stdout=subprocess.PIPE, env=environment)) as starter:
         assert starter.stdout
         port = int(starter.stdout.readline())
         assert answers(port)

@@ -21,6 +21,7 @@ from assignor.spark.kafka_offsets import OffsetRange, Settings, log_bounds, read
 from tests.broker import connector_program
 from tests.spark import programs
 from tests.support import maven_jars
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,7 +77,7 @@ def commit_in_transaction(broker: Cluster, offset: int, *, abort: bool) -> None:
         producer.send_offsets_to_transaction(position, consumer.consumer_group_metadata(), 30)
         (producer.abort_transaction if abort else producer.commit_transaction)(30)
     finally:
-        consumer.close()
+        within("closing a consumer", consumer.close)
 
 
 def await_ends_of_transactions(committed: Settings, every: Settings) -> None:
@@ -92,8 +93,8 @@ def cluster(broker: Cluster) -> Cluster:
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": GROUP})
-    consumer.commit(offsets=[TopicPartition(TOPIC, 0, 5)], asynchronous=False)
-    consumer.close()
+    within("a commit", lambda: consumer.commit(offsets=[TopicPartition(TOPIC, 0, 5)], asynchronous=False))
+    within("closing a consumer", consumer.close)
     commit_in_transaction(broker, 6, abort=False)
     commit_in_transaction(broker, 7, abort=True)
     options = {"kafka.bootstrap.servers": broker.address}
@@ -110,7 +111,7 @@ def test_committed_or_all_records_are_read_without_a_trace(cluster: Cluster) -> 
     assert [5, 6, 7] == committed(every)
 
     assert not {GROUP, READER} & groups_since(every, before), "reading writes nothing to the log"
-    groups = {group.group_id for group in admin.list_consumer_groups().result().valid}
+    groups = {group.group_id for group in admin.list_consumer_groups().result(60).valid}
     assert GROUP in groups
     assert READER not in groups
 

@@ -6,11 +6,15 @@ Arguments: client, address, group, topic, client id and session timeout in milli
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import signal
 import sys
 from typing import Any
 
 HEARTBEAT_MS = 300
+
+PR_SET_PDEATHSIG = 1
+"""Option of Linux's `prctl`: the signal that a process gets when its parent ends."""
 
 
 def run_kafka_python(address: str, group: str, topic: str, name: str, session: int, ending: list[int]) -> None:
@@ -76,5 +80,7 @@ CLIENTS = {
 if __name__ == "__main__":
     client, server, group_id, topic_name, client_id, session_ms = sys.argv[1:]
     terminated: list[int] = []
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)  # a frozen process could not end by itself
     signal.signal(signal.SIGTERM, lambda number, _: terminated.append(number))
     CLIENTS[client](server, group_id, topic_name, client_id, int(session_ms), terminated)

@@ -24,6 +24,7 @@ from assignor.live.description_text import render
 from tests.broker.admin import Admin
 from tests.broker.blobs import join_share
 from tests.broker.cluster import JARS
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +85,7 @@ class LiveGroups:
             for partition, count in enumerate(counts):
                 for _ in range(count):
                     producer.produce(name, b"record", partition=partition)
-        producer.flush()
+        assert 0 == producer.flush(60)
         place = confluent_kafka.TopicPartition("described.a", 2, DELETED)
         client = AdminClient({"bootstrap.servers": self.address})
         (deleted,) = client.delete_records([place]).values()
@@ -102,9 +103,9 @@ class LiveGroups:
         """Close all consumers."""
         self._stop.set()
         for thread in self._threads:
-            thread.join()
-        for consumer in self._consumers:
-            consumer.close()
+            within(f"polling by {thread.name}", thread.join)
+        for number, consumer in enumerate(self._consumers):
+            within(f"closing consumer {number}", consumer.close)
         self._connection.close()
 
     def _join(self, group: str, topic: str, partitions: int, *settings: dict[str, str]) -> None:
@@ -155,7 +156,7 @@ class LiveGroups:
     def _commit_alone(self) -> None:
         consumer = confluent_kafka.Consumer({"bootstrap.servers": self.address, "group.id": "described-offsets"})
         commit(consumer, COMMITTED["described-offsets"])
-        consumer.close()
+        within("closing the consumer of described-offsets", consumer.close)
 
     def _poll(self, poll: Any) -> None:
         def run() -> None:
@@ -169,7 +170,7 @@ class LiveGroups:
 def commit(consumer: Any, offsets: dict[tuple[str, int], int]) -> None:
     places = [confluent_kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
     if places:
-        consumer.commit(offsets=places, asynchronous=False)
+        within(f"the commit of {places}", lambda: consumer.commit(offsets=places, asynchronous=False))
 
 
 def until(is_reached: Any, timeout: float = 30) -> None:

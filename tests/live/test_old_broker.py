@@ -16,6 +16,7 @@ from confluent_kafka.cimpl import NewTopic
 from assignor.cli import main
 from tests.broker.cluster import Cluster
 from tests.broker.running import running
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,21 +44,22 @@ def member(address: str) -> Iterator[None]:
     while len(consumer.assignment()) < 2 and time.monotonic() < end:
         consumer.poll(0.05)
     assert 2 == len(consumer.assignment())
-    consumer.commit(offsets=[TopicPartition(TOPIC, 1, 0)], asynchronous=False)
+    places = [TopicPartition(TOPIC, 1, 0)]
+    within("the commit", lambda: consumer.commit(offsets=places, asynchronous=False))
     is_over = threading.Event()
 
     def poll() -> None:
         while not is_over.is_set():
             consumer.poll(0.1)
 
-    thread = threading.Thread(target=poll)
+    thread = threading.Thread(target=poll, daemon=True)
     thread.start()
     try:
         yield
     finally:
         is_over.set()
-        thread.join()
-        consumer.close()
+        within("polling the consumer", thread.join)
+        within("closing the consumer", consumer.close)
 
 
 def test_each_command_reads_a_classic_group(

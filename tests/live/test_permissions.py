@@ -16,6 +16,7 @@ from assignor.cli import main
 from assignor.recording import Recording
 from tests.broker.running import running
 from tests.live.secured import SecuredCluster
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,8 +48,9 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster
             future.result(30)
         admin.create_topics([NewTopic("private", 1)])["private"].result(30)
         consumer = Consumer({"bootstrap.servers": cluster.address, "group.id": "g"})
-        consumer.commit(offsets=[TopicPartition("private", 0, 1)], asynchronous=False)
-        consumer.close()
+        places = [TopicPartition("private", 0, 1)]
+        within("the commit", lambda: consumer.commit(offsets=places, asynchronous=False))
+        within("closing the consumer", consumer.close)
         yield cluster
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import json
 import re
 import shlex
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,7 @@ from assignor.offsets import decode_record
 from assignor.recording import Recording
 from tests.support.recorded_fleet import RECORDING
 from tests.support.shell_examples import examples
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,7 +59,9 @@ class Commits:
         """Commit offsets one by one."""
         with self._consumer() as consumer:
             for offset in offsets:
-                consumer.commit(offsets=[TopicPartition(self.topic, 0, offset)], asynchronous=False)
+                places = [TopicPartition(self.topic, 0, offset)]
+                commit = functools.partial(consumer.commit, offsets=places, asynchronous=False)
+                within(f"the commit of {places}", commit)
 
     @contextlib.contextmanager
     def transaction(self, offset: int) -> Iterator[Producer]:
@@ -75,7 +80,7 @@ class Commits:
         try:
             yield consumer
         finally:
-            consumer.close()
+            within(f"closing the consumer of {self.group}", consumer.close)
 
 
 def rows(folder: Path) -> list[dict[str, Any]]:
@@ -94,13 +99,15 @@ def in_log(address: str, isolation: str) -> list[Place]:
     found: list[Place] = []
     left = {0, 1}
     consumer.assign([TopicPartition("__consumer_offsets", id, 0) for id in left])
+    end = time.monotonic() + 60
     while left:
+        assert time.monotonic() < end, f"partitions {left} of the log were not read within 60 s"
         for message in consumer.consume(1_000, 1):
             if message.error():
                 left.discard(message.partition() or 0)
             else:
                 found.append((message.partition() or 0, message.offset() or 0))
-    consumer.close()
+    within("closing the reader of the log", consumer.close)
     return found
 
 
@@ -120,7 +127,7 @@ def test_a_recording_has_all_records_and_the_aborted_ones(broker: Cluster, tmp_p
         with commits.transaction(offset) as producer:
             (producer.abort_transaction if is_aborted else producer.commit_transaction)(30)
     every, committed = (in_log(broker.address, level) for level in (READ_UNCOMMITTED, READ_COMMITTED))
-    groups = {group.group_id for group in commits.admin.list_consumer_groups().result().valid}
+    groups = {group.group_id for group in commits.admin.list_consumer_groups().result(60).valid}
 
     assert 0 == main(command(broker.address, tmp_path, "--until-end"))
 
@@ -135,7 +142,7 @@ def test_a_recording_has_all_records_and_the_aborted_ones(broker: Cluster, tmp_p
     }
     assert {**dict.fromkeys(range(6), False), 6: True, 7: False} == own
     assert in_log(broker.address, READ_UNCOMMITTED) == every, "recording writes nothing to the log"
-    assert groups == {group.group_id for group in commits.admin.list_consumer_groups().result().valid}
+    assert groups == {group.group_id for group in commits.admin.list_consumer_groups().result(60).valid}
     assert CONSUMER["group.id"] not in groups
 
 
@@ -257,7 +264,7 @@ def test_a_topic_with_the_same_records_can_be_recorded(broker: Cluster, tmp_path
     producer = Producer({"bootstrap.servers": broker.address})
     for row in fleet:
         producer.produce("copied-log", row["value"], row["key"])
-    producer.flush()
+    assert 0 == producer.flush(60)
 
     found = record(ClientSettings.read(broker.address), tmp_path / "out", until_end=True, topic="copied-log")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -35,20 +34,25 @@ pytestmark = pytest.mark.broker
 ROOT = Path(__file__).parents[2]
 
 
+LIMITED = (
+    "import resource, sys\n"
+    "from assignor.cli import main\n"
+    "size = int(sys.argv.pop(1))\n"
+    "resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))\n"
+    "sys.exit(main(sys.argv[1:]))\n"
+)
+"""Program that runs the command and can write files of a number of bytes."""
+
+
 def start(*arguments: str, file_size: int | None = None) -> subprocess.Popen[str]:
     """Start the command in a process that can write files of at most `file_size` bytes."""
-
-    def limit() -> None:
-        if file_size is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (file_size, file_size))
-
+    program = ["-m", "assignor.cli"] if file_size is None else ["-c", LIMITED, str(file_size)]
     return subprocess.Popen(
-        [sys.executable, "-m", "assignor.cli", *arguments],
+        [sys.executable, *program, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
         env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
-        preexec_fn=limit,
     )
 
 
@@ -97,7 +101,7 @@ def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
     process = start(*command(broker.address, tmp_path))
     until((tmp_path / "records.parquet" / ".part-00000002.parquet").exists)
     process.kill()
-    process.communicate()
+    process.communicate(timeout=60)
 
     Recording.open(tmp_path)
     assert before == places(tmp_path)

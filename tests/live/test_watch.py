@@ -6,6 +6,7 @@ import functools
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,9 @@ SESSION_MS = 6_000
 """Session timeout of the KIP-848 group in milliseconds, which is a setting of the broker."""
 
 PARTITIONS = 4
+LIFETIME = 300
+"""Seconds after which a program is killed, so that no test waits for its output for ever."""
+
 LIMIT_MS = 5_000
 """Longest time between an event on the broker and its report."""
 
@@ -70,7 +74,7 @@ class Groups:
 def admin(broker: Cluster) -> AdminClient:
     found = AdminClient({"bootstrap.servers": broker.address})
     for future in found.create_topics([NewTopic("watched", PARTITIONS, 1)]).values():
-        future.result()
+        future.result(120)
     return found
 
 
@@ -89,7 +93,7 @@ def stable(watching: Watching, names: set[str]) -> bool:
 def described(admin: AdminClient, group: str) -> tuple[str, dict[str, tuple[str, str, set[tuple[str, int]]]]]:
     """Return the state of a group and its members, as the Admin client describes them."""
     (future,) = admin.describe_consumer_groups([group]).values()
-    found = future.result()
+    found = future.result(120)
     return found.state.name, {
         member.member_id: (
             member.client_id,
@@ -192,7 +196,7 @@ def commit_offset(admin: AdminClient, group: str, offset: int) -> None:
         wanted = ConsumerGroupTopicPartitions(group, [TopicPartition("watched", 0, offset)])
         (future,) = admin.alter_consumer_group_offsets([wanted]).values()
         try:
-            (found,) = future.result().topic_partitions
+            (found,) = future.result(120).topic_partitions
         except KafkaException:
             return False
         return found.error is None
@@ -201,11 +205,14 @@ def commit_offset(admin: AdminClient, group: str, offset: int) -> None:
 
 
 class Program:
-    """Process `assignor watch --json` and the lines that it has printed."""
+    """Process `assignor watch --json` and the lines that it has printed. It is killed after `LIFETIME` seconds."""
 
     def __init__(self, *words: str) -> None:
         command = [sys.executable, "-m", "assignor.cli", "watch", "--json", *words]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self._timer = threading.Timer(LIFETIME, self._process.kill)
+        self._timer.daemon = True
+        self._timer.start()
 
     def until_started(self) -> None:
         """Wait until the watch reports new events."""
@@ -225,11 +232,12 @@ class Program:
     def kill(self) -> None:
         """Kill the process, so that it cannot save its state again."""
         self._process.kill()
-        self._process.communicate()
+        self.finish()
 
     def finish(self) -> tuple[int, list[str]]:
         """Wait for the end, and return the exit code and the remaining lines."""
         out, _ = self._process.communicate(timeout=90)
+        self._timer.cancel()
         return self._process.returncode, out.splitlines(keepends=True)
 
 
@@ -287,7 +295,7 @@ def own_broker(tmp_path: Path) -> Iterator[Cluster]:
 def test_a_watch_survives_the_restart_of_the_brokers(own_broker: Cluster) -> None:
     admin = AdminClient({"bootstrap.servers": own_broker.address})
     for future in admin.create_topics([NewTopic("watched", 1, 1)]).values():
-        future.result()
+        future.result(120)
 
     def went_back() -> list[dict[str, Any]]:
         return watching.of("survivor", "offsets", problem="went_back")

@@ -35,7 +35,7 @@ def samples(metrics: WatchMetrics) -> Samples:
         port = free.getsockname()[1]
     server = serve(metrics, port, "127.0.0.1")
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
             text = answer.read().decode()
     finally:
         server.shutdown()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,23 +26,23 @@ pytestmark = pytest.mark.broker
 def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path) -> None:
     settings: Any = {"bootstrap.servers": broker.address}
     admin = AdminClient(settings)
-    admin.create_topics([NewTopic("page.orders", 3)])["page.orders"].result()
+    admin.create_topics([NewTopic("page.orders", 3)])["page.orders"].result(60)
     producer = Producer(settings)
     for number in range(9):
         producer.produce("page.orders", b"x", partition=number % 3)
-    producer.flush()
+    assert 0 == producer.flush(60)
     given = {"group.id": "page", "auto.offset.reset": "earliest", "enable.auto.commit": False}
     consumer = Consumer(settings | given)
     consumer.subscribe(["page.orders"])
     try:
-        message = None
-        while message is None or message.error():
-            message = consumer.poll(1)
-        consumer.commit(message=message, asynchronous=False)
+        end = time.monotonic() + 60
+        while (message := consumer.poll(1)) is None or message.error():
+            assert time.monotonic() < end, "no record within 60 s"
+        within("the commit", lambda: consumer.commit(message=message, asynchronous=False))
         words = ["--bootstrap-server", broker.address, "--group", "page", "--from", "earliest", "--for", "3"]
         code = main(["watch", *words, "--page", str(tmp_path / "page.html")])
     finally:
-        consumer.close()
+        within("closing the consumer", consumer.close)
 
     assert code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ from assignor.live.watcher import Watcher
 from tests.live.test_record import Commits
 from tests.live.test_record_interrupted import start
 from tests.live.watching import Watching, until
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,10 +34,10 @@ def test_a_topic_is_deleted_under_the_watch(broker: Cluster, monkeypatch: pytest
     producer = Producer(address)
     for topic in ["deleted", "kept"] * 5:
         producer.produce(topic, b"x", partition=0)
-    producer.flush()
+    assert 0 == producer.flush(60)
     idle = Consumer({**address, "group.id": "loses-all-topics"})
-    idle.commit(offsets=[TopicPartition("deleted", 0, 1)], asynchronous=False)
-    idle.close()
+    commit(idle, TopicPartition("deleted", 0, 1))
+    within("closing the consumer of loses-all-topics", idle.close)
     consumer = Consumer({**address, "group.id": "loses-a-topic", "topic.metadata.refresh.interval.ms": 200})
 
     def lag() -> dict[tuple[str, str], int | None]:
@@ -50,8 +51,7 @@ def test_a_topic_is_deleted_under_the_watch(broker: Cluster, monkeypatch: pytest
     with Watching(broker.address, has_lag=True) as watching:
         consumer.subscribe(["deleted", "kept"])
         until(lambda: rebalances(1))
-        places = [TopicPartition("deleted", 0, 2), TopicPartition("kept", 0, 3)]
-        consumer.commit(offsets=places, asynchronous=False)
+        commit(consumer, TopicPartition("deleted", 0, 2), TopicPartition("kept", 0, 3))
         before = {("loses-a-topic", "deleted"): 3, ("loses-a-topic", "kept"): 2, ("loses-all-topics", "deleted"): 4}
         until(lambda: lag() == before)
 
@@ -60,10 +60,15 @@ def test_a_topic_is_deleted_under_the_watch(broker: Cluster, monkeypatch: pytest
         until(lambda: lag() == {("loses-a-topic", "kept"): 2})
 
         assert "topic_deleted" == watching.of("loses-a-topic", "rebalance")[1]["causes"][0]
-        consumer.commit(offsets=[TopicPartition("kept", 0, 1)], asynchronous=False)
+        commit(consumer, TopicPartition("kept", 0, 1))
         until(lambda: watching.of("loses-a-topic", "offsets", problem="went_back"))
         assert 1 == len(watching.notices), watching.notices
-    consumer.close()
+    within("closing the consumer of loses-a-topic", consumer.close)
+
+
+def commit(consumer: Consumer, *places: TopicPartition) -> None:
+    """Commit offsets, and wait for the answer."""
+    within(f"the commit of {places}", lambda: consumer.commit(offsets=list(places), asynchronous=False))
 
 
 def test_a_state_file_of_another_cluster_is_rejected(

@@ -14,6 +14,7 @@ import pytest
 from assignor import Subscription, errors, match_topics, resolve, validate_topic
 from assignor.matching import TopicPattern
 from tests.support.engines import ENGINES, Engine
+from tests.support.time_limit import killed_at_end
 
 TOPICS = ["orders", "orders-eu", "us-orders", "Orders", "mail", "__consumer_offsets", "__transaction_state"]
 
@@ -326,9 +327,8 @@ match_topics(pattern, names) if sys.argv[1] == "match_topics" else matcher.add_p
 @pytest.mark.skipif(sys.platform == "win32", reason="a signal is sent as POSIX has it")
 @pytest.mark.parametrize("call", ["match_topics", "add_pattern"])
 def test_ctrl_c_interrupts_a_long_search(call: str) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", PRESSED, call], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    command, pipe = [sys.executable, "-c", PRESSED, call], subprocess.PIPE
+    with killed_at_end(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)) as process:
         assert process.stdout is not None
         assert "ready\n" == process.stdout.readline()
         time.sleep(0.3)

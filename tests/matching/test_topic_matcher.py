@@ -226,7 +226,7 @@ def test_other_threads_run_during_a_search() -> None:
         while not done.wait(0.001):
             ticks.append(len(ticks))
 
-    ticking = threading.Thread(target=tick)
+    ticking = threading.Thread(target=tick, daemon=True)
     ticking.start()
     matcher = TopicMatcher()
     matcher.add_topics([f"{'a' * 40}{number}" for number in range(60)])
@@ -234,6 +234,6 @@ def test_other_threads_run_during_a_search() -> None:
     matcher.add_pattern("hard", r"(a*)(a*)(a*)\1\2\3x")
     during = len(ticks) - before
     done.set()
-    ticking.join()
+    ticking.join(60)
 
     assert during > 5

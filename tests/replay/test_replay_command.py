@@ -21,6 +21,7 @@ from assignor.recording.spool import LineSpool
 from assignor.replay_columns import COMMON, FIELDS
 from tests.replay.logs import event, member
 from tests.support.recorded_fleet import RECORDING
+from tests.support.time_limit import killed_at_end
 
 Row = dict[str, Any]
 
@@ -202,7 +203,7 @@ def test_lines_are_sorted_with_any_memory_and_equal_keys_keep_their_order(limit:
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_ctrl_c_ends_with_one_line_and_no_output(options: list[str]) -> None:
     program = (
-        "import signal, sys\n"
+        "import sys, time\n"
         "from assignor.cli import main\n"
         "from assignor.recording import events\n"
         "replay = events.replay\n"
@@ -210,13 +211,15 @@ def test_ctrl_c_ends_with_one_line_and_no_output(options: list[str]) -> None:
         "    for number, event in enumerate(replay(*given, **settings)):\n"
         "        if number == 100:\n"
         "            print('ready', file=sys.stderr, flush=True)\n"
-        "            signal.pause()\n"
+        "            while True:\n"  # a signal before a single wait would not end it
+        "                time.sleep(0.01)\n"
         "        yield event\n"
         "events.replay = interrupted\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
     command = [sys.executable, "-c", program, "replay", str(RECORDING), "--engine", "local", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    pipe = subprocess.PIPE
+    with killed_at_end(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)) as process:
         assert process.stderr is not None
         assert "ready\n" == process.stderr.readline()
         process.send_signal(signal.SIGINT)

@@ -14,6 +14,7 @@ import pytest
 from assignor.errors import AssignorError, MissingDependencyError
 from assignor.spark import java as java_module
 from assignor.spark.java import Java, cache_folder, find_java, java_version, parse_version
+from tests.support.time_limit import killed_at_end
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake java programs are shell scripts")
 
@@ -128,7 +129,7 @@ def test_several_processes_may_write_the_shim_at_the_same_time(tmp_path: Path) -
     command = [sys.executable, "-c", program, str(bundled), str(tmp_path / "cache")]
     pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with contextlib.ExitStack() as stack:
-        running: list[Any] = [stack.enter_context(subprocess.Popen(command, **pipes)) for _ in range(4)]
+        running: list[Any] = [stack.enter_context(killed_at_end(subprocess.Popen(command, **pipes))) for _ in range(4)]
         assert [process.stdout.readline() for process in running] == ["ready\n"] * 4
         for process in running:
             process.stdin.write("go\n")

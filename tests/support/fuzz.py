@@ -207,7 +207,7 @@ class Worker:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"the worker ended with {self.process.wait()}: {self.process.stderr.read()[-500:]}")
+            raise RuntimeError(f"the worker ended with {self.process.wait(60)}: {self.process.stderr.read()[-500:]}")
         response: dict[str, Any] = json.loads(answer)
         return response
 

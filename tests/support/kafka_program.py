@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -18,6 +19,9 @@ from tests.broker.cluster import JARS, BrokerMissingError, install_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests/java/src/main/java"
+LIMIT = 300
+"""Time limit of an answer in seconds, far more than any answer should take."""
+
 OPTIONS = ("-Dlog4j2.level=OFF", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m")
 
 
@@ -26,7 +30,7 @@ class OracleMissingError(Exception):
 
 
 class KafkaProgram:
-    """A running program; a context manager that kills it at the end.
+    """A running program; a context manager that ends it.
 
     Args:
         name: Name of the class, which is compiled with all other classes of its package.
@@ -54,7 +58,11 @@ class KafkaProgram:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        try:
+            self._process.communicate(timeout=60)  # the program ends with its input
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
 
     def restart(self) -> None:
         """Kill the process and start a new one."""
@@ -63,14 +71,21 @@ class KafkaProgram:
         self._start()
 
     def ask(self, question: object) -> Any:
-        """Send a line of JSON; return the answer."""
+        """Send a line of JSON; return the answer.
+
+        Raises:
+            TimeoutError: The program did not answer; it is killed.
+        """
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(question) + "\n")
         self._process.stdin.flush()
+        if not select.select([self._process.stdout], [], [], LIMIT)[0]:
+            self._process.kill()
+            raise TimeoutError(f"no answer within {LIMIT} s to {question}")
         answer = self._process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"the program exited with {self._process.wait()} at {question}")
+            raise RuntimeError(f"the program exited with {self._process.wait(LIMIT)} at {question}")
         return json.loads(answer)
 
 

@@ -17,6 +17,7 @@ import confluent_kafka
 from kafka import KafkaConsumer
 
 from assignor import TopicPartition
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -127,7 +128,7 @@ class _PolledConsumer:
     def stop(self) -> None:
         """Close the consumer."""
         self.ending.set()
-        self._thread.join()
+        within(f"closing {self._thread.name}", self._thread.join)
 
     def _run(self) -> None:
         try:
@@ -214,7 +215,7 @@ class AiokafkaConsumers:
         while self._consumers:
             self.leave(next(iter(self._consumers)))
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
+        within("the event loop of aiokafka", self._thread.join)
         self._loop.close()
 
     def _run(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -262,7 +263,7 @@ class ConfluentConsumers:
         """Close a consumer, and wait until it is closed."""
         with self._lock:
             consumer = self._consumers.pop(name)
-        consumer.close()
+        within(f"closing {name}", consumer.close)
 
     def owned(self, name: str) -> Owned:
         """Return the partitions that a consumer owns in its own view."""
@@ -275,7 +276,7 @@ class ConfluentConsumers:
     def close(self) -> None:
         """Close all consumers."""
         self._ending.set()
-        self._thread.join()
+        within("polling consumers of confluent-kafka", self._thread.join)
         while self._consumers:
             self.leave(next(iter(self._consumers)))
 

@@ -11,6 +11,7 @@ import confluent_kafka
 from assignor import TopicPartition
 from assignor.offsets import decode_record
 from assignor.wire import DecodedSubscription, decode_assignment, decode_subscription
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -112,7 +113,7 @@ class GroupLog:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._consumer.close()
+        within("closing the reader of the log", self._consumer.close)
 
     def poll(self, seconds: float = 0.05) -> None:
         """Wait for a number of seconds for new records."""

@@ -63,7 +63,7 @@ class MixedGroups:
 
     def __exit__(self, *error: object) -> None:
         for closing in self._closing:
-            closing.result()
+            closing.result(2 * TIMEOUT)
         self._threads.shutdown()
         for client in self._clients.values():
             client.close()

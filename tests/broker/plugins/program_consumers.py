@@ -12,6 +12,7 @@ from tests.broker.java_consumers import CLASSES
 from tests.broker.plugins.client_consumers import PAUSE, Owned, Wish
 from tests.support import go_program
 from tests.support.kafka_program import KafkaProgram
+from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,7 +51,7 @@ class _ProgramConsumers:
     def close(self) -> None:
         """Close all consumers, and the process."""
         self._ending.set()
-        self._thread.join()
+        within(f"polling {self._thread.name}", self._thread.join)
         self._end()
 
     def _tell(self, command: object) -> None:
@@ -109,9 +110,9 @@ class FranzGoConsumers(_ProgramConsumers):
             assert process.stdout
             process.stdin.write(json.dumps(command) + "\n")
             process.stdin.flush()
-            return json.loads(process.stdout.readline())
+            return json.loads(within(f"the answer to {command}", process.stdout.readline))
 
-        super().__init__(address, ask, process.communicate)
+        super().__init__(address, ask, lambda: process.communicate(timeout=60))
 
     def join(self, wish: Wish) -> None:
         """Start a consumer."""
