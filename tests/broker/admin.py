@@ -30,7 +30,7 @@ from kio.schema.types import GroupId, TopicName
 from kio.static.primitive import i16, i32, i64
 
 from assignor import TopicPartition
-from assignor.member import HeartbeatRequest
+from assignor.member import HeartbeatRequest, HeartbeatResponse
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH
 from assignor.offsets import coordinator_partition
 from tests.broker.connection import Connection, milliseconds
@@ -58,12 +58,21 @@ class RequestError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class DescribedMember:
-    """Coordinator's description of a member."""
+    """Coordinator's description of a member.
+
+    Attributes:
+        ordered_target: The target in the order of the coordinator's hash table.
+    """
 
     epoch: int
     instance_id: str | None
     assigned: frozenset[TopicPartition]
-    target: frozenset[TopicPartition]
+    ordered_target: tuple[TopicPartition, ...]
+
+    @property
+    def target(self) -> frozenset[TopicPartition]:
+        """Target assignment."""
+        return frozenset(self.ordered_target)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,15 +167,54 @@ class Admin:
         coordinator partition, until it is assigned all partitions.
         """
         expected = {ids[name]: list(range(count)) for name, count in counts.items() if count}
-        number = self.partition_counts([_OFFSETS])[_OFFSETS]
-        place = coordinator_partition(group_id, number)
-        candidates = (f"sees-topics-{index}" for index in itertools.count())
-        other = next(name for name in candidates if coordinator_partition(name, number) == place)
+        other = self._beside(group_id, "sees-topics")
         end = time.monotonic() + timeout
         while (found := self._assigned_alone(other, counts)) != expected:
             if time.monotonic() > end:
                 raise TimeoutError(f"the coordinator does not see {dict(counts)} after {timeout} s, but {found}")
             time.sleep(0.005)
+
+    def await_patterns(self, group_id: str, topic: str, timeout: float = 60) -> None:
+        """Wait until the coordinator of a group has resolved the patterns that earlier heartbeats made it resolve.
+
+        Neither responses nor descriptions show this. So the first member of a new group with the same coordinator
+        partition subscribes by pattern, until it is assigned partitions: the coordinator's only background thread
+        resolves the patterns of all groups in order.
+
+        Args:
+            group_id: The group.
+            topic: An existing topic.
+            timeout: Limit in seconds.
+        """
+        other, member = self._beside(group_id, f"sees-patterns-{uuid4()}"), str(uuid4())
+        join = HeartbeatRequest(
+            other,
+            member,
+            JOIN_EPOCH,
+            rebalance_timeout_ms=5_000,
+            subscribed_topic_names=(),
+            subscribed_topic_regex=topic,
+            topic_partitions={},
+        )
+        answer = self._heartbeat(join)
+        end = time.monotonic() + timeout
+        while not answer.assignment:
+            if time.monotonic() > end:
+                raise TimeoutError(f"the coordinator has not resolved the pattern {topic!r} after {timeout} s")
+            answer = self._heartbeat(HeartbeatRequest(other, member, answer.member_epoch))
+        self._heartbeat(HeartbeatRequest(other, member, LEAVE_EPOCH))
+
+    def _beside(self, group_id: str, prefix: str) -> str:
+        """Return the name of another group with the same coordinator partition."""
+        number = self.partition_counts([_OFFSETS])[_OFFSETS]
+        place = coordinator_partition(group_id, number)
+        candidates = (f"{prefix}-{index}" for index in itertools.count())
+        return next(name for name in candidates if coordinator_partition(name, number) == place)
+
+    def _heartbeat(self, request: HeartbeatRequest) -> HeartbeatResponse:
+        answer = from_wire(self._connection.ask(to_wire(request), ConsumerGroupHeartbeatResponse))
+        assert 0 == answer.error_code, answer
+        return answer
 
     def _assigned_alone(self, group_id: str, topics: Iterable[str]) -> dict[UUID, list[int]]:
         """Return the partitions that the only member of a group is assigned when it joins."""
@@ -179,12 +227,9 @@ class Admin:
             subscribed_topic_names=tuple(sorted(topics)),
             topic_partitions={},
         )
-        answers = [
-            from_wire(self._connection.ask(to_wire(request), ConsumerGroupHeartbeatResponse))
-            for request in (join, HeartbeatRequest(group_id, member, LEAVE_EPOCH))
-        ]
-        assert [0, 0] == [answer.error_code for answer in answers], answers
-        return {topic_id: sorted(partitions) for topic_id, partitions in (answers[0].assignment or {}).items()}
+        answer = self._heartbeat(join)
+        self._heartbeat(HeartbeatRequest(group_id, member, LEAVE_EPOCH))
+        return {topic_id: sorted(partitions) for topic_id, partitions in (answer.assignment or {}).items()}
 
     def find_coordinator(self, group_id: str) -> tuple[str, int]:
         """Return host and port of the group's coordinator."""
@@ -201,7 +246,7 @@ class Admin:
             member.member_id: DescribedMember(
                 int(member.member_epoch),
                 member.instance_id,
-                _partitions(member.assignment),
+                frozenset(_partitions(member.assignment)),
                 _partitions(member.target_assignment),
             )
             for member in group.members
@@ -314,8 +359,8 @@ def _metadata_request(topics: tuple[MetadataRequestTopic, ...]) -> MetadataReque
     return MetadataRequest(topics=topics, allow_auto_topic_creation=False, include_topic_authorized_operations=False)
 
 
-def _partitions(assignment: Assignment) -> frozenset[TopicPartition]:
-    return frozenset(
+def _partitions(assignment: Assignment) -> tuple[TopicPartition, ...]:
+    return tuple(
         TopicPartition(str(topic.topic_name), int(partition))
         for topic in assignment.topic_partitions
         for partition in topic.partitions

@@ -45,6 +45,7 @@ SETTINGS: Mapping[str, str] = {
     "group.consumer.regex.refresh.interval.ms": "10000",
     "group.consumer.session.timeout.ms": "6000",
     "group.coordinator.append.linger.ms": "0",
+    "group.coordinator.background.threads": "1",
     "group.initial.rebalance.delay.ms": "0",
     "group.max.session.timeout.ms": "600000",
     "group.min.session.timeout.ms": "100",
@@ -61,7 +62,19 @@ SETTINGS: Mapping[str, str] = {
 """Broker settings: short timeouts, and assignments that are computed within the heartbeat that needs them.
 
 So responses depend on the order of requests, but not on the speed of the broker. A broker that was killed waits for the
-end of its previous session before it responds, so sessions of members must be longer.
+end of its previous session before it responds, so sessions of members must be longer. One background thread resolves
+patterns in the order of the heartbeats that need them.
+"""
+
+PATIENT: Mapping[str, str] = {
+    "broker.session.timeout.ms": "60000",
+    "group.consumer.max.session.timeout.ms": "3600000",
+    "group.consumer.session.timeout.ms": "3600000",
+    "offsets.retention.check.interval.ms": "86400000",
+}
+"""Settings of a broker that changes a group only when a heartbeat arrives, also on a busy machine.
+
+It removes neither silent members nor empty groups.
 """
 
 CONTROLLER = 1
@@ -93,6 +106,7 @@ class Cluster:
 
     Attributes:
         port: Port on 127.0.0.1; the same after a restart.
+        settings: `SETTINGS` with the given settings.
 
     Raises:
         BrokerMissingError: Java or Maven is missing, or Maven could not fetch the jars.
@@ -118,6 +132,7 @@ class Cluster:
         self.port, controller = free_ports(2)
         self._configuration = folder / "server.properties"
         self._log = folder / "broker.log"
+        self.settings = {**SETTINGS, **(settings or {})}
         listener = f"PLAINTEXT://127.0.0.1:{self.port}"
         all_settings = {
             "process.roles": "broker,controller",
@@ -127,8 +142,7 @@ class Cluster:
             "listeners": f"{listener},CONTROLLER://127.0.0.1:{controller}",
             "advertised.listeners": listener,
             "log.dirs": str(folder / "data"),
-            **SETTINGS,
-            **(settings or {}),
+            **self.settings,
         }
         self._configuration.write_text("".join(f"{name}={value}\n" for name, value in all_settings.items()))
 

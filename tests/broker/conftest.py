@@ -1,4 +1,4 @@
-"""Scenarios on the real Kafka broker that the tests share."""
+"""Scenarios on the real Kafka brokers that the tests share."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.broker import recording
+from tests.broker.cluster import PATIENT, Cluster
+from tests.broker.running import running
 from tests.broker.scenario import Scenario
 from tests.support import vector_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from tests.broker.cluster import Cluster
     from tests.broker.recording import Recording
+
+
+@pytest.fixture(scope="session")
+def patient_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start one broker that changes a group only when a heartbeat arrives, and share it."""
+    with running(Cluster, tmp_path_factory.mktemp("patient"), PATIENT) as cluster:
+        yield cluster
 
 
 @pytest.fixture(scope="session")

@@ -14,25 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.member import HeartbeatRequest
 from assignor.member.messages import JOIN_EPOCH, LEAVE_EPOCH, LEAVE_STATIC_EPOCH
-from assignor.ordering import DEFAULT_CAPACITY
-from tests.member.simulation.hash_tables import folded, uuid_hash
+from tests.broker import topic_buckets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from assignor.member import HeartbeatResponse
     from assignor.member.messages import Assignment
     from tests.broker.scenario import Scenario
 
-__all__ = ["FILE", "RESOLVED", "send_random_heartbeats"]
+__all__ = ["FILE", "send_random_heartbeats"]
 
 FILE = "member_exchanges_at_random.jsonl.gz"
 """File of the random scenarios, in the format of `recording.py`."""
 
-RESOLVED = 200
-"""Milliseconds after which a pattern is resolved, also on a busy machine.
+RESOLVED_AGAIN = 10_000
+"""Milliseconds after the first pattern of a group in which the coordinator does not resolve its patterns again.
 
-A scenario must end within the ten seconds after which the coordinator resolves all patterns again, at an unknown time.
+Later, it depends on milliseconds which heartbeat makes it resolve them, so a scenario with patterns ends here.
 """
 
 PATTERNS = ("t[01]", ".*", "t2|x", "none")
@@ -65,10 +62,7 @@ def send_random_heartbeats(scenario: Scenario, seed: int, steps: int) -> None:
     """Send random heartbeats of a seed; with some seeds, members subscribe by pattern."""
     rng = random.Random(seed)
     counts = {f"t{index}": rng.randint(1, 5) for index in range(rng.randint(1, 3))}
-    scenario.create_topics(**counts)
-    while again := _in_one_bucket(scenario, counts):
-        scenario.delete_topic(again)
-        scenario.create_topics(**{again: counts[again]})
+    topic_buckets.create_topics(scenario, counts, share_bucket=False)  # the model does not keep the order in a bucket
     by_pattern = rng.random() < 0.35
     members = [
         RandomMember(
@@ -78,17 +72,23 @@ def send_random_heartbeats(scenario: Scenario, seed: int, steps: int) -> None:
         )
         for index in range(rng.randint(2, 6))
     ]
+    end: int | None = None
     for _ in range(steps):
         member, choice = rng.choice(members), rng.random()
         if choice < 0.02 and not by_pattern:
             _grow(scenario, rng)
             continue
         request = _draw_request(scenario, rng, member, by_pattern=by_pattern)
+        if end is None and request.subscribed_topic_regex:
+            end = scenario.now() + RESOLVED_AGAIN
         _apply_response(member, request, scenario.heartbeat(request))
-        if request.subscribed_topic_regex:
-            scenario.wait(RESOLVED)
+        if end is not None:
+            scenario.await_patterns()
         if rng.random() < 0.05:
             scenario.describe()
+        if end is not None and scenario.now() >= end:
+            scenario.recording.drop_since(end)
+            return
 
 
 def _draw_request(
@@ -104,7 +104,7 @@ def _draw_request(
         names, pattern = _draw_subscription(scenario, rng, by_pattern=by_pattern)
         return heartbeat(
             JOIN_EPOCH,
-            rebalance_timeout_ms=rng.choice([20_000, 30_000]),
+            rebalance_timeout_ms=rng.choice([2_000_000, 3_000_000]),
             subscribed_topic_names=names,
             subscribed_topic_regex=pattern,
             server_assignor=member.assignor,
@@ -127,7 +127,7 @@ def _draw_request(
         names, pattern = member.subscription
         return heartbeat(
             member.epoch,
-            rebalance_timeout_ms=20_000,
+            rebalance_timeout_ms=2_000_000,
             subscribed_topic_names=names,
             subscribed_topic_regex=pattern,
             server_assignor=member.assignor,
@@ -145,17 +145,6 @@ def _draw_subscription(
         return None, scenario.topic(rng.choice(PATTERNS))
     names = sorted(scenario.ids)
     return tuple(sorted(rng.sample(names, rng.randint(rng.random() > 0.1, len(names))))), None
-
-
-def _in_one_bucket(scenario: Scenario, names: Iterable[str]) -> str | None:
-    """Return a topic whose id shares a hash bucket with another: the order of the two depends on earlier changes."""
-    taken: set[int] = set()
-    for name in names:
-        bucket = folded(uuid_hash(scenario.ids[scenario.topic(name)])) % DEFAULT_CAPACITY
-        if bucket in taken:
-            return name
-        taken.add(bucket)
-    return None
 
 
 def _grow(scenario: Scenario, rng: random.Random) -> None:

@@ -35,8 +35,6 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from tests.broker.cluster import SETTINGS
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
@@ -52,13 +50,13 @@ FILE = "member_exchanges.jsonl.gz"
 class Recording:
     """Recording of a scenario; times are in milliseconds since its start."""
 
-    def __init__(self, scenario: str, group: str, assignor: str) -> None:
+    def __init__(self, scenario: str, group: str, assignor: str, settings: Mapping[str, str]) -> None:
         self.scenario = scenario
         self._head = {
             "scenario": scenario,
             "group": group,
             "assignor": assignor,
-            "settings": {name: value for name, value in SETTINGS.items() if name.startswith("group.consumer.")},
+            "settings": {name: value for name, value in sorted(settings.items()) if name.startswith("group.consumer.")},
         }
         self._events: list[dict[str, Any]] = []
 
@@ -92,6 +90,10 @@ class Recording:
         }
         account = {"state": group.state, "epoch": group.epoch, "assignor": group.assignor, "members": members}
         self._events.append({"at": at, "described": account})
+
+    def drop_since(self, at: int) -> None:
+        """Forget the events at this time and later."""
+        self._events = [event for event in self._events if event["at"] < at]
 
     def line(self) -> str:
         """Return the scenario as JSON."""

@@ -39,7 +39,7 @@ class Scenario:
         self.cluster = cluster
         self.group = name
         self.assignor = assignor
-        self.recording = Recording(name, name, assignor)
+        self.recording = Recording(name, name, assignor, cluster.settings)
         self._keep = keep
         self._start = time.monotonic()
         self.connection = cluster.connect()
@@ -88,6 +88,10 @@ class Scenario:
         """Delete a topic; no heartbeat may be in flight."""
         self.admin.delete_topics([self.topic(name)])
         self._changed({self.topic(name): 0})
+
+    def await_patterns(self) -> None:
+        """Wait until the coordinator has resolved the patterns that earlier heartbeats made it resolve."""
+        self.admin.await_patterns(self.group, next(name for name, count in self.counts.items() if count))
 
     def heartbeat(self, request: HeartbeatRequest, client: str = "") -> HeartbeatResponse:
         """Send a heartbeat and wait for the response."""

@@ -184,8 +184,7 @@ def test_a_pattern_is_resolved_in_addition_to_names(start_scenario: Callable[...
         scenario.create_topics(orders=2, origins=1, refunds=2)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
         a.join(pattern=scenario.topic("or.*"))
-        while not a.given:  # the coordinator resolves a new pattern in the background
-            a.heartbeat()
+        scenario.await_patterns()
         settle(a)
         assert {"orders": [0, 1], "origins": [0]} == sort(a.has())
         b.join("refunds", pattern=scenario.topic("or.*"))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
 from assignor.member.messages import HeartbeatRequest
-from tests.member.simulation.consumer_group import Resolution
 from tests.member.simulation.coordinator import ModelCoordinator
 from tests.member.simulation.coordinator_settings import CoordinatorSettings
 from tests.member.simulation.targets import Topic
@@ -24,9 +23,6 @@ __all__ = ["Difference", "differences"]
 
 Story = dict[str, Any]
 
-SLOW_LOOK_UP_MS = 25
-"""Delay that is longer than the time between two members' heartbeats, and shorter than that between two of one."""
-
 
 class Difference(NamedTuple):
     """A difference between the broker's answer and the model's."""
@@ -40,21 +36,9 @@ class Difference(NamedTuple):
 def differences(scenario: Story) -> list[Difference]:
     """Return all differences between the answers and descriptions of broker and model, without error messages.
 
-    A recording does not show how long the broker took to resolve patterns, and the answer to the next heartbeat depends
-    on this time. If the answers of a fast model differ, the comparison is repeated with slow resolutions.
+    A recording does not show how long the broker took to resolve patterns. The model resolves them before the next
+    heartbeat; so must the broker, if the answer to this heartbeat depends on them.
     """
-    slow: frozenset[int] = frozenset()
-    best, count = _differences(scenario, slow)
-    for look_up in range(count):
-        if best:
-            found, _ = _differences(scenario, slow | {look_up})
-            if len(found) < len(best):
-                best, slow = found, slow | {look_up}
-    return best
-
-
-def _differences(scenario: Story, slow: frozenset[int]) -> tuple[list[Difference], int]:
-    """Return the differences if the resolutions with these numbers are slow, and the number of all resolutions."""
     settings = scenario["settings"]
     coordinator = ModelCoordinator(
         CoordinatorSettings(
@@ -66,18 +50,12 @@ def _differences(scenario: Story, slow: frozenset[int]) -> tuple[list[Difference
             regex_resolution_ms=0,
         )
     )
-    found, look_ups, last = [], 0, None
+    found = []
     for index, event in enumerate(scenario["events"]):
         broker, model = _both(coordinator, scenario["group"], event)
         if broker != model:
             found.append(Difference(scenario["scenario"], index, broker, model))
-        group = coordinator.groups.get(scenario["group"])
-        if group and group.resolution and group.resolution is not last:
-            if look_ups in slow:
-                group.resolution = Resolution(group.resolution.at + SLOW_LOOK_UP_MS, group.resolution.found)
-            last = group.resolution
-            look_ups += 1
-    return found, look_ups
+    return found
 
 
 def _both(coordinator: ModelCoordinator, group: str, event: Mapping[str, Any]) -> tuple[object, object]:
