@@ -224,6 +224,14 @@ def decode_record(
 def encode_record(record_type: object, key: object, version: object, value: object) -> tuple[bytes, bytes | None]:
     """Return the bytes of key and value of a record. All four arguments are validated."""
 
+def encode_record_with_rows(
+    record_type: object, key: object, version: object, value: object, array: str, rows: list[tuple[object, ...]]
+) -> tuple[bytes, bytes | None]:
+    """Return the bytes of a record as `encode_record` does, with one more field in its value.
+
+    The field `array` is an array of structures: each row has all fields of a structure, in the order of Kafka's layout.
+    """
+
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
     """Decode a batch of records; `assignor.offsets.decode_batch` describes the columns."""
 

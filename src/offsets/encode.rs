@@ -16,7 +16,11 @@ use crate::error::WireError;
 /// # Errors
 /// The layout of the type or the version is not known, a field is missing, unknown or of the wrong kind, or a value is out of range
 /// for its field. The path of the field begins with `key` or `value`.
-pub fn encode_record(record: &Record) -> Result<(Vec<u8>, Option<Vec<u8>>), WireError> {
+pub fn encode_record<S, B>(record: &Record<S, B>) -> Result<(Vec<u8>, Option<Vec<u8>>), WireError>
+where
+    S: AsRef<str>,
+    B: AsRef<[u8]>,
+{
     let layout = layout_of(record.record_type)?;
     let format = Format { version: 0, flexible: false };
     let key = Writer::encode(|writer| {
@@ -56,28 +60,51 @@ fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, Wire
 }
 
 /// Write the fields of a structure, then its tagged fields if the format is flexible.
-fn write_struct(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
+fn write_struct<S, B>(
+    writer: &mut Writer,
+    value: &Value<S, B>,
+    fields: &[Field],
+    format: Format,
+) -> Result<(), WireError>
+where
+    S: AsRef<str>,
+    B: AsRef<[u8]>,
+{
     let Value::Struct(given) = value else { return Err(kind_error("a structure", value)) };
-    if let Some((name, _)) = given.iter().find(|(name, _)| !fields.iter().any(|field| field.name == *name)) {
-        return Err(write_error(format!("unknown field '{name}'")));
+    let mut next = 0;
+    for (name, _) in given {
+        let found = index_from(fields, next, |field| field.name == *name);
+        next = 1 + found.ok_or_else(|| write_error(format!("unknown field '{name}'")))?;
     }
+    next = 0;
     for field in fields.iter().filter(|field| field.tag.is_none() && field.is_in(format.version)) {
-        let content = value.get(field.name).ok_or_else(|| missing(field, format))?;
-        write_field(writer, content, field, format).map_err(|e| e.within(field.name))?;
+        let found = index_from(given, next, |(name, _)| *name == field.name).ok_or_else(|| missing(field, format))?;
+        write_field(writer, &given[found].1, field, format).map_err(|e| e.within(field.name))?;
+        next = found + 1;
     }
-    if format.flexible { write_tagged(writer, value, fields, format) } else { Ok(()) }
+    if format.flexible { write_tagged(writer, given, fields, format) } else { Ok(()) }
+}
+
+/// Return the index of the first item for which `is_wanted` is true. Test the item at `expected` first, because fields are
+/// usually given in the order of their layout; names are unique, so the order of the tests does not change the result.
+fn index_from<T>(items: &[T], expected: usize, is_wanted: impl Fn(&T) -> bool) -> Option<usize> {
+    if items.get(expected).is_some_and(&is_wanted) { Some(expected) } else { items.iter().position(is_wanted) }
 }
 
 fn missing(field: &Field, format: Format) -> WireError {
     write_error(format!("version {} requires this field, but it is missing", format.version)).within(field.name)
 }
 
-fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
+fn write_field<S, B>(writer: &mut Writer, value: &Value<S, B>, field: &Field, format: Format) -> Result<(), WireError>
+where
+    S: AsRef<str>,
+    B: AsRef<[u8]>,
+{
     match (field.kind, value) {
         (FieldType::String, Value::Null) if field.nullable && format.flexible => writer.compact_string(None),
         (FieldType::String, Value::Null) if field.nullable => writer.nullable_string(None),
         (FieldType::Struct(_), _) if field.nullable => {
-            let absent = *value == Value::Null;
+            let absent = matches!(value, Value::Null);
             writer.int8(if absent { -1 } else { 1 });
             if absent { Ok(()) } else { write(writer, value, field.kind, format) }
         }
@@ -85,7 +112,11 @@ fn write_field(writer: &mut Writer, value: &Value, field: &Field, format: Format
     }
 }
 
-fn write(writer: &mut Writer, value: &Value, kind: FieldType, format: Format) -> Result<(), WireError> {
+fn write<S, B>(writer: &mut Writer, value: &Value<S, B>, kind: FieldType, format: Format) -> Result<(), WireError>
+where
+    S: AsRef<str>,
+    B: AsRef<[u8]>,
+{
     match (kind, value) {
         (FieldType::Int8, Value::Int(number)) => writer.int8(in_range(*number, i8::MIN, i8::MAX)?),
         (FieldType::Int16, Value::Int(number)) => writer.int16(in_range(*number, i16::MIN, i16::MAX)?),
@@ -93,10 +124,10 @@ fn write(writer: &mut Writer, value: &Value, kind: FieldType, format: Format) ->
         (FieldType::Int32, Value::Int(number)) => writer.int32(in_range(*number, i32::MIN, i32::MAX)?),
         (FieldType::Int64, Value::Int(number)) => writer.int64(*number),
         (FieldType::Uuid, Value::Uuid(uuid)) => writer.uuid(uuid),
-        (FieldType::String, Value::String(text)) if format.flexible => writer.compact_string(Some(text))?,
-        (FieldType::String, Value::String(text)) => writer.string(text)?,
-        (FieldType::Bytes, Value::Bytes(bytes)) if format.flexible => writer.compact_bytes(bytes)?,
-        (FieldType::Bytes, Value::Bytes(bytes)) => writer.nullable_bytes(Some(bytes))?,
+        (FieldType::String, Value::String(text)) if format.flexible => writer.compact_string(Some(text.as_ref()))?,
+        (FieldType::String, Value::String(text)) => writer.string(text.as_ref())?,
+        (FieldType::Bytes, Value::Bytes(bytes)) if format.flexible => writer.compact_bytes(bytes.as_ref())?,
+        (FieldType::Bytes, Value::Bytes(bytes)) => writer.nullable_bytes(Some(bytes.as_ref()))?,
         (FieldType::Struct(fields), value) => write_struct(writer, value, fields, format)?,
         (FieldType::Array(element), Value::Array(items)) => {
             if format.flexible { writer.compact_count(Some(items.len())) } else { writer.count(items.len()) }?;
@@ -127,7 +158,7 @@ fn kind_name(kind: FieldType) -> &'static str {
     }
 }
 
-fn kind_error(wanted: &str, value: &Value) -> WireError {
+fn kind_error<S, B>(wanted: &str, value: &Value<S, B>) -> WireError {
     write_error(match value {
         Value::Null => "null is not allowed".to_owned(),
         _ => format!("the value is not {wanted}"),
@@ -135,10 +166,20 @@ fn kind_error(wanted: &str, value: &Value) -> WireError {
 }
 
 /// Write the section of tagged fields, in the order of their tags, without fields at their default.
-fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Format) -> Result<(), WireError> {
+fn write_tagged<S, B>(
+    writer: &mut Writer,
+    given: &[(&'static str, Value<S, B>)],
+    fields: &[Field],
+    format: Format,
+) -> Result<(), WireError>
+where
+    S: AsRef<str>,
+    B: AsRef<[u8]>,
+{
     let mut sections = Vec::new();
     for field in fields.iter().filter(|field| field.is_in(format.version)) {
-        if let (Some(tag), Some(content)) = (field.tag, value.get(field.name)) {
+        let content = given.iter().find(|(name, _)| *name == field.name);
+        if let (Some(tag), Some((_, content))) = (field.tag, content) {
             // Count first, so that a structure that lacks a field is an error instead of a default.
             let size = Writer::encoded_size(|writer| write_tagged_field(writer, content, field, format));
             let size = size.map_err(|e| e.within(field.name))?;
@@ -158,7 +199,16 @@ fn write_tagged(writer: &mut Writer, value: &Value, fields: &[Field], format: Fo
 }
 
 /// Write the content of a tagged field; the presence of a nullable structure is a varint here (KIP-893).
-fn write_tagged_field(writer: &mut Writer, value: &Value, field: &Field, format: Format) -> Result<(), WireError> {
+fn write_tagged_field<S, B>(
+    writer: &mut Writer,
+    value: &Value<S, B>,
+    field: &Field,
+    format: Format,
+) -> Result<(), WireError>
+where
+    S: AsRef<str>,
+    B: AsRef<[u8]>,
+{
     match (field.kind, value) {
         (FieldType::Struct(_) | FieldType::Array(_), Value::Null) if field.nullable => writer.varint(0),
         (FieldType::Struct(_), _) if field.nullable => {

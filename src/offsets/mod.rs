@@ -51,17 +51,17 @@ impl Status {
     }
 }
 
-/// Record of `__consumer_offsets` to encode.
+/// Record of `__consumer_offsets` to encode, with texts of type `S` and byte arrays of type `B`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
+pub struct Record<S = String, B = Vec<u8>> {
     /// The int16 at the start of the key.
     pub record_type: i16,
     /// The fields of the key, which are a structure.
-    pub key: Value,
+    pub key: Value<S, B>,
     /// The version of the value; None for a tombstone.
     pub version: Option<i16>,
     /// The fields of the value; None for a tombstone.
-    pub value: Option<Value>,
+    pub value: Option<Value<S, B>>,
 }
 
 /// Decoded record of `__consumer_offsets`, whose fields borrow from its bytes.

@@ -1,32 +1,25 @@
 //! Tree of the values of the fields of a record to encode.
 
-/// Value of a field.
+/// Value of a field, with texts of type `S` and byte arrays of type `B`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum Value<S = String, B = Vec<u8>> {
     /// Null.
     Null,
     /// An integer of any width.
     Int(i64),
     /// Text.
-    String(String),
+    String(S),
     /// A byte array.
-    Bytes(Vec<u8>),
+    Bytes(B),
     /// A uuid.
     Uuid([u8; 16]),
     /// Elements.
-    Array(Vec<Value>),
+    Array(Vec<Self>),
     /// Named fields.
-    Struct(Vec<(&'static str, Value)>),
+    Struct(Vec<(&'static str, Self)>),
 }
 
-impl Value {
-    /// Return the field with a name, if this is a structure that has it.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        let Self::Struct(fields) = self else { return None };
-        fields.iter().find(|(field, _)| *field == name).map(|(_, value)| value)
-    }
-
+impl<S: AsRef<str>, B: AsRef<[u8]>> Value<S, B> {
     /// Return true if the value of a tagged field is the default, which is not written.
     ///
     /// The default of a nullable field is the empty array or structure, not null. Kafka's generator reads `"default": null` in this
@@ -36,8 +29,8 @@ impl Value {
             Self::Null => false,
             Self::Int(number) => *number == default,
             Self::Uuid(uuid) => *uuid == [0; 16],
-            Self::String(text) => text.is_empty(),
-            Self::Bytes(bytes) => bytes.is_empty(),
+            Self::String(text) => text.as_ref().is_empty(),
+            Self::Bytes(bytes) => bytes.as_ref().is_empty(),
             Self::Array(items) => items.is_empty(),
             Self::Struct(fields) => fields.iter().all(|(_, value)| value.is_default(0)),
         }

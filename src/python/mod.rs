@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use super::verbs::recording_replay::PyRecordingReplay;
     #[pymodule_export]
-    use super::verbs::records::{coordinator_partition, decode_record, encode_record};
+    use super::verbs::records::{coordinator_partition, decode_record, encode_record, encode_record_with_rows};
     #[pymodule_export]
     use super::verbs::replay::replay_groups;
     #[pymodule_export]

@@ -7,14 +7,20 @@
 use std::fmt::{self, Display, Formatter};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMemoryView, PyString, PyTuple};
+use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyMemoryView, PyString, PyTuple};
 
 use super::values::{index, is_int};
 use crate::offsets::json::uuid_from_text;
 use crate::offsets::schema::{Field, FieldType};
-use crate::offsets::{Record, Value, layout_of};
+use crate::offsets::{self, layout_of};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::WireError;
+
+/// Value that shares its texts and byte arrays with Python objects.
+type Value = offsets::Value<PyBackedStr, PyBackedBytes>;
+/// Record that shares its texts and byte arrays with Python objects.
+pub(crate) type Record = offsets::Record<PyBackedStr, PyBackedBytes>;
 
 /// Path of a value in a record, for error messages.
 #[derive(Clone, Copy)]
@@ -67,29 +73,74 @@ pub(crate) fn read(
     Ok(Record { record_type, key, version, value })
 }
 
+/// Parse a record as `read` does, with one more field in its value: an array of structures, each a tuple of all its fields in the
+/// order of the layout. Tuples need neither a dict per structure nor lookups of names.
+pub(crate) fn read_with_rows(
+    record_type: &Bound<'_, PyAny>,
+    key: &Bound<'_, PyAny>,
+    version: &Bound<'_, PyAny>,
+    value: &Bound<'_, PyAny>,
+    array: &str,
+    rows: &Bound<'_, PyList>,
+) -> PyResult<Record> {
+    const VALUE: Path<'_> = Path::Root("value");
+    let mut record = read(record_type, key, version, value)?;
+    let layout = layout_of(record.record_type)?;
+    let known = layout.value.iter().find(|field| field.name == array);
+    let (Some(Field { name, kind: FieldType::Array(FieldType::Struct(fields)), .. }), Some(Value::Struct(given))) =
+        (known, &mut record.value)
+    else {
+        return Err(VALUE.error(format!("'{array}' is not an array of structures")));
+    };
+    let path = Path::Field(&VALUE, name);
+    let rows: Vec<Bound<'_, PyAny>> = rows.iter().collect();
+    let read = |(index, item)| row(item, fields, Path::Element(&path, index));
+    given.push((name, Value::Array(rows.iter().enumerate().map(read).collect::<PyResult<_>>()?)));
+    Ok(record)
+}
+
+/// Parse a tuple of all fields of a structure.
+fn row(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>) -> PyResult<Value> {
+    let Ok(tuple) = given.cast::<PyTuple>() else { return Err(path.wrong_type("a tuple", given)) };
+    if tuple.len() != fields.len() {
+        return Err(path.error(format!("{} fields instead of {}", tuple.len(), fields.len())));
+    }
+    let mut found = Vec::with_capacity(fields.len());
+    for (known, content) in fields.iter().zip(tuple.iter_borrowed()) {
+        found.push((known.name, field(&content, known, Path::Field(&path, known.name))?));
+    }
+    Ok(Value::Struct(found))
+}
+
 /// Parse the fields of a dict, in the order of `fields`; missing fields are allowed.
 fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>) -> PyResult<Value> {
     let Ok(dict) = given.cast::<PyDict>() else { return Err(path.wrong_type("a dict", given)) };
     let entries: Vec<_> = dict.iter().collect();
-    let mut found: Vec<Option<Value>> = vec![None; fields.len()];
+    let mut found: Vec<(&'static str, Value)> = Vec::with_capacity(entries.len());
+    let mut next = 0;
     for (name, content) in &entries {
-        let index = place(name, fields, path)?;
-        if found[index].is_some() {
+        let index = place(name, fields, next, path)?;
+        let known = &fields[index];
+        // In the order of the layout, no field can occur twice.
+        if index < next && found.iter().any(|(earlier, _)| *earlier == known.name) {
             return Err(path.error(format!("the field {} occurs twice", shown(name))));
         }
-        found[index] = Some(field(content, &fields[index], Path::Field(&path, fields[index].name))?);
+        found.push((known.name, field(content, known, Path::Field(&path, known.name))?));
+        next = next.max(index + 1);
     }
-    let named = fields.iter().zip(found).filter_map(|(field, value)| Some((field.name, value?)));
-    Ok(Value::Struct(named.collect()))
+    Ok(Value::Struct(found))
 }
 
-/// Return the index of the field with a name.
-fn place(name: &Bound<'_, PyAny>, fields: &[Field], path: Path<'_>) -> PyResult<usize> {
+/// Return the index of the field with a name, which is probably the `next` one.
+fn place(name: &Bound<'_, PyAny>, fields: &[Field], next: usize, path: Path<'_>) -> PyResult<usize> {
     let Ok(text) = name.cast::<PyString>() else {
         return Err(wrong_type(&format!("{path}: a field's name"), "a str", name));
     };
     let text = text.to_cow().ok();
-    let found = text.and_then(|text| fields.iter().position(|field| field.name == text));
+    let found = text.and_then(|text| match fields.get(next) {
+        Some(field) if field.name == text => Some(next),
+        _ => fields.iter().position(|field| field.name == text),
+    });
     found.ok_or_else(|| path.error(format!("unknown field {}", shown(name))))
 }
 
@@ -131,29 +182,33 @@ fn int16(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<i16> {
 }
 
 fn integer(given: &Bound<'_, PyAny>, least: i64, most: i64, path: Path<'_>) -> PyResult<i64> {
-    if !is_int(given)? {
+    let number = if given.is_exact_instance_of::<PyInt>() {
+        given.extract::<i64>()
+    } else if is_int(given)? {
+        index(given)?.extract::<i64>()
+    } else {
         return Err(path.wrong_type("an int", given));
-    }
-    match index(given)?.extract::<i64>() {
+    };
+    match number {
         Ok(number) if least <= number && number <= most => Ok(number),
         _ => Err(path.error(format!("{} is not between {least} and {most}", shown(given)))),
     }
 }
 
-fn text(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<String> {
+fn text(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<PyBackedStr> {
     let Ok(text) = given.cast::<PyString>() else { return Err(path.wrong_type("a str", given)) };
-    match text.to_cow() {
-        Ok(text) => Ok(text.into_owned()),
+    match PyBackedStr::try_from(text.clone()) {
+        Ok(text) => Ok(text),
         Err(_) => Err(path.error(format!("{} has a lone surrogate, which UTF-8 cannot encode", shown(given)))),
     }
 }
 
-fn bytes(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<Vec<u8>> {
+fn bytes(given: &Bound<'_, PyAny>, path: Path<'_>) -> PyResult<PyBackedBytes> {
     if let Ok(bytes) = given.cast::<PyBytes>() {
-        return Ok(bytes.as_bytes().to_vec());
+        return Ok(bytes.clone().into());
     }
     if given.is_instance_of::<PyByteArray>() || given.is_instance_of::<PyMemoryView>() {
-        return given.py().get_type::<PyBytes>().call1((given,))?.extract();
+        return Ok(given.py().get_type::<PyBytes>().call1((given,))?.cast_into::<PyBytes>()?.into());
     }
     Err(path.wrong_type("bytes", given))
 }

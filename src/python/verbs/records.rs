@@ -53,8 +53,28 @@ pub(crate) fn encode_record<'py>(
     version: &Bound<'py, PyAny>,
     value: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)> {
-    let record = read::record::read(record_type, key, version, value)?;
-    let (key, value) = py.detach(|| offsets::encode_record(&record))?;
+    encoded(py, &read::record::read(record_type, key, version, value)?)
+}
+
+/// Return the bytes of the key and value of a record whose value has one more field: an array of structures, given as tuples.
+#[pyfunction]
+pub(crate) fn encode_record_with_rows<'py>(
+    py: Python<'py>,
+    record_type: &Bound<'py, PyAny>,
+    key: &Bound<'py, PyAny>,
+    version: &Bound<'py, PyAny>,
+    value: &Bound<'py, PyAny>,
+    array: &str,
+    rows: &Bound<'py, PyList>,
+) -> PyResult<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)> {
+    encoded(py, &read::record::read_with_rows(record_type, key, version, value, array, rows)?)
+}
+
+fn encoded<'py>(
+    py: Python<'py>,
+    record: &read::record::Record,
+) -> PyResult<(Bound<'py, PyBytes>, Option<Bound<'py, PyBytes>>)> {
+    let (key, value) = py.detach(|| offsets::encode_record(record))?;
     Ok((PyBytes::new(py, &key), value.map(|value| PyBytes::new(py, &value))))
 }
 
