@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor import offsets
+from assignor import _core, offsets
 from assignor.coordinator.context import LogRecord
 from assignor.coordinator.group import ClassicGroup, StoredOffset
 from assignor.coordinator.members import GroupMember
@@ -67,17 +67,18 @@ def new_group_record(group: ClassicGroup) -> LogRecord:
 
 def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> LogRecord:
     """Return the record of a group's generation: its members, with the given assignments by member id."""
-    members = [
-        {
-            "memberId": member.member_id,
-            "groupInstanceId": member.group_instance_id,
-            "clientId": member.client_id,
-            "clientHost": member.client_host,
-            "rebalanceTimeout": member.rebalance_timeout_ms,
-            "sessionTimeout": member.session_timeout_ms,
-            "subscription": member.metadata(group.protocol_name),
-            "assignment": assignment.get(member.member_id, b""),
-        }
+    protocol, assigned = group.protocol_name, assignment.get
+    members: list[tuple[object, ...]] = [
+        (
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.rebalance_timeout_ms,
+            member.session_timeout_ms,
+            member.metadata(protocol),
+            assigned(member.member_id, b""),
+        )
         for member in group.members.in_order()
     ]
     value = {
@@ -86,9 +87,10 @@ def group_record(group: ClassicGroup, assignment: Mapping[str, bytes]) -> LogRec
         "protocol": group.protocol_name,
         "leader": group.leader,
         "currentStateTimestamp": _NO_TIME if group.state_since is None else group.state_since,
-        "members": members,
     }
-    return _record(GROUP_METADATA, {"group": group.group_id}, _GROUP_METADATA_VERSION, value)
+    # Most of a sync of a large group is this record. Reading tuples takes about half the time of reading dicts.
+    key, version = {"group": group.group_id}, _GROUP_METADATA_VERSION
+    return LogRecord(*_core.encode_record_with_rows(GROUP_METADATA, key, version, value, "members", members))
 
 
 def group_tombstone(group_id: str) -> LogRecord:
