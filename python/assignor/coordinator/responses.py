@@ -281,16 +281,34 @@ def join_response(
 
 def join_responses(group: ClassicGroup, members: Iterable[GroupMember]) -> list[JoinGroupResponse]:
     """Return the answers to the waiting joins of these members."""
-    return [join_response(group, member, member.join) for member in members if member.join is not None]
+    responses = []
+    by_version: dict[int, JoinGroupResponse] = {}
+    for member in members:
+        pending = member.join
+        if pending is None:
+            continue
+        like = by_version.get(pending.version)
+        if like is None or group.is_led_by(member.member_id):
+            response = join_response(group, member, pending)
+            if not response.members:
+                by_version[pending.version] = response
+        else:
+            response = make(JoinGroupResponse, (_NONE, member.member_id, *like[2:]))
+        responses.append(response)
+    return responses
 
 
 def _members(group: ClassicGroup, pending: PendingRequest) -> tuple[JoinGroupMember, ...]:
     named = pending.version >= JOIN_WITH_INSTANCE_ID
+    protocol = group.protocol_name
     return tuple(
-        JoinGroupMember(
-            member.member_id, member.group_instance_id if named else None, member.metadata(group.protocol_name)
-        )
-        for member in group.members.in_order()
+        [
+            make(
+                JoinGroupMember,
+                (member.member_id, member.group_instance_id if named else None, member.metadata(protocol)),
+            )
+            for member in group.members.in_order()
+        ]
     )
 
 
