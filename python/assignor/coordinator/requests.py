@@ -37,6 +37,9 @@ LONGEST_TEXT = 2**15 - 1
 LONGEST_CLIENT_ID = LONGEST_TEXT - 64
 """Largest number of bytes of a client id or instance id, which leaves room for the suffix of a member id."""
 
+_SHORT_TEXT = LONGEST_CLIENT_ID // 4
+"""Largest number of characters of a text that needs no check of its size in UTF-8."""
+
 _TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{21}[AQgw]")
 """128 bits in URL-safe base64; the last character carries two of them."""
 
@@ -129,18 +132,19 @@ class JoinGroupRequest:
         _check_text(self.client_id, f"{what}: client_id", LONGEST_CLIENT_ID)
         if self.group_instance_id is not None:
             _check_text(self.group_instance_id, f"{what}: group_instance_id", LONGEST_CLIENT_ID)
-        if self.reason is not None:
-            _check_text(self.reason, f"{what}: reason")
-        _set(self, "session_timeout_ms", read_int(self.session_timeout_ms, f"{what}: session_timeout_ms", bits=32))
-        timeout = self.rebalance_timeout_ms
-        if timeout is None:
-            timeout = self.session_timeout_ms
-        _set(self, "rebalance_timeout_ms", read_int(timeout, f"{what}: rebalance_timeout_ms", bits=32))
-        _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
+        _check_optional(self, what, "reason")
+        _check_int(self, what, "session_timeout_ms", bits=32)
+        if self.rebalance_timeout_ms is None:
+            _set(self, "rebalance_timeout_ms", self.session_timeout_ms)
+        _check_int(self, what, "rebalance_timeout_ms", bits=32)
+        _check_int(self, what, "version", bits=16)
         offered: list[tuple[str, bytes]] = []
-        for name, metadata in _pairs(self.protocols, f"{what}: protocols", "(name, metadata)"):
+        for entry in _pairs(self.protocols, f"{what}: protocols", "(name, metadata)"):
+            name, metadata = entry
             _check_text(name, f"{what}: a protocol's name")
-            offered.append((name, _blob(metadata, f"{what}: the metadata of protocol {name!r}")))
+            if not _is_plain_pair(entry):
+                entry = name, as_bytes(metadata, f"{what}: the metadata of protocol {name!r}")
+            offered.append(entry)
         _set(self, "protocols", tuple(offered))
 
 
@@ -176,13 +180,17 @@ class SyncGroupRequest:
         what = "SyncGroupRequest"
         _check_texts(self, what, "group_id", "member_id")
         _check_optional(self, what, "group_instance_id", "protocol_type", "protocol_name")
-        _set(self, "generation_id", read_int(self.generation_id, f"{what}: generation_id", bits=32))
-        _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
-        assignments = []
-        for member_id, assignment in _pairs(self.assignments, f"{what}: assignments", "(member id, assignment)"):
-            _check_text(member_id, f"{what}: a member id in assignments")
-            assignments.append((member_id, _blob(assignment, f"{what}: the assignment of {shown(member_id)}")))
-        _set(self, "assignments", tuple(assignments))
+        _check_int(self, what, "generation_id", bits=32)
+        _check_int(self, what, "version", bits=16)
+        if type(self.assignments) is not tuple or self.assignments:  # only the leader's request has some
+            assignments = []
+            for entry in _pairs(self.assignments, f"{what}: assignments", "(member id, assignment)"):
+                member_id, assignment = entry
+                _check_text(member_id, f"{what}: a member id in assignments")
+                if not _is_plain_pair(entry):
+                    entry = member_id, as_bytes(assignment, f"{what}: the assignment of {shown(member_id)}")
+                assignments.append(entry)
+            _set(self, "assignments", tuple(assignments))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +219,8 @@ class HeartbeatRequest:
         what = "HeartbeatRequest"
         _check_texts(self, what, "group_id", "member_id")
         _check_optional(self, what, "group_instance_id")
-        _set(self, "generation_id", read_int(self.generation_id, f"{what}: generation_id", bits=32))
-        _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
+        _check_int(self, what, "generation_id", bits=32)
+        _check_int(self, what, "version", bits=16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +249,7 @@ class LeaveGroupRequest:
     def __post_init__(self) -> None:
         what = "LeaveGroupRequest"
         _check_texts(self, what, "group_id")
-        _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
+        _check_int(self, what, "version", bits=16)
         leaving = tuple(_iterable(self.members, f"{what}: members", "an iterable of LeavingMember"))
         for member in leaving:
             if not isinstance(member, LeavingMember):
@@ -288,9 +296,9 @@ class OffsetCommitRequest:
         what = "OffsetCommitRequest"
         _check_texts(self, what, "group_id", "member_id")
         _check_optional(self, what, "group_instance_id")
-        _set(self, "generation_id", read_int(self.generation_id, f"{what}: generation_id", bits=32))
-        _set(self, "retention_time_ms", read_int(self.retention_time_ms, f"{what}: retention_time_ms", bits=64))
-        _set(self, "version", read_int(self.version, f"{what}: version", bits=16))
+        _check_int(self, what, "generation_id", bits=32)
+        _check_int(self, what, "retention_time_ms", bits=64)
+        _check_int(self, what, "version", bits=16)
         offsets = tuple(_iterable(self.offsets, f"{what}: offsets", "an iterable of OffsetToCommit"))
         for entry in offsets:
             if not isinstance(entry, OffsetToCommit):
@@ -335,7 +343,7 @@ def _set(request: object, field: str, value: object) -> None:
 
 
 def _check_text(value: object, what: str, longest: int = LONGEST_TEXT) -> None:
-    if type(value) is str and len(value) <= longest // 4:
+    if type(value) is str and len(value) <= _SHORT_TEXT:
         if not value.isascii():
             check_name(value, what)
         return
@@ -355,14 +363,23 @@ def is_text(value: object) -> bool:
 
 def _check_texts(holder: object, what: str, *fields: str) -> None:
     for field in fields:
-        _check_text(getattr(holder, field), f"{what}: {field}")
+        value = getattr(holder, field)
+        if type(value) is str and len(value) <= _SHORT_TEXT and value.isascii():
+            continue  # most texts: formatting the name of the field would take longer than this check
+        _check_text(value, f"{what}: {field}")
 
 
 def _check_optional(holder: object, what: str, *fields: str) -> None:
     for field in fields:
-        value = getattr(holder, field)
-        if value is not None:
-            _check_text(value, f"{what}: {field}")
+        if getattr(holder, field) is not None:
+            _check_texts(holder, what, field)
+
+
+def _check_int(request: object, what: str, field: str, *, bits: int) -> None:
+    """Check that a field is an integer of at most `bits` bits, and store it as a plain int."""
+    value = getattr(request, field)
+    if type(value) is not int or value.bit_length() >= bits:
+        _set(request, field, read_int(value, f"{what}: {field}", bits=bits))
 
 
 def _with_numbers(entry: OffsetToCommit, what: str) -> OffsetToCommit:
@@ -373,8 +390,9 @@ def _with_numbers(entry: OffsetToCommit, what: str) -> OffsetToCommit:
     )
 
 
-def _blob(value: object, what: str) -> bytes:
-    return value if type(value) is bytes else as_bytes(value, what)
+def _is_plain_pair(entry: tuple[object, object]) -> bool:
+    """Return True for a pair that a request can share with its caller: nothing in it can change."""
+    return type(entry) is tuple and type(entry[1]) is bytes
 
 
 def _iterable(value: Iterable[Entry], what: str, wanted: str) -> Iterable[Entry]:
