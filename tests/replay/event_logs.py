@@ -35,7 +35,12 @@ def replayed(
     if end is not None:
         events += replay.advance(end)
     events += replay.finish()
-    return sorted(events, key=lambda event: (event["at"], event["group"] or "", event["offset"])), replay
+    return sorted(events, key=place), replay
+
+
+def place(event: Event) -> tuple[int, str, int]:
+    """Return the place of an event in the output of the command."""
+    return event["at"], event["group"] or "", event["offset"]
 
 
 def cut_storm(first: int, last: int) -> dict[str, list[LogRecord]]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from assignor.coordinator.causes import RebalanceCause
-from tests.replay.event_logs import STORM, broker_reasons, replayed
+from assignor.replay_columns import RustReplay, event_dicts
+from tests.replay.event_logs import STORM, broker_reasons, place, replayed
 from tests.support.recorded_fleet import logs, snapshots, topics
-
-if TYPE_CHECKING:
-    from assignor.replay import Replay
 
 Event = dict[str, Any]
 
@@ -35,13 +35,17 @@ def causes_of(reason: str) -> set[str]:
 
 
 @functools.cache
-def fleet() -> tuple[list[Event], Replay]:
+def fleet() -> tuple[list[Event], RustReplay]:
     """Return the events of the fleet and the machine; without comparisons, which other tests cover.
 
-    The reference is too slow for the whole storm. `test_event_engines.py` compares the engines on a part of it.
+    The reference is too slow for the whole storm, and the engine for a batch of each record. `test_event_engines.py`
+    compares both on a part of it.
     """
-    end = max(record.timestamp for records in logs().values() for record in records)
-    return replayed(logs(), topics(), engine="rust", end=end, is_compared=False)
+    records = pa.Table.from_pylist([record._asdict() for group in logs().values() for record in group])
+    replay = RustReplay(topics(), is_compared=False)
+    events = [event for batch in records.to_batches() for event in event_dicts(replay._core.push(batch))]
+    events += replay.advance(pc.max(records["timestamp"]).as_py()) + replay.finish()
+    return sorted(events, key=place), replay
 
 
 def rebalances(kinds: tuple[str, ...]) -> list[Event]:
