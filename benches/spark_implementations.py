@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType
 
-from assignor.spark.group_rows import call_engine, clusters_row
+from assignor.spark.group_rows import clusters_row
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, SPAN
 from benches.spark_fleets import Written
 
@@ -115,17 +115,6 @@ def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
     return assigned
 
 
-def hashed(written: Written) -> DataFrame:
-    """Sort and hash the subscriptions, send each once per group, and call the engine."""
-    rows = written.members.withColumn("topics", F.sort_array("topics"))
-    rows = rows.withColumn("subscription", F.xxhash64("topics"))
-    lists = rows.groupBy(*KEYS).agg(
-        F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members"),
-        F.collect_set(F.struct("subscription", "topics")).alias("subscriptions"),
-    )
-    return _asked(written, lists)
-
-
 def interned(written: Written, members: DataFrame, subscriptions: DataFrame) -> DataFrame:
     """Call the engine on tables in which a member has the number of its subscription."""
     of_members = members.groupBy(*KEYS).agg(
@@ -134,11 +123,29 @@ def interned(written: Written, members: DataFrame, subscriptions: DataFrame) -> 
     of_groups = subscriptions.groupBy(*KEYS).agg(
         F.collect_list(F.struct("subscription", "topics")).alias("subscriptions")
     )
-    return _asked(written, of_members.join(of_groups, list(KEYS)))
+    return of_members.join(of_groups, list(KEYS)).mapInArrow(_of_numbers(_clusters(written)), ASSIGNMENTS)
 
 
-def _asked(written: Written, lists: DataFrame) -> DataFrame:
-    groups = lists.select(*KEYS, F.struct(*KEYS, "members", "subscriptions").alias("groups"))
-    clusters = clusters_row(written.topics, written.topics.columns)
-    found = call_engine(groups, clusters, "assign", ArrayType(SPAN), "rust")
-    return found.select(*KEYS, F.inline("answer"))
+def _of_numbers(clusters: pa.Array) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def assigned(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow
+        import pyarrow.compute
+
+        from assignor._core import Clusters
+        from assignor.spark.grouping import answer_rows
+
+        known = Clusters(clusters)
+        for batch in batches:
+            members, subscriptions = batch["members"], batch["subscriptions"]
+            rows, shared = members.values, subscriptions.values
+            places = pyarrow.compute.index_in(rows.field("subscription"), shared.field("subscription"))
+            topics = pyarrow.DictionaryArray.from_arrays(places, shared.field("topics"))
+            columns = {"member_id": rows.field("member_id"), "group_instance_id": rows.field("group_instance_id")}
+            columns["topics"] = topics
+            structs = pyarrow.StructArray.from_arrays(list(columns.values()), list(columns))
+            lists = pyarrow.ListArray.from_arrays(members.offsets, structs)
+            keys = [batch["cluster"], batch["group_id"]]
+            groups = pyarrow.StructArray.from_arrays([*keys, lists], ["cluster", "group_id", "members"])
+            yield from answer_rows(groups, known.assign(groups))
+
+    return assigned

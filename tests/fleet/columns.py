@@ -32,20 +32,17 @@ MEMBERS = pa.struct(
         ("topics", TEXTS),
         ("pattern", pa.string()),
         ("dialect", pa.string()),
-        ("subscription", pa.int64()),
         ("assignor", pa.string()),
         ("group_protocol", pa.string()),
         ("generation", pa.int32()),
     ]
 )
-SUBSCRIPTIONS = pa.struct([("subscription", pa.int64()), ("topics", TEXTS)])
 CURRENT = pa.struct([("member_id", pa.string()), ("topic", pa.string()), ("start", pa.int32()), ("count", pa.int32())])
 GROUPS = pa.struct(
     [
         ("cluster", pa.string()),
         ("group_id", pa.string()),
         ("members", pa.list_(MEMBERS)),
-        ("subscriptions", pa.list_(SUBSCRIPTIONS)),
         ("current", pa.list_(CURRENT)),
     ]
 )
@@ -81,6 +78,22 @@ def group(*members: Row | None, id: str | None = "g", cluster: str | None = "c",
 def groups(*rows: Row | None) -> pa.Array:
     """Return the column of groups."""
     return pa.array(list(rows), GROUPS)
+
+
+def with_shared_topics(asked: pa.Array) -> pa.Array:
+    """Return the column of groups with equal lists of topics stored once, in a dictionary."""
+    members = asked.field("members")
+    columns = {field.name: members.values.field(field.name) for field in MEMBERS}
+    texts = [None if topics is None else repr(topics) for topics in columns["topics"].to_pylist()]
+    places = pa.array(texts, pa.string()).dictionary_encode()
+    lists = dict(zip(texts, columns["topics"].to_pylist(), strict=True))
+    values = pa.array([lists[text] for text in places.dictionary.to_pylist()], TEXTS)
+    columns["topics"] = pa.DictionaryArray.from_arrays(places.indices, values)
+    nulls = pa.array([row is None for row in members.values.to_pylist()], pa.bool_())
+    rows = pa.StructArray.from_arrays(list(columns.values()), list(columns), mask=nulls)
+    fields = {name: asked.field(name) for name in GROUPS.names}
+    fields["members"] = pa.ListArray.from_arrays(members.offsets, rows)
+    return pa.StructArray.from_arrays(list(fields.values()), list(fields))
 
 
 def ask(engine: str, verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:

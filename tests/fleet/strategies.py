@@ -78,18 +78,16 @@ def clusters(draw: Draw, name: str) -> Row:
 
 
 @st.composite
-def members(draw: Draw, id: str | None, wrong: bool, shared: list[int]) -> Row:
-    """Draw a member that subscribes in one of the four ways, or not at all."""
+def members(draw: Draw, id: str | None, wrong: bool) -> Row:
+    """Draw a member that subscribes to topics, by a pattern, or not at all."""
     row: Row = {"member_id": id, "rack": draw(some(st.sampled_from([*RACKS, "elsewhere"])))}
-    match draw(st.sampled_from(["topics", "topics", "pattern", "shared", "nothing", "both" if wrong else "topics"])):
+    match draw(st.sampled_from(["topics", "topics", "topics", "pattern", "nothing", "both" if wrong else "topics"])):
         case "topics":
             row["topics"] = draw(st.lists(st.sampled_from(NAMES), max_size=4))
         case "pattern":
             row["topics"] = draw(st.sampled_from([None, []]))
             row["pattern"] = draw(st.sampled_from(PATTERNS + WRONG_PATTERNS if wrong else PATTERNS))
             row["dialect"] = draw(some(st.sampled_from(["java", "re2j", "librdkafka", "python"])))
-        case "shared" if shared:
-            row["subscription"] = draw(st.sampled_from([*shared, 99] if wrong else shared))
         case "both":
             row.update(topics=draw(st.sampled_from([["t"], [None], [""]])), pattern="t", dialect="perl")
             del row[draw(st.sampled_from(["topics", "pattern"]))]
@@ -100,20 +98,17 @@ def members(draw: Draw, id: str | None, wrong: bool, shared: list[int]) -> Row:
 def groups(draw: Draw, known: list[str], id: str) -> Row:
     """Draw a group of one of the clusters, or of an unknown one."""
     wrong = rarely(draw)
-    shared = draw(st.lists(st.integers(-3, 3), max_size=3, unique=not wrong))
-    topics = st.lists(st.sampled_from(NAMES), max_size=4)
     ids = draw(st.lists(st.sampled_from(IDS), max_size=6, unique=not wrong))
-    of_group = [draw(members(member_id, wrong, shared)) for member_id in ids]
+    of_group = [draw(members(member_id, wrong)) for member_id in ids]
     for row in of_group if draw(st.booleans()) else []:
         row["group_instance_id"] = draw(some(st.sampled_from(["x", "y", "a", ""])))
     name_assignor(draw, of_group)
-    of_group += draw(st.sampled_from([[], [], [], [None], [draw(members(None, False, shared)), None]]))
+    of_group += draw(st.sampled_from([[], [], [], [None], [draw(members(None, False)), None]]))
     runs = [draw(current(wrong)) for _ in range(draw(st.integers(0, 6)))]
     return group(
         *draw(st.permutations(of_group)),
         id=draw(st.sampled_from([id] * 9 + [None])),
         cluster=draw(st.sampled_from([*known * 3, "other", "", None])),
-        subscriptions=[{"subscription": number, "topics": draw(topics)} for number in shared],
         current=runs,
     )
 

@@ -103,15 +103,6 @@ def test_names_are_distinct_and_in_javas_order(engine: Engine) -> None:
     assert {"a": (["t", "😀", "～"], ["y", "z"]), "b": ([], ["y", "z"])} == resolved(engine, asked, known)
 
 
-def test_members_share_subscriptions_by_number(engine: Engine) -> None:
-    shared = [{"subscription": -(2**63), "topics": ["u", "gone"]}, {"subscription": 0, "topics": None}]
-    asked = group(
-        member("a", subscription=-(2**63)), member("b", subscription=0), member("c", "t"), subscriptions=shared
-    )
-
-    assert {"a": (["u"], ["gone"]), "b": ([], []), "c": (["t"], [])} == resolved(engine, asked)
-
-
 def test_other_columns_of_a_member_are_returned_unchanged(engine: Engine) -> None:
     [found] = ask(engine, "resolve", [TOPICS], [group(member("a", rack="", group_instance_id=""), member("b"))])
 
@@ -250,9 +241,9 @@ def with_member(name: str, kind: pa.DataType) -> pa.DataType:
         (with_member("topics", pa.list_view(pa.string())), "topics must be lists"),
         (with_member("pattern", pa.string_view()), "pattern must be text"),
         (with_member("dialect", pa.dictionary(pa.int32(), pa.string())), "dialect must be text"),
-        (with_member("subscription", pa.int32()), "subscription must be bigint"),
+        (with_member("topics", pa.dictionary(pa.int32(), pa.string())), "topics must be lists"),
+        (with_member("topics", pa.dictionary(pa.int32(), pa.list_(pa.int32()))), "topics must be text"),
         (pa.struct([*without("current"), ("current", pa.list_(TOPIC))]), "current must have a field member_id"),
-        (pa.struct([*without("subscriptions"), ("subscriptions", TOPIC)]), "subscriptions must be lists"),
     ],
 )
 def test_a_column_of_another_type_is_named(engine: Engine, kind: pa.DataType, message: str) -> None:
@@ -361,10 +352,6 @@ def test_a_cluster_must_have_a_distinct_name(engine: Engine) -> None:
         (group({"member_id": "a", "topics": ["t", None]}), "a subscribed topic is null"),
         (group({"member_id": "b", "topics": [""]}, {"member_id": "a", "topics": [None]}), "is null"),
         (group(member("a", pattern="t", dialect="perl")), "dialect must be one of 'java', 're2j', 'librdkafka',"),
-        (group(member("a", subscription=7)), "its subscription is missing"),
-        (group(subscriptions=[{"subscription": 7, "topics": []}] * 2), "two subscriptions have the same hash"),
-        (group(subscriptions=[{"subscription": None, "topics": []}]), "a shared subscription has no number"),
-        (group(subscriptions=[{"subscription": 1, "topics": [None]}]), "a subscribed topic is null"),
     ],
 )
 @pytest.mark.parametrize("verb", VERBS)

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 import pytest
 
 from assignor import Subscription, plan
-from tests.fleet.columns import TEXTS, Row, answer, ask, cluster, clusters, group, member
+from tests.fleet.columns import Row, ask, cluster, group, member
 from tests.support.engines import Engine
 
 
 def balance(engine: Engine, known: Row, asked: Row) -> Row:
     [found] = ask(engine, "balance", [known], [asked])
     return dict(found)
-
-
-@pytest.mark.parametrize(("has_topics", "silent"), [(True, 0), (False, 1), (None, 1)])
-def test_has_topics_may_declare_topics_unknown(engine: Engine, has_topics: bool | None, silent: int) -> None:
-    members = pa.list_(pa.struct([("member_id", pa.string()), ("topics", TEXTS), ("has_topics", pa.bool_())]))
-    kind = pa.struct([("cluster", pa.string()), ("group_id", pa.string()), ("members", members)])
-    row = {"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["t"], "has_topics": has_topics}]}
-
-    [found] = answer(engine, "balance", clusters(cluster({"t": 2})), pa.array([row], kind)).to_pylist()
-
-    assert (silent, 2 - 2 * silent) == (found["unsubscribed_members"], found["partitions"])
 
 
 def test_all_columns_of_a_group(engine: Engine) -> None:
@@ -129,14 +117,6 @@ def test_a_topic_counts_once(engine: Engine) -> None:
     found = balance(engine, cluster({"t": 3}), asked)
 
     assert (1, 3) == (found["topics"], found["unknown_topics"])
-
-
-def test_topics_without_subscribers_are_not_counted(engine: Engine) -> None:
-    shared = [{"subscription": 1, "topics": ["t"]}, {"subscription": 2, "topics": ["u", "gone"]}]
-
-    found = balance(engine, cluster({"t": 3, "u": 3}), group(member("a", subscription=1), subscriptions=shared))
-
-    assert (1, 0, 0) == (found["topics"], found["unknown_topics"], found["unsubscribed_members"])
 
 
 def test_topics_with_different_consumers_have_co_partition_breaks(engine: Engine) -> None:

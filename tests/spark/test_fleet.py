@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from assignor.errors import IllegalArgumentError, NullArgumentError, WrongTypeError
+from assignor.ordering import java_order
 from assignor.spark import Scenario
 from tests.spark import fleet_rows
 from tests.spark.fleet_rows import ASSIGNMENTS, MEMBERS, TOPICS, Row
@@ -145,6 +146,17 @@ def test_the_size_of_arrow_batches_does_not_change_the_result(
     assert expected == found
 
 
+def test_large_types_of_arrow_do_not_change_the_result(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
+    expected = in_order(fleet(spark, *few).assign())
+    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    try:
+        found = in_order(fleet(spark, *few).assign())
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+
+    assert expected == found
+
+
 def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
     tracker = spark.sparkContext.statusTracker()
     spark.sparkContext.setJobGroup("lazy", "writing queries")
@@ -155,7 +167,8 @@ def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tup
     finally:
         spark.sparkContext.cancelJobGroup("lazy")
     plans = [query.where("cluster = 'eu'")._jdf.queryExecution().executedPlan().toString() for query in queries]
-    assert [1] * len(queries) == [plan.count("ArrowEvalPython") for plan in plans]
+    assert [1] * len(queries) == [plan.count("MapInArrow ") for plan in plans]
+    assert [1] * len(queries) == [plan.count("Sort [run") for plan in plans]
 
 
 def test_a_filter_on_the_result_is_not_pushed_below_the_engine(
@@ -365,19 +378,30 @@ def test_a_record_fits_up_to_the_brokers_limit(spark: SparkSession) -> None:
     assert (True, 1.0) == (found["record_fits"], found["skew"])
 
 
-def test_a_long_subscription_is_stored_once(spark: SparkSession) -> None:
-    from assignor.spark.group_rows import LONG, group_rows
-
-    names = [f"t{number}" for number in range(LONG + 1)]
-    topics = [{"cluster": "c", "topic": name, "partitions": 5, "racks": None} for name in names]
-    _, members = small(
-        *({"member_id": f"m{number}", "topics": names} for number in range(3)),
-        {"member_id": "n", "topics": names[:LONG]},
-    )
+def test_lists_of_topics_arrive_unchanged(spark: SparkSession) -> None:
+    names = ["", "t", "\0", "\uffff", "\U0001f600", " ", ",", "a,b", "\N{LATIN SMALL LETTER Y WITH DIAERESIS}"]
+    lists: list[list[str] | None] = [None, [], *([name] for name in names), names, ["", ""], [*names] * 100]
+    topics = [{"cluster": "c", "topic": name, "partitions": 1} for name in names]
+    _, members = small(*({"member_id": f"{number:03}", "topics": each} for number, each in enumerate(lists)))
     given = fleet(spark, topics, members)
 
-    (row,) = rows(group_rows(given.members, MEMBERS.names))
+    found = {row["member_id"]: row["topics"] for row in rows(given.resolve())}
+    [balance] = rows(given.balance())
 
-    assert [names] == [each["topics"] for each in row["groups"]["subscriptions"]]
-    assert [names[:LONG]] == [each["topics"] for each in row["groups"]["members"] if each["topics"]]
-    assert fleet_rows.assigned(topics, members) == fleet_rows.owned(rows(given.assign()))
+    assert [sorted(set(each or ()), key=java_order) for each in lists] == [found[key] for key in sorted(found)]
+    assert (len(lists), 1) == (balance["members"], balance["unsubscribed_members"])
+
+
+def test_keys_with_equal_hashes_are_different_groups(spark: SparkSession) -> None:
+    """Spark's hash of a null and a text equals that of the text and a null."""
+    topics, members = small(
+        *({"cluster": "x", "group_id": None, "member_id": f"{number}"} for number in range(3)),
+        *({"cluster": None, "group_id": "x", "member_id": f"{number}"} for number in range(4)),
+        {"cluster": "", "group_id": "x", "member_id": "a"},
+    )
+
+    found = rows(fleet(spark, topics, members).balance())
+
+    assert {("x", None): 3, (None, "x"): 4, ("", "x"): 0} == {
+        (row["cluster"], row["group_id"]): row["unnamed_members"] for row in found
+    }

@@ -165,8 +165,8 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
         "topic_id": pa.string(),
     }
     cluster = {"cluster": pa.string(), "topics": pa.list_(pa.struct(topic))}
-    member = dict.fromkeys((*_TEXTS, "topics", "has_topics", "generation"), pa.string())
-    member |= {"topics": pa.list_(pa.string()), "has_topics": pa.bool_(), "generation": pa.int32()}
+    member = dict.fromkeys((*_TEXTS, "topics", "generation"), pa.string())
+    member |= {"topics": pa.list_(pa.string()), "generation": pa.int32()}
     span = {"member_id": pa.string(), "topic": pa.string(), "start": pa.int32(), "count": pa.int32()}
     lists = {"members": pa.list_(pa.struct(member)), "current": pa.list_(pa.struct(span))}
     clusters = pa.array([[{"cluster": _CLUSTER, "topics": _topics(group)}]], pa.list_(pa.struct(cluster)))
@@ -242,7 +242,6 @@ def _group(group: GroupInput) -> dict[str, Any]:
                 "group_instance_id": found.group_instance_id,
                 "rack": found.rack,
                 "topics": list(found.topics),
-                "has_topics": found.pattern is None,
                 "pattern": found.pattern,
                 "dialect": by_pattern,
                 "assignor": group.settings.get("assignor"),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StringType, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
 from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows
+from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
 from assignor.validation import shown, wrong_type
 
@@ -202,8 +203,7 @@ class Fleet:
         Each task compiles and matches a pattern once for all members of a cluster that subscribe by it. Patterns do not
         match Kafka's internal topics, except patterns in the dialect `re2j`.
         """
-        answer = ArrayType(_without_keys(schemas.RESOLVED))
-        return self._call("resolve", answer).select(*schemas.KEYS, F.inline("answer"))
+        return self._call("resolve", schemas.RESOLVED)
 
     def assign(self) -> DataFrame:
         """Return the assignment: a row per span of partitions, with the columns of `schemas.ASSIGNMENTS`, in any order.
@@ -211,8 +211,7 @@ class Fleet:
         This is the answer of the group's assignor in the next rebalance. With `cooperative-sticky`, a partition that
         another member has to revoke first has no owner; it gets its new owner in the following rebalance.
         """
-        answer = ArrayType(_without_keys(schemas.ASSIGNMENTS))
-        return self._call("assign", answer).select(*schemas.KEYS, F.inline("answer"))
+        return self._call("assign", schemas.ASSIGNMENTS)
 
     def balance(
         self, *, of: Literal["assign", "current"] = "assign", max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -239,7 +238,7 @@ class Fleet:
                 "balance(of='current') needs the owned partitions: Fleet(topics, members, current)"
             )
         method = "balance" if of == "assign" else "current_balance"
-        found = self._call(method, schemas.BALANCE, with_current=True).select(*schemas.KEYS, "answer.*")
+        found = self._call(method, _with_keys(schemas.BALANCE), with_current=True)
         return found.select("*", *_skew_and_fit(limit))
 
     def moves(self) -> DataFrame:
@@ -253,8 +252,7 @@ class Fleet:
         """
         if self._current is None:
             raise IllegalArgumentError("moves() needs the owned partitions: Fleet(topics, members, current)")
-        answer = ArrayType(_without_keys(schemas.MOVES))
-        return self._call("moves", answer, with_current=True).select(*schemas.KEYS, F.inline("answer"))
+        return self._call("moves", schemas.MOVES, with_current=True)
 
     def what_if(
         self, scenarios: Scenario | Iterable[Scenario], *, max_message_bytes: int = MAX_MESSAGE_BYTES
@@ -279,8 +277,8 @@ class Fleet:
             IllegalArgumentError: There are no scenarios, or two have the same name.
         """
         limit, data = _bytes(max_message_bytes), as_data(scenarios)
-        answer = ArrayType(StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields]))
-        found = self._call("what_if", answer, data).select(*schemas.KEYS, F.inline("answer"))
+        answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields])
+        found = self._call("what_if", _with_keys(answer), data)
         return found.select("*", *_skew_and_fit(limit))
 
     def lag(
@@ -333,13 +331,13 @@ class Fleet:
             rows = self._members.sparkSession.createDataFrame([*unread, *guessed], schemas.PROBLEMS)
             problems.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
         if self._names_assignors:
-            reasons = self._call("problems", ArrayType(StringType())).select(*schemas.KEYS, F.explode("answer"))
+            reasons = self._call("problems", _with_keys(StructType([StructField(TEXT, StringType())])))
             problems.append(
                 reasons.select(
                     F.lit("group").alias("table"),
                     "cluster",
                     F.col("group_id").alias("name"),
-                    F.col("col").alias("problem"),
+                    F.col(TEXT).alias("problem"),
                     F.lit(1).cast("bigint").alias("rows"),
                 )
             )
@@ -353,12 +351,10 @@ class Fleet:
         """True if a group may have another assignor than range, which does not read what members own."""
         return bool({"assignor", "group_protocol"} & set(self._member_columns))
 
-    def _call(
-        self, method: str, answer: ArrayType | StructType, *arguments: Any, with_current: bool = False
-    ) -> DataFrame:
+    def _call(self, method: str, answer: StructType, *arguments: Any, with_current: bool = False) -> DataFrame:
         with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
-        groups = group_rows(self._members, self._member_columns, self._current if with_current else None)
-        return call_engine(groups, self._clusters, method, answer, self._engine, *arguments)
+        rows, columns = group_rows(self._members, self._member_columns, self._current if with_current else None)
+        return call_engine(rows, columns, self._clusters, method, answer, self._engine, *arguments)
 
 
 def _active() -> SparkSession:
@@ -380,8 +376,8 @@ def _read(frame: DataFrame, wanted: StructType, what: str, optional: Iterable[st
     return frame.select(*names), names
 
 
-def _without_keys(schema: StructType) -> StructType:
-    return StructType([field for field in schema.fields if field.name not in schemas.KEYS])
+def _with_keys(schema: StructType) -> StructType:
+    return StructType([*(schemas.MEMBERS[key] for key in schemas.KEYS), *schema.fields])
 
 
 def _bytes(value: object) -> int:

@@ -1,8 +1,8 @@
-"""Queries of `Fleet`: one row per group, and one call of the engine per Arrow batch of groups.
+"""Queries of `Fleet`: Spark brings the rows of each group together, and the engine answers them in Arrow batches.
 
-The rows of a group's members become one row with a list of members. A long subscription that several members share is
-stored once in that row. A worker receives the topics of all clusters with the first row of each Spark partition and
-keeps them for the other rows. So no query joins topics with members, and building a query reads no data.
+Members and owned partitions go to the workers as rows, and the answers come back as rows. A worker receives the topics
+of all clusters with the first row of each Spark partition and keeps them for the other rows. Building a query reads no
+data.
 """
 
 from __future__ import annotations
@@ -13,25 +13,29 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import ArrayType
 
 from assignor._engine import choose
-from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS
+from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, OWNED, RUN, SEPARATOR, answer_rows, groups_of
+from assignor.spark.schemas import ASSIGNMENTS, KEYS, columns_are_known
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType
+    from pyspark.sql import Column, DataFrame
+    from pyspark.sql.types import StructType
 
     from assignor._engine import Engine
-
-LONG = 8
-"""Subscriptions with more topics than this are stored once per group; members refer to them by hash."""
 
 _FIRST_BITS = 33
 """Number of the lower bits of `monotonically_increasing_id`, which count the rows of a Spark partition."""
 
+_PLACE = "place"
+"""Column with the number of a row in its Spark partition."""
 
-def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | None = None) -> DataFrame:
-    """Collect members and owned partitions into a row per group.
+
+def group_rows(
+    members: DataFrame, columns: Sequence[str], current: DataFrame | None = None
+) -> tuple[DataFrame, list[str]]:
+    """Return the rows of members and owned partitions in the form that `grouping.groups_of` reads.
 
     Args:
         members: Member rows with at least these columns.
@@ -39,35 +43,26 @@ def group_rows(members: DataFrame, columns: Sequence[str], current: DataFrame | 
         current: Rows of owned partitions, or None.
 
     Returns:
-        `cluster`, `group_id` and `groups`: structs in the format of the engines. Rows of members
-        without a cluster, group or id are collected under the keys that they have, with null for a missing key.
+        The rows, and the names of their columns, which a function of a pipeline must not ask Spark for.
     """
-    shared = F.size("topics") > LONG
-    # Empty lists instead of null: Spark rescans all null lists at the end of a batch for each row that it appends.
-    fields = []
-    for name in columns:
-        if name == "topics":
-            short = F.when(~shared, F.col("topics"))
-            fields.append(F.coalesce(short, F.array().cast(MEMBERS["topics"].dataType)).alias("topics"))
-            fields.append(F.col("topics").isNotNull().alias("has_topics"))
-            fields.append(F.when(shared, F.xxhash64("topics")).alias("subscription"))
-        elif name not in KEYS:
-            fields.append(F.col(name))
-    structs = [F.struct(*fields).alias("member")]
-    lists = {"members": F.collect_list("member")}
-    if "topics" in columns:
-        subscription = F.struct(F.xxhash64("topics").alias("subscription"), "topics")
-        # Rows without a member id are only counted, so their subscriptions are not needed.
-        structs.append(F.when(shared & F.col("member_id").isNotNull(), subscription).alias("subscription"))
-        lists["subscriptions"] = F.collect_set("subscription")
-    rows = members.select(*KEYS, *structs)
+    # `select`, not `withColumn`: a pipeline's server resolves `withColumn` while the pipeline is being defined. Then a
+    # second run would read the tables as they are before it writes them.
+    topics = _topics_text().alias("topics")
+    rows = members.select(*(topics if name == "topics" else F.col(name) for name in columns))
+    names = list(columns)
     if current is not None:
-        owned = F.struct(*(name for name in ASSIGNMENTS.fieldNames() if name not in KEYS)).alias("owned")
-        rows = rows.unionByName(current.select(*KEYS, owned), allowMissingColumns=True)
-        lists["current"] = F.collect_list("owned")
-    # All rows of a group are in one partition now, so Spark need not combine partial lists.
-    grouped = rows.repartition(*KEYS).groupBy(*KEYS).agg(*(found.alias(name) for name, found in lists.items()))
-    return grouped.select(*KEYS, F.struct(*KEYS, *lists).alias("groups"))
+        owned = current.select(*ASSIGNMENTS.fieldNames(), F.lit(True).alias(OWNED))
+        rows = rows.select("*", F.lit(False).alias(OWNED)).unionByName(owned, allowMissingColumns=True)
+        names += [OWNED, *(name for name in ASSIGNMENTS.fieldNames() if name not in columns)]
+    # Spark sorts by one number faster than by texts. AQE may join these partitions, but does not split them.
+    rows = rows.select("*", F.xxhash64(*KEYS).alias(RUN)).repartition(RUN).sortWithinPartitions(RUN)
+    return rows, [*names, RUN]
+
+
+def _topics_text() -> Column:
+    separator, null, nothing = (F.lit(mark).cast("string") for mark in (SEPARATOR, NULL_TOPIC, NO_TOPICS))
+    joined = F.call_function("array_join", F.col("topics"), separator, null)
+    return F.when(F.size("topics") == 0, nothing).otherwise(joined)
 
 
 def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -79,47 +74,82 @@ def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 
 def call_engine(
-    groups: DataFrame,
+    rows: DataFrame,
+    columns: Sequence[str],
     clusters: DataFrame,
     method: str,
-    answer: DataType,
+    answer: StructType,
     engine: Engine,
     *arguments: Any,
 ) -> DataFrame:
     """Call a method of the engine for each group.
 
     Args:
-        groups: Result of `group_rows`.
+        rows: Rows of `group_rows`.
+        columns: The names of their columns.
         clusters: Result of `clusters_row`.
         method: Name of the method of `Clusters`.
-        answer: Type of its result.
+        answer: The keys and the columns of its result.
         engine: Engine whose `Clusters` is used.
         *arguments: Arguments of the method after the groups.
 
     Returns:
-        `cluster`, `group_id` and `answer`.
+        The columns of `answer`.
     """
-    computed = arrow_udf(_batch_function(method, engine, arguments), answer)  # type: ignore[call-overload]  # read from the hints
-    # Spark may call a deterministic function twice, or filter rows before it, and the first row could get lost.
-    computed = computed.asNondeterministic()
-    is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1)) == 0
-    first = F.when(is_first, F.col("clusters")).otherwise(F.slice("clusters", 1, 0)).alias("clusters")
-    rows = groups.crossJoin(F.broadcast(clusters)).select(*KEYS, "groups", first)
-    return rows.select(*KEYS, computed("groups", "clusters").alias("answer"))
+    # Number the rows before the join: Spark removes the sort of rows that it joins, unless a nondeterministic column is
+    # between the sort and the join. Only the first row of a Spark partition has the clusters. The other rows have an
+    # empty list, not null: Spark rescans all null lists at the end of a batch for each row that it appends.
+    place = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1))
+    joined = rows.select("*", place.alias(_PLACE)).crossJoin(F.broadcast(clusters))
+    known = F.when(F.col(_PLACE) == 0, F.col("clusters")).otherwise(F.slice("clusters", 1, 0))
+    asked = joined.select(*columns, known.alias("clusters"))
+    answers = _answers(method, engine, arguments)
+    if columns_are_known(asked):
+
+        def batches(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _, found in answers(given):
+                yield from found
+
+        return asked.mapInArrow(batches, answer)
+    # `mapInArrow` asks Spark for the columns.
+    lists = arrow_udf(_in_lists(answers), ArrayType(answer)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
+    return asked.select(lists(F.struct("*")).alias("answer")).select(F.inline("answer"))
 
 
-def _batch_function(
-    method: str, engine: Engine, arguments: tuple[Any, ...]
-) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]:
-    def call(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
+_Answers = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
+
+
+def _answers(method: str, engine: Engine, arguments: tuple[Any, ...]) -> _Answers:
+    """Return the function that computes the answers of all rows of a Spark partition."""
+
+    def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
         from assignor import _core
 
         clusters_class = choose(engine, _core.Clusters, "fleet")
         known: Any = None
-        for groups, clusters in batches:
-            if known is None and len(clusters):
-                known = clusters_class(clusters.slice(0, 1))
-            if known is not None:
-                yield from map(pa.array, getattr(known, method)(groups, *arguments))
 
-    return call
+        def rows() -> Iterator[pa.RecordBatch]:
+            nonlocal known
+            for batch in batches:
+                if known is None and batch.num_rows:
+                    known = clusters_class(batch["clusters"].slice(0, 1))
+                yield batch.drop_columns("clusters")
+
+        for count, groups in groups_of(rows()):
+            yield count, list(answer_rows(groups, getattr(known, method)(groups, *arguments)))
+
+    return answers
+
+
+def _in_lists(answers: _Answers) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    """Return a function with a list for each row that it gets. Most lists are empty; the others have all answers."""
+
+    def lists(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
+        for count, found in answers(map(pa.RecordBatch.from_struct_array, structs)):
+            # There is at least one row for each batch of answers.
+            lengths = [1] * (len(found) - 1) + [count - len(found) + 1]
+            for batch, length in zip(found, lengths, strict=True):
+                ends = pa.array([0] + [batch.num_rows] * length, pa.int32())
+                yield pa.ListArray.from_arrays(ends, batch.to_struct_array())
+
+    return lists

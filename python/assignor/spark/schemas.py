@@ -366,19 +366,26 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
     Raises:
         WrongTypeError: A required column is missing, or a column has another type.
     """
-    from pyspark.errors import PySparkException
-
-    if _in_pipeline():
+    if not columns_are_known(frame):
         return None
-    try:
-        there = frame.schema.fieldNames()
-    except PySparkException as error:
-        if error.getCondition() == "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION":
-            return None
-        raise
+    there = frame.columns
     names = [name for name in wanted.fieldNames() if name not in optional or name in there]
     check_columns(frame, StructType([wanted[name] for name in names]), what)
     return names
+
+
+def columns_are_known(frame: DataFrame) -> bool:
+    """Return False in functions of Declarative Pipelines, where the columns of a DataFrame are not known yet."""
+    from pyspark.errors import PySparkException
+
+    if _in_pipeline():
+        return False
+    try:
+        return bool(frame.columns)
+    except PySparkException as error:
+        if error.getCondition() == "ATTEMPT_ANALYSIS_IN_PIPELINE_QUERY_FUNCTION":
+            return False
+        raise
 
 
 def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> DataFrame:

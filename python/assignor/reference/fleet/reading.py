@@ -122,9 +122,8 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     topics = clusters.get(cluster or "", Cluster())
     if cluster is None or group_id is None:
         return Group(name, group_id or "", topics, [], len(members))
-    shared = _read_shared(row.get("subscriptions") or [], name)
     named = [member for member in members if member and member.get("member_id") is not None]
-    roster = [_read_member(member, shared, topics, name) for member in named]
+    roster = [_read_member(member, topics, name) for member in named]
     assignor, not_computed = assignor_of(roster) if roster else (None, None)
     starts_from_owned = bool(roster) and (assignor is None or assignor in READS_OWNED)
     owned = read_current(row, name) if starts_from_owned else []
@@ -139,44 +138,19 @@ def read_group(row: Row, clusters: Mapping[str, Cluster]) -> Group:
     return Group(name, group_id, topics, roster, len(members) - len(named), assignor, not_computed, owned)
 
 
-def _subscription_columns(member: Row) -> tuple[int | None, list[str | None] | None, str | None]:
-    """Return the columns that define a subscription: the number of a shared subscription, topics, and pattern."""
-    topics = member.get("topics") if member.get("has_topics", True) else None
-    return member.get("subscription"), topics, member.get("pattern")
-
-
-def _read_shared(rows: list[Row | None], owner: str) -> dict[int, frozenset[str]]:
-    """Parse the subscriptions that members share; return them by number."""
-    found: dict[int, frozenset[str]] = {}
-    for given in rows:
-        row = given or {}
-        topics, number = _names(row.get("topics") or [], owner), row.get("subscription")
-        if number is None:
-            raise IllegalArgumentError(f"{owner}: a shared subscription has no number")
-        if number in found:
-            reason = "two subscriptions have the same hash, so their members cannot be distinguished"
-            raise IllegalArgumentError(f"{owner}: {reason}")
-        found[number] = topics
-    return found
-
-
-def _read_member(row: Row, shared: Mapping[int, frozenset[str]], cluster: Cluster, group: str) -> RosterMember:
+def _read_member(row: Row, cluster: Cluster, group: str) -> RosterMember:
     id = row["member_id"]
     owner = f"{group}: member '{id}'"
-    number, topics, pattern = _subscription_columns(row)
+    topics, pattern = row.get("topics"), row.get("pattern")
     found = None
     if pattern is not None:
-        if topics or number is not None:
+        if topics:
             raise IllegalArgumentError(f"{owner}: give topics or a pattern, not both: the pattern is '{pattern}'")
         found = _read_pattern(pattern, row.get("dialect"), owner)
         names = _matching(found, cluster, owner)
-    elif number is not None:
-        if number not in shared:
-            raise IllegalArgumentError(f"{owner}: its subscription is missing")
-        names = shared[number]
     else:
         names = _names(topics or [], owner)
-    is_subscribed = any(given is not None for given in (number, topics, pattern))
+    is_subscribed = any(given is not None for given in (topics, pattern))
     generation = row.get("generation")
     return RosterMember(
         id,

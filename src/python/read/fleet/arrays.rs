@@ -4,8 +4,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use arrow_array::cast::AsArray;
+use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, GenericStringArray, ListArray, OffsetSizeTrait, StringArray, StructArray, make_array,
+    Array, ArrayRef, GenericStringArray, Int32Array, ListArray, OffsetSizeTrait, StringArray, StructArray, make_array,
 };
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::DataType;
@@ -102,30 +103,49 @@ pub(crate) fn optional<T>(
     known_field(rows, name).map(|column| read(&column, name)).transpose()
 }
 
-/// Lists of text.
+/// Lists of text; rows with the same list may share it in a dictionary.
 pub(crate) struct TextLists {
-    pub(crate) lists: ListArray,
+    /// Place of the list of each row; None if each row has its own list.
+    keys: Option<Int32Array>,
+    lists: ListArray,
     texts: StringArray,
 }
 
 impl TextLists {
     pub(crate) fn read(given: &ArrayRef, what: &str) -> PyResult<Self> {
-        let lists = lists(given, what)?;
+        let (keys, values) = match given.as_dictionary_opt::<Int32Type>() {
+            Some(shared) => (Some(shared.keys().clone()), shared.values()),
+            None => (None, given),
+        };
+        let lists = lists(values, what)?;
         let texts = texts(lists.values(), what)?;
-        Ok(Self { lists, texts })
+        Ok(Self { keys, lists, texts })
     }
 
-    pub(crate) fn bounds(&self, row: usize) -> (usize, usize) {
-        (self.lists.value_offsets()[row] as usize, self.lists.value_offsets()[row + 1] as usize)
+    /// Return the place of a row's list; None for null.
+    pub(crate) fn place(&self, row: usize) -> Option<usize> {
+        let place = match &self.keys {
+            Some(keys) if keys.is_null(row) => return None,
+            Some(keys) => keys.value(row) as usize,
+            None => row,
+        };
+        self.lists.is_valid(place).then_some(place)
     }
 
-    pub(crate) fn count(&self, row: usize) -> usize {
-        let (first, end) = self.bounds(row);
-        end - first
+    fn bounds(&self, place: usize) -> (usize, usize) {
+        (self.lists.value_offsets()[place] as usize, self.lists.value_offsets()[place + 1] as usize)
+    }
+
+    pub(crate) fn is_empty(&self, place: usize) -> bool {
+        let (first, end) = self.bounds(place);
+        first == end
     }
 
     /// Return true if two lists have the same texts.
     pub(crate) fn same(&self, left: usize, right: usize) -> bool {
+        if left == right {
+            return true;
+        }
         let ((first, end), (other, other_end)) = (self.bounds(left), self.bounds(right));
         let offsets = self.texts.value_offsets();
         let bytes = |first: usize, end: usize| &self.texts.value_data()[offsets[first] as usize..offsets[end] as usize];
@@ -136,8 +156,8 @@ impl TextLists {
             && bytes(first, end) == bytes(other, other_end)
     }
 
-    pub(crate) fn get(&self, row: usize, wrong: impl Fn(&str) -> PyErr) -> PyResult<Vec<Cow<'_, str>>> {
-        let (first, end) = self.bounds(row);
+    pub(crate) fn get(&self, place: usize, wrong: impl Fn(&str) -> PyErr) -> PyResult<Vec<Cow<'_, str>>> {
+        let (first, end) = self.bounds(place);
         if (first..end).any(|place| self.texts.is_null(place)) {
             return Err(wrong("a subscribed topic is null"));
         }

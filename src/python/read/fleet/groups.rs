@@ -1,11 +1,10 @@
-//! Reader of a column of groups: structs of cluster, group, members, subscriptions that several members share, and the current
-//! assignment.
+//! Reader of a column of groups: structs of cluster, group, members, and the current assignment.
 
 use std::borrow::Cow;
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, Int32Array, Int64Array, ListArray, StringArray};
+use arrow_array::types::Int32Type;
+use arrow_array::{Array, ArrayRef, Int32Array, ListArray, StringArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -27,24 +26,12 @@ pub(crate) struct GroupColumn {
     instance_ids: Option<StringArray>,
     racks: Option<StringArray>,
     topics: Option<TextLists>,
-    /// True for a member with known topics; without this column, topics are known if they are not null.
-    has_topics: Option<BooleanArray>,
     patterns: Option<StringArray>,
     dialects: Option<StringArray>,
-    /// Number of the shared subscription of a member.
-    subscription: Option<Int64Array>,
     assignors: Option<StringArray>,
     group_protocols: Option<StringArray>,
     generations: Option<Int32Array>,
-    shared: Option<SharedSubscriptions>,
     current: Option<CurrentAssignment>,
-}
-
-/// Subscriptions by number, which several members of a group share.
-struct SharedSubscriptions {
-    groups: ListArray,
-    numbers: Int64Array,
-    topics: TextLists,
 }
 
 /// Current assignment of the members.
@@ -59,27 +46,11 @@ struct CurrentAssignment {
 impl GroupColumn {
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = rows(given, "groups")?;
-        let long = |column: &ArrayRef, name: &str| {
-            column.as_primitive_opt::<Int64Type>().cloned().ok_or_else(|| type_error(column, name, "bigint"))
-        };
         let int = |column: &ArrayRef, name: &str| {
             column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| type_error(column, name, "int"))
         };
-        let boolean = |column: &ArrayRef, name: &str| {
-            column.as_boolean_opt().cloned().ok_or_else(|| type_error(column, name, "boolean"))
-        };
         let members = lists(&field(&given, "members", "groups")?, "members")?;
         let of_members = rows(members.values(), "members")?;
-        let shared = |column: &ArrayRef, name: &str| {
-            let groups = lists(column, name)?;
-            let each = rows(groups.values(), name)?;
-            let numbers = long(&field(&each, "subscription", name)?, "subscription")?;
-            Ok(SharedSubscriptions {
-                numbers,
-                topics: TextLists::read(&field(&each, "topics", name)?, "topics")?,
-                groups,
-            })
-        };
         let current = |column: &ArrayRef, name: &str| {
             let groups = lists(column, name)?;
             let each = rows(groups.values(), name)?;
@@ -98,14 +69,11 @@ impl GroupColumn {
             instance_ids: optional(&of_members, "group_instance_id", texts)?,
             racks: optional(&of_members, "rack", texts)?,
             topics: optional(&of_members, "topics", TextLists::read)?,
-            has_topics: optional(&of_members, "has_topics", boolean)?,
             patterns: optional(&of_members, "pattern", texts)?,
             dialects: optional(&of_members, "dialect", texts)?,
-            subscription: optional(&of_members, "subscription", long)?,
             assignors: optional(&of_members, "assignor", texts)?,
             group_protocols: optional(&of_members, "group_protocol", texts)?,
             generations: optional(&of_members, "generation", int)?,
-            shared: optional(&given, "subscriptions", shared)?,
             current: optional(&given, "current", current)?,
             members,
         })
@@ -134,7 +102,7 @@ impl GroupColumn {
             read.unnamed_members = members.len();
             return Ok(read);
         }
-        let mut subscriptions = SubscriptionReader::new(self, &read, clusters)?;
+        let mut subscriptions = SubscriptionReader::new(self, &read, clusters);
         let mut roster = Vec::with_capacity(members.len());
         for member in members {
             let Some(id) = text(&self.ids, member) else {
@@ -178,45 +146,29 @@ struct SubscriptionReader<'a> {
     cluster_name: &'a str,
     name: String,
     found: Vec<RosterSubscription<'a>>,
-    /// The last member with known topics, and its subscription.
+    /// The place of the last list of topics, and its subscription.
     last: Option<(usize, u32)>,
+    by_place: FxHashMap<usize, u32>,
     by_topics: FxHashMap<Vec<Cow<'a, str>>, u32>,
-    by_number: FxHashMap<i64, u32>,
     by_pattern: FxHashMap<u32, u32>,
     nothing: Option<u32>,
 }
 
 impl<'a> SubscriptionReader<'a> {
-    fn new(groups: &'a GroupColumn, read: &GroupRow<'a>, clusters: &'a ClusterColumn) -> PyResult<Self> {
-        let mut found = Self {
+    fn new(groups: &'a GroupColumn, read: &GroupRow<'a>, clusters: &'a ClusterColumn) -> Self {
+        Self {
             groups,
             clusters,
             cluster: read.cluster,
             cluster_name: read.cluster_name,
-            name: String::new(),
+            name: read.name(),
             found: Vec::new(),
             last: None,
+            by_place: FxHashMap::default(),
             by_topics: FxHashMap::default(),
-            by_number: FxHashMap::default(),
             by_pattern: FxHashMap::default(),
             nothing: None,
-        };
-        if let Some(shared) = &groups.shared {
-            for row in bounds(&shared.groups, read.row) {
-                let topics = shared.topics.get(row, |reason| read.wrong(reason))?;
-                let number = found.push(RosterSubscription { topics, ..RosterSubscription::default() });
-                if shared.numbers.is_null(row) {
-                    return Err(read.wrong("a shared subscription has no number"));
-                }
-                if found.by_number.insert(shared.numbers.value(row), number).is_some() {
-                    return Err(
-                        read.wrong("two subscriptions have the same hash, so their members cannot be distinguished")
-                    );
-                }
-            }
         }
-        found.name = read.name();
-        Ok(found)
     }
 
     fn push(&mut self, subscription: RosterSubscription<'a>) -> u32 {
@@ -228,33 +180,31 @@ impl<'a> SubscriptionReader<'a> {
     fn number(&mut self, member: usize, id: &str) -> PyResult<u32> {
         let groups = self.groups;
         let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
-        let shared = groups.subscription.as_ref().filter(|column| column.is_valid(member));
-        let has_topics = groups.has_topics.as_ref().is_none_or(|known| known.is_valid(member) && known.value(member));
-        let topics = groups.topics.as_ref().filter(|topics| has_topics && topics.lists.is_valid(member));
+        let topics = groups.topics.as_ref().and_then(|topics| Some((topics, topics.place(member)?)));
         let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
         if let Some(pattern) = pattern {
             let text = pattern.value(member);
-            if shared.is_some() || topics.is_some_and(|topics| topics.count(member) > 0) {
+            if topics.is_some_and(|(topics, place)| !topics.is_empty(place)) {
                 return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
             }
             return self.of_pattern(text, member, id);
         }
-        if let Some(shared) = shared {
-            let known = self.by_number.get(&shared.value(member)).copied();
-            return known.ok_or_else(|| wrong("its subscription is missing"));
-        }
-        let Some(topics) = topics else {
+        let Some((topics, place)) = topics else {
             let missing = RosterSubscription { is_missing: true, ..RosterSubscription::default() };
             let nothing = self.nothing.unwrap_or_else(|| self.push(missing));
             self.nothing = Some(nothing);
             return Ok(nothing);
         };
         if let Some((last, number)) = self.last
-            && topics.same(last, member)
+            && topics.same(last, place)
         {
             return Ok(number);
         }
-        let names = topics.get(member, wrong)?;
+        if let Some(number) = self.by_place.get(&place) {
+            self.last = Some((place, *number));
+            return Ok(*number);
+        }
+        let names = topics.get(place, wrong)?;
         let number = if let Some(number) = self.by_topics.get(&names) {
             *number
         } else {
@@ -262,7 +212,8 @@ impl<'a> SubscriptionReader<'a> {
             self.by_topics.insert(names, number);
             number
         };
-        self.last = Some((member, number));
+        self.by_place.insert(place, number);
+        self.last = Some((place, number));
         Ok(number)
     }
 

@@ -1,0 +1,168 @@
+"""Groups in batches of rows: batches may end at any row, and groups with equal hashes may alternate."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from assignor import _core
+from assignor.errors import IllegalStateError
+from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
+from tests.fleet.columns import CURRENT, clusters, groups
+from tests.fleet.columns import cluster as a_cluster
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Row = dict[str, Any]
+
+ROWS = pa.schema(
+    [
+        *((name, pa.string()) for name in ("cluster", "group_id", "member_id")),
+        ("topics", pa.binary()),
+        ("topic", pa.string()),
+        ("start", pa.int32()),
+        ("count", pa.int32()),
+        ("is_owned", pa.bool_()),
+        ("run", pa.int64()),
+    ]
+)
+"""Columns as they come from Spark; `topics` becomes a text there, which Python cannot write."""
+
+LISTS = st.none() | st.lists(st.sampled_from(["t", "u", "", "é", None]), max_size=3)
+RUNS = {("c", "g"): 1, ("c", "h"): 1, (None, "g"): 1, ("d", "g"): 2, ("d", None): 2, ("", "g"): 3}
+"""Hashes of keys; some groups share one."""
+
+
+def text(topics: Sequence[str | None] | None) -> bytes | None:
+    if topics is None:
+        return None
+    if not topics:
+        return NO_TOPICS
+    return SEPARATOR.join(NULL_TOPIC if topic is None else topic.encode() for topic in topics)
+
+
+def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = ROWS.names) -> list[pa.RecordBatch]:
+    """Return rows in batches of the given sizes; the last batch has the rest."""
+    ends = [0, *itertools.accumulate(sizes)]
+    parts = [rows[start:end] for start, end in itertools.pairwise(ends)] + [rows[ends[-1] :]]
+    found = []
+    for part in parts:
+        encoded = [{**row, "topics": text(row.get("topics"))} for row in part]
+        batch = pa.RecordBatch.from_pylist(encoded, ROWS)
+        validity, offsets, data = batch["topics"].buffers()
+        texts = pa.StringArray.from_buffers(len(batch), offsets, data, validity)
+        batch = batch.set_column(batch.schema.get_field_index("topics"), "topics", texts)
+        found.append(batch.select(list(columns)))
+    return found
+
+
+def expected(rows: Sequence[Row]) -> dict[tuple[Any, Any], tuple[list[str], list[str]]]:
+    """Return the members and the owned partitions of each group."""
+    found: dict[tuple[Any, Any], tuple[list[str], list[str]]] = {}
+    for row in rows:
+        members, current = found.setdefault((row["cluster"], row["group_id"]), ([], []))
+        if row["is_owned"]:
+            current.append(repr({name: row.get(name) for name in CURRENT.names}))
+        else:
+            members.append(repr({name: row.get(name) for name in ("member_id", "topics")}))
+    return {key: (sorted(members), sorted(current)) for key, (members, current) in found.items()}
+
+
+@st.composite
+def sorted_rows(draw: Any) -> list[Row]:
+    """Draw rows in the order of their hashes."""
+    rows = []
+    for _ in range(draw(st.integers(0, 12))):
+        key = draw(st.sampled_from(sorted(RUNS, key=repr)))
+        row: Row = {"cluster": key[0], "group_id": key[1], "run": RUNS[key], "is_owned": draw(st.booleans())}
+        row["member_id"] = draw(st.sampled_from(["a", "b", None]))
+        if row["is_owned"]:
+            row |= {"topic": draw(st.sampled_from(["t", None])), "start": draw(st.integers(0, 3)), "count": 1}
+        else:
+            row["topics"] = draw(LISTS)
+        rows.append(row)
+    return sorted(rows, key=lambda row: int(row["run"]))
+
+
+@given(sorted_rows(), st.lists(st.integers(0, 4), max_size=6))
+def test_batches_that_end_anywhere_give_the_same_groups(rows: list[Row], sizes: list[int]) -> None:
+    found: dict[tuple[Any, Any], tuple[list[str], list[str]]] = {}
+    counted = 0
+    for count, column in groups_of(iter(batches(rows, sizes))):
+        counted += count
+        assert len(column) <= count
+        for group in column.to_pylist():
+            key = (group["cluster"], group["group_id"])
+            assert key not in found
+            found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, group["current"])))
+
+    assert len(rows) == counted
+    assert expected(rows) == found
+
+
+def test_a_column_of_groups_is_as_large_as_a_batch_and_the_group_that_it_cuts() -> None:
+    rows = [
+        {"cluster": "c", "group_id": f"g{number // 3}", "run": number // 3, "is_owned": False, "topics": ["t"]}
+        for number in range(30)
+    ]
+
+    sizes = [count for count, _ in groups_of(iter(batches(rows, [4] * 7)))]
+
+    assert 30 == sum(sizes)
+    assert max(sizes) <= 4 + 2
+    assert [27, 3] == [count for count, _ in groups_of(iter(batches(rows, [])))]
+
+
+@pytest.mark.parametrize("sizes", [[], [2]])
+def test_rows_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
+    rows: list[Row] = [
+        {"cluster": "c", "group_id": f"g{run}", "run": run, "member_id": "a", "is_owned": False} for run in (1, 2, 1)
+    ]
+
+    with pytest.raises(IllegalStateError, match=r"^Spark did not sort the rows"):
+        list(groups_of(iter(batches(rows, sizes))))
+
+
+def test_columns_that_are_missing_stay_missing() -> None:
+    rows: list[Row] = [{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a", "is_owned": False}]
+
+    [(_, column)] = groups_of(iter(batches(rows, [], ["cluster", "group_id", "member_id", "run"])))
+
+    assert [{"cluster": "c", "group_id": "g", "members": [{"member_id": "a"}]}] == column.to_pylist()
+
+
+def test_names_that_are_not_utf8_reach_the_engine() -> None:
+    batch = pa.RecordBatch.from_pylist([{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a"}], ROWS)
+    texts = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"t\xff\xfd"))
+    batch = batch.set_column(3, "topics", texts).select(["cluster", "group_id", "member_id", "topics", "run"])
+
+    [(_, column)] = groups_of(iter([batch]))
+
+    with pytest.raises(ValueError, match=r"^topics: text that is not UTF-8: 't"):
+        _core.Clusters(clusters(a_cluster({"t": 1}))).assign(column)
+
+
+@pytest.mark.parametrize("column_bytes", [1, 1 << 27])
+def test_answers_have_the_keys_of_their_groups(column_bytes: int) -> None:
+    known = _core.Clusters(clusters(a_cluster({"t": 2})))
+    asked = groups(
+        {"cluster": "c", "group_id": "one", "members": [{"member_id": "a", "topics": ["t"]}]},
+        {"cluster": "c", "group_id": "none", "members": []},
+        {"cluster": "c", "group_id": "two", "members": [{"member_id": id, "topics": ["t"]} for id in "ab"]},
+    )
+
+    def rows(verb: str) -> list[Row]:
+        columns = getattr(known, verb)(asked, column_bytes=column_bytes)
+        return [row for batch in answer_rows(asked, columns) for row in batch.to_pylist()]
+
+    assert [("one", "a", 2), ("two", "a", 1), ("two", "b", 1)] == [
+        (row["group_id"], row["member_id"], row["count"]) for row in rows("assign")
+    ]
+    assert [("one", 1), ("none", 0), ("two", 2)] == [(row["group_id"], row["members"]) for row in rows("balance")]
+    assert [] == rows("problems")
