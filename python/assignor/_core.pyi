@@ -32,6 +32,7 @@ __all__ = [
     "decoded_group",
     "encode_assignment",
     "encode_record",
+    "encode_record_with_rows",
     "encode_subscription",
     "match_each",
     "match_topics",
