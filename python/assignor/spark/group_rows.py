@@ -96,13 +96,12 @@ def call_engine(
     Returns:
         The columns of `answer`.
     """
-    # Number the rows before the join: Spark removes the sort of rows that it joins, unless a nondeterministic column is
-    # between the sort and the join. Only the first row of a Spark partition has the clusters. The other rows have an
-    # empty list, not null: Spark rescans all null lists at the end of a batch for each row that it appends.
+    # Only the first row of a Spark partition has the clusters. The other rows have an empty list, not null: Spark
+    # rescans all null lists at the end of a batch for each row that it appends.
     place = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1))
-    joined = rows.select("*", place.alias(_PLACE)).crossJoin(F.broadcast(clusters))
-    known = F.when(F.col(_PLACE) == 0, F.col("clusters")).otherwise(F.slice("clusters", 1, 0))
-    asked = joined.select(*columns, known.alias("clusters"))
+    all_clusters = clusters.scalar()
+    known = F.when(F.col(_PLACE) == 0, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
+    asked = rows.select("*", place.alias(_PLACE)).select(*columns, known.alias("clusters"))
     answers = _answers(method, engine, arguments)
     if columns_are_known(asked):
 
