@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _FIRST_BITS = 33
 """Number of the lower bits of `monotonically_increasing_id`, which count the rows of a Spark partition."""
 
-_PLACE = "place"
-"""Column with the number of a row in its Spark partition."""
-
 
 def group_rows(
     members: DataFrame, columns: Sequence[str], current: DataFrame | None = None
@@ -98,10 +95,10 @@ def call_engine(
     """
     # Only the first row of a Spark partition has the clusters. The other rows have an empty list, not null: Spark
     # rescans all null lists at the end of a batch for each row that it appends.
-    place = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1))
+    is_first = F.monotonically_increasing_id().bitwiseAND(F.lit((1 << _FIRST_BITS) - 1)) == 0
     all_clusters = clusters.scalar()
-    known = F.when(F.col(_PLACE) == 0, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
-    asked = rows.select("*", place.alias(_PLACE)).select(*columns, known.alias("clusters"))
+    known = F.when(is_first, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
+    asked = rows.select(*columns, known.alias("clusters"))
     answers = _answers(method, engine, arguments)
     if columns_are_known(asked):
 
