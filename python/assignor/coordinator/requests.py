@@ -11,7 +11,7 @@ Source: JoinGroupRequest.json and those of the other four requests, kafka-client
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -138,14 +138,8 @@ class JoinGroupRequest:
             _set(self, "rebalance_timeout_ms", self.session_timeout_ms)
         _check_int(self, what, "rebalance_timeout_ms", bits=32)
         _check_int(self, what, "version", bits=16)
-        offered: list[tuple[str, bytes]] = []
-        for entry in _pairs(self.protocols, f"{what}: protocols", "(name, metadata)"):
-            name, metadata = entry
-            _check_text(name, f"{what}: a protocol's name")
-            if not _is_plain_pair(entry):
-                entry = name, as_bytes(metadata, f"{what}: the metadata of protocol {name!r}")
-            offered.append(entry)
-        _set(self, "protocols", tuple(offered))
+        given = _pairs(self.protocols, f"{what}: protocols", "(name, metadata)")
+        _set(self, "protocols", _read_pairs(given, what, "a protocol's name", "metadata of protocol", repr))
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +177,8 @@ class SyncGroupRequest:
         _check_int(self, what, "generation_id", bits=32)
         _check_int(self, what, "version", bits=16)
         if type(self.assignments) is not tuple or self.assignments:  # only the leader's request has some
-            assignments = []
-            for entry in _pairs(self.assignments, f"{what}: assignments", "(member id, assignment)"):
-                member_id, assignment = entry
-                _check_text(member_id, f"{what}: a member id in assignments")
-                if not _is_plain_pair(entry):
-                    entry = member_id, as_bytes(assignment, f"{what}: the assignment of {shown(member_id)}")
-                assignments.append(entry)
-            _set(self, "assignments", tuple(assignments))
+            given = _pairs(self.assignments, f"{what}: assignments", "(member id, assignment)")
+            _set(self, "assignments", _read_pairs(given, what, "a member id in assignments", "assignment of", shown))
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,9 +378,19 @@ def _with_numbers(entry: OffsetToCommit, what: str) -> OffsetToCommit:
     )
 
 
-def _is_plain_pair(entry: tuple[object, object]) -> bool:
-    """Return True for a pair that a request can share with its caller: nothing in it can change."""
-    return type(entry) is tuple and type(entry[1]) is bytes
+def _read_pairs(
+    given: Iterable[tuple[str, bytes]], what: str, name_is: str, blob_is: str, quoted: Callable[[str], str]
+) -> tuple[tuple[str, bytes], ...]:
+    """Return checked pairs of a name and bytes. A plain pair is shared with the caller: nothing in it can change."""
+    found = []
+    name_is = f"{what}: {name_is}"
+    for entry in given:
+        name, blob = entry
+        _check_text(name, name_is)
+        if type(entry) is not tuple or type(blob) is not bytes:
+            entry = name, as_bytes(blob, f"{what}: the {blob_is} {quoted(name)}")
+        found.append(entry)
+    return tuple(found)
 
 
 def _iterable(value: Iterable[Entry], what: str, wanted: str) -> Iterable[Entry]:
