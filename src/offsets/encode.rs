@@ -87,7 +87,7 @@ where
 
 /// Return the index of the first item for which `is_wanted` is true. Test the item at `expected` first, because fields are
 /// usually given in the order of their layout; names are unique, so the order of the tests does not change the result.
-fn index_from<T>(items: &[T], expected: usize, is_wanted: impl Fn(&T) -> bool) -> Option<usize> {
+pub(crate) fn index_from<T>(items: &[T], expected: usize, is_wanted: impl Fn(&T) -> bool) -> Option<usize> {
     if items.get(expected).is_some_and(&is_wanted) { Some(expected) } else { items.iter().position(is_wanted) }
 }
 

@@ -15,7 +15,7 @@ use crate::group::string_hash;
 
 pub mod commit;
 mod decode;
-mod encode;
+pub(crate) mod encode;
 mod fields;
 pub mod json;
 pub mod protocol;

@@ -11,6 +11,7 @@ use pyo3::pybacked::{PyBackedBytes, PyBackedStr};
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyInt, PyList, PyMemoryView, PyString, PyTuple};
 
 use super::values::{index, is_int};
+use crate::offsets::encode::index_from;
 use crate::offsets::json::uuid_from_text;
 use crate::offsets::schema::{Field, FieldType};
 use crate::offsets::{self, layout_of};
@@ -137,10 +138,7 @@ fn place(name: &Bound<'_, PyAny>, fields: &[Field], next: usize, path: Path<'_>)
         return Err(wrong_type(&format!("{path}: a field's name"), "a str", name));
     };
     let text = text.to_cow().ok();
-    let found = text.and_then(|text| match fields.get(next) {
-        Some(field) if field.name == text => Some(next),
-        _ => fields.iter().position(|field| field.name == text),
-    });
+    let found = text.and_then(|text| index_from(fields, next, |field| field.name == text));
     found.ok_or_else(|| path.error(format!("unknown field {}", shown(name))))
 }
 
