@@ -33,7 +33,8 @@ spark = opened.enter_context(session(app="three questions"))
 
 # %% [markdown]
 # The synthetic fleet is the same in each run. The methods of `Fleet` return DataFrames. The answers have one row per
-# group, which is small enough for pandas. `progress` shows a line with the progress of Spark, or its end in a notebook.
+# group, which is small enough for pandas. `progress` shows the progress of Spark on a terminal. In a notebook it writes
+# one line with the time when the block ends.
 
 # %%
 recorded = Fleet.from_recording(RECORDING, spark=spark)
