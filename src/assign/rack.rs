@@ -68,7 +68,7 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
     solutions
 }
 
-/// Places of consumers: each rack of a replica, by number; racks without replicas; and no rack.
+/// Numbers of the places of consumers: one for each rack with replicas, one for all other racks, and one for consumers without a rack.
 struct Places {
     racks: usize,
 }
@@ -165,7 +165,7 @@ struct Queues<'a> {
     listed: Vec<u32>,
     /// Number of entries read of each queue of positions.
     heads: Vec<usize>,
-    /// First consumer at each place that may have capacity.
+    /// By place, the first consumer that may have capacity.
     consumers: Vec<u32>,
 }
 
@@ -181,7 +181,7 @@ impl<'a> Queues<'a> {
         }
     }
 
-    /// List the positions of a topic by rack. If the topic is smaller than those before, the lists go on beyond its end.
+    /// List the positions of a topic by rack. Lists that were made for a larger topic also have positions beyond the end of this one.
     fn list(&mut self, column: &'a [u32], sets: &Sets) {
         if self.column.starts_with(column) {
             return;
@@ -207,7 +207,7 @@ impl<'a> Queues<'a> {
 struct Share<'a> {
     /// Place of each consumer, in Kafka's order.
     consumers: &'a [u32],
-    /// Number of positions that each consumer gets at least.
+    /// Minimum number of positions of each consumer.
     quota: usize,
     /// Number of consumers that may still exceed the quota.
     extra: usize,
@@ -283,7 +283,7 @@ impl<'a> Share<'a> {
                 first[self.consumers[consumer] as usize] = next[consumer];
             }
             if exceeds && self.extra == 0 {
-                // Consumers that have the quota are full from now on. The others at their places have nothing yet.
+                // From now on consumers with `quota` positions are full. The next consumer at the same place has none yet.
                 for place in self.consumers {
                     let first = &mut first[*place as usize];
                     if counts.get(*first as usize).is_some_and(|count| *count >= self.quota) {

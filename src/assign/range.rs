@@ -215,7 +215,7 @@ impl Layout for RangeLayout {
     }
 }
 
-/// Number of partitions that each consumer of a consumer set gets of all its topics.
+/// Number of partitions that each consumer of a consumer set gets from all topics of the set.
 #[derive(Default)]
 struct Total {
     quota: i64,

@@ -28,7 +28,7 @@ pub(super) struct Assignment {
     owners: Owners,
     /// Per member, its number of partitions.
     counts: Vec<u32>,
-    /// Number of partitions that each member gets at least.
+    /// Minimum number of partitions of each member.
     pub(super) low: u32,
     /// Number of members that get one more than `low`.
     more: u32,

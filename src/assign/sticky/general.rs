@@ -151,7 +151,7 @@ impl<'a> Assigning<'a> {
         self.queues[set as usize].lowest(&self.ranks, self.members.get(set as usize), has)
     }
 
-    /// Move partitions from members with more to members with fewer; undo the moves if they do not improve the balance.
+    /// Move partitions from members with more partitions to members with fewer; undo the moves if they do not improve the balance.
     fn balance(&mut self, claims: &Claims, unassigned: &[Run], is_revocation: bool, is_initial: bool) {
         let shares = |run: &&Run| self.sets.size(run.set) > 1;
         let all: Vec<Run> = self.all.iter().filter(shares).copied().collect();

@@ -56,8 +56,8 @@ fn drop_removed(members: &mut Vec<u32>, is_removed: &[bool]) {
 struct Ring {
     /// Per rack, the indices of its members, ascending.
     by_rack: Lists,
-    /// Per entry of `by_rack`: the entry itself, or a later entry if it is removed. Following these leads to the next entry that is
-    /// not removed. Entries are places in the list of the rack.
+    /// Per entry of `by_rack`, a place in the list of its rack: its own place, or that of a later entry if the entry is removed.
+    /// Following the places leads to the next entry that is not removed.
     successors: Vec<u32>,
     /// Per index, its place among the entries of its rack.
     places: Vec<u32>,

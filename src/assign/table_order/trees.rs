@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 
 use super::{MIN_TREEIFY_CAPACITY, TREEIFY_THRESHOLD, folded, is_full};
 
-/// Largest number of keys of a split tree's part that becomes a chain again (`UNTREEIFY_THRESHOLD`).
+/// Largest number of keys with which a part of a split tree becomes a chain again (`UNTREEIFY_THRESHOLD`).
 const UNTREEIFY_THRESHOLD: usize = 6;
 
 /// No key.

@@ -37,8 +37,8 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
         }
         quota = quota.saturating_sub(had);
         if quota > 0 && has_bonus && members - place > extra {
-            // The member keeps no partition as its bonus. Leave the bonus to a later member: there are enough of them for all bonuses,
-            // and some may already have one partition more.
+            // The member does not own a partition for its bonus. Leave the bonus to a later member, which may already own one more.
+            // There are enough later members for all bonuses.
             quota -= 1;
             has_bonus = false;
         }
