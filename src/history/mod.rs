@@ -46,9 +46,10 @@ impl OutcomeCounts {
 pub struct GenerationSummary {
     /// Number of rebalances: the group records with another generation or another kind of group than the record before.
     ///
-    /// Generation 0 belongs to a new group. A static member that restarts causes another record of the same generation.
+    /// Generation 0, which belongs to a new group, does not count. Nor does a second record of the same generation, which a restart
+    /// of a static member causes.
     pub rebalances: usize,
-    /// Rebalances of a classic group with unchanged membership.
+    /// Highest number of generations of a classic group with unchanged membership within one minute.
     pub busiest_minute: BusiestMinute,
     /// Comparisons with range of the classic protocol.
     pub range: OutcomeCounts,

@@ -174,9 +174,9 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
 
 /// Return the possible causes of a member's absence, and what its commits show.
 ///
-/// A session lasts at least until the session timeout after the join phase. A heartbeat precedes a commit by no more than half a session
-/// timeout. Most clients commit when they are closed, so a silent member is more likely dead. A static member stays in the group even if
-/// it misses a join phase.
+/// A session cannot expire earlier than one session timeout after the join phase. A heartbeat precedes a commit by no more than half a
+/// session timeout. Most clients commit when they are closed, so a member without recent commits is more likely dead than closed. A
+/// static member stays in the group even if it misses a join phase, so the join phase does not show that it was active.
 pub(super) fn departure_causes(
     member: &KnownMember,
     began: Option<i64>,

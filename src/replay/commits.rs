@@ -76,7 +76,7 @@ fn is_stray(state: &mut GroupState, topic: &str, id: i32) -> bool {
     true
 }
 
-/// Add a commit to the commit times of the partition's owner; if that member was stuck, add the event that ends this.
+/// Add a commit to the commit times of the partition's owner; if that member was stuck, add the event for the end of that state.
 fn note_commit(
     state: &mut GroupState,
     (at, offset): (i64, i64),
@@ -158,7 +158,7 @@ pub(super) fn set_owners(
     state.committed.set_owners(known, state.clock.unwrap_or(0));
 }
 
-/// Forget the commit times of a member; if it was stuck, add the event that ends this.
+/// Forget the commit times of a member; if it was stuck, add the event for the end of that state.
 pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (i64, i64), events: &mut Vec<Event>) {
     if let Some(since) = state.commit_times.get(member).and_then(|commit_times| commit_times.stuck_since) {
         events.extend(stuck(state, place, member, since, Some(place.0)));

@@ -51,7 +51,7 @@ impl KnownMember {
         self.topics == other.topics && self.pattern == other.pattern
     }
 
-    /// Return true if the member was made from a parsed member of a group with the same protocol type.
+    /// Return true if this member was made from the parsed member. Both must be of groups with the same protocol type.
     pub(super) fn is_of(&self, member: &ParsedMember) -> bool {
         // A parsed member does not share the bytes of its subscription with others.
         self.metadata.as_ref().is_some_and(|metadata| Arc::ptr_eq(metadata, &member.metadata))

@@ -60,7 +60,7 @@ pub struct Context {
     pub is_compared: bool,
 }
 
-/// Member whose record was deleted, until it is known that no other record of the same time replaces it.
+/// Member whose record was deleted, while another record of the same time can still show that the member was replaced.
 #[derive(Debug, Clone)]
 pub(super) struct PendingLeave {
     pub(super) member: Arc<KnownMember>,
@@ -72,7 +72,7 @@ pub(super) struct PendingLeave {
     pub(super) generation: Option<i32>,
 }
 
-/// Generation, and the group record before it, whose comparison waits for later topic metadata.
+/// Generation whose comparison waits for later topic metadata, and the group record before it.
 #[derive(Debug, Clone)]
 pub(super) struct HeldGeneration {
     pub(super) generation: Generation,
@@ -119,7 +119,7 @@ pub(super) struct GroupState {
     pub(super) share: EpochGroup,
     pub(super) streams: EpochGroup,
     pub(super) targets: TargetLog,
-    /// Target assignments by member: by topic id, or by subtopology.
+    /// Target assignment of each member, by topic id or by subtopology.
     pub(super) targets_of: BTreeMap<String, super::OwnedPartitions>,
     /// Partitions by topic, of the last record of type 4.
     pub(super) counts: Option<BTreeMap<String, i32>>,

@@ -10,7 +10,7 @@ use super::events::Partition;
 use super::known_member::largest_ids;
 use crate::history::{Metadata, MetadataSnapshot};
 
-/// Pairs of causes and the sentence with their evidence.
+/// Pairs of a list of causes and the sentence with the evidence for them.
 type Found = Vec<(Vec<&'static str>, String)>;
 
 const CREATED: &str = "topic_created";
@@ -71,9 +71,10 @@ fn assigned_topics(record: &GroupRecord) -> Option<BTreeMap<&str, i32>> {
     Some(found)
 }
 
-/// Return the topics that appear in, or disappear from, the subscriptions of all members, as topics that match a pattern do.
+/// Return the topics that appeared in subscriptions when they were created, or disappeared when they were deleted, as with patterns.
 ///
-/// Without topic metadata, the members could also have changed their subscription.
+/// Topic metadata shows whether a topic existed. Without it, a topic counts only if the subscriptions of all members changed in the
+/// same way and there are several members: a single member may have changed its subscription itself.
 fn subscribed_topics(before: &GroupRecord, changes: &Difference, metadata: &Metadata) -> Found {
     let mut added: Vec<BTreeSet<&str>> = Vec::new();
     let mut removed: Vec<BTreeSet<&str>> = Vec::new();
@@ -109,7 +110,7 @@ fn subscribed_topics(before: &GroupRecord, changes: &Difference, metadata: &Meta
     found
 }
 
-/// Return true if a snapshot after a time lacks a topic.
+/// Return true if a snapshot after a time lacks a topic, or if there is no such snapshot.
 fn is_missing_later(metadata: &Metadata, topic: &str, time: i64) -> bool {
     let mut later = metadata.snapshots.iter().rev().take_while(|snapshot| snapshot.time > time).peekable();
     later.peek().is_none() || later.any(|snapshot| !snapshot.topics.contains_key(topic))
@@ -121,7 +122,10 @@ fn exists(metadata: &Metadata, topic: &str, time: i64) -> Option<bool> {
     after.checked_sub(1).map(|last| metadata.snapshots[last].topics.contains_key(topic))
 }
 
-/// Return true if a topic without assigned partitions was deleted, and is not withheld by a cooperative assignor.
+/// Return true if a topic without assigned partitions was deleted.
+///
+/// A cooperative assignor may withhold the partitions of an existing topic. So without topic metadata, a topic that a member owned does
+/// not count as deleted.
 fn is_gone(metadata: &Metadata, topic: &str, time: i64, is_owned: bool) -> bool {
     let mut around = metadata.around(time).peekable();
     if around.peek().is_none() {
@@ -157,7 +161,7 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
     };
     if let (Some(first), Some(last)) = (metadata.around(before.at).next(), metadata.around(after.at).last()) {
         let (old, mut new) = (counts(first), counts(last));
-        // A topic that a pattern matched existed before: its creation explains an earlier epoch.
+        // A topic that a pattern already matched at the record before was created earlier: it explains an earlier epoch.
         new.retain(|topic, _| old.contains_key(topic) || !before.resolved.values().flatten().any(|each| each == topic));
         let [old, new] = [&old, &new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), *count)));
         let changes = counted_topics(&old.collect(), &new.collect());
@@ -213,7 +217,7 @@ fn counted_topics(old: &BTreeMap<&str, i64>, new: &BTreeMap<&str, i64>) -> Found
 
 /// Return the partitions of subscribed topics without an owner; None if the topics or the metadata are not known.
 ///
-/// The partitions are those in the snapshots before and after the time.
+/// Only partitions count that exist in the snapshots before and after the time.
 pub(super) fn unowned(
     owners: &FxHashMap<Partition, Arc<str>>,
     topics: Option<&BTreeSet<Arc<str>>>,
