@@ -1,4 +1,4 @@
-//! Incremental matcher: computes gained and lost matches of each change of topics or patterns without a complete rematch.
+//! Incremental matcher: when topics or patterns change, it computes the matches gained and lost without repeating all matches.
 
 use std::collections::BTreeMap;
 

@@ -27,7 +27,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
     // As in Java, all single characters of the class are one operand, so those after `&&` also belong to its left side.
     let (mut singles, mut pending) = (CharSet::NONE, false);
     let mut terms: Vec<(bool, Operand)> = Vec::new();
-    // The last operand; None after a single character. Java still uses it as the right side of `&&`.
+    // The last operand; None after a single character. Java uses it again as the right side of `&&` if that side is empty.
     let mut last = None;
     let mut char = cursor.next();
     let negated = char == '^' && cursor.raw(cursor.at - 1) == '[';
@@ -61,7 +61,7 @@ fn members(cursor: &mut Cursor, closed: bool) -> Result<CharSet, PatternError> {
                     }
                     match last {
                         Some(last) => terms.push((!terms.is_empty(), last)),
-                        // Java throws an exception when it matches a name, if the left side matches.
+                        // While matching a name, Java throws an exception if the left side matches.
                         None => cursor.note_unsupported(behind, FAILURE),
                     }
                     char = cursor.peek();

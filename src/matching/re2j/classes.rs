@@ -5,9 +5,9 @@ use super::super::scanner::{Scanner, invalid, unsupported};
 use crate::error::PatternError;
 
 const LAST: u32 = 0x0010_FFFF;
-/// First and last code point with other cases. A range over all of them contains every case.
+/// First and last code point that has other cases. A range that includes both contains all cases of its letters.
 const FOLDED: (u32, u32) = (0x41, 0x1044F);
-/// Cyrillic letters that are in Java's tables but not in those of RE2/J 1.8, whose loop over their cases never ends.
+/// Cyrillic letters that are in Java's tables but not in those of RE2/J 1.8: its loop over the cases of such a letter never ends.
 const ENDLESS: (u32, u32) = (0x1C80, 0x1C88);
 /// The long s and the Kelvin sign are other cases of s and k.
 const LONG_S: u32 = 0x17F;
