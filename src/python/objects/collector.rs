@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 /// A pause of the garbage collector, until dropped.
 ///
-/// Each new tuple counts towards the next collection, although tuples of a str and an int are never garbage in a cycle.
+/// Each new tuple counts towards the next collection, although tuples of a str and an int cannot be part of a cycle.
 /// The collections would take several times as long as building the tuples.
 pub(crate) struct CollectorPause<'py> {
     was_enabled: bool,

@@ -102,7 +102,7 @@ fn subscriptions(
     }
     let type_error = || wrong_type("subscriptions", "an iterable of subscriptions", given);
     let mut numbers = Vec::new();
-    // Kept alive until all are read, since the interner knows them by address.
+    // Keep all subscriptions alive until the last one is read, because the interner identifies them by address.
     let all = iterate(given, type_error)?.collect::<PyResult<Vec<_>>>()?;
     for names in &all {
         numbers.push(intern_names(group, interner, &Owner::Subscription(numbers.len()), names)?);

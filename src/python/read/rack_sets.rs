@@ -1,7 +1,7 @@
 //! Interner of the sets of racks that replicas are on.
 //!
-//! Replicas are often placed in a repeating pattern, so each combination of racks is first compared with the one that followed its
-//! predecessor last time. Most combinations are found without a look-up in a table.
+//! Replicas are often placed in a repeating pattern. If combination B followed combination A last time, the combination after A is
+//! first compared with B. Most combinations are found in this way, without a look-up in a table.
 
 use pyo3::prelude::*;
 

@@ -1,8 +1,8 @@
 //! Interner of subscriptions, which recognises equal containers of topic names.
 //!
 //! In a large group most members give the same names in the same order, often as the same `str` objects. The cheapest test comes
-//! first. A container with the same objects as an earlier one has the same subscription. A name is first compared with the name
-//! that followed its predecessor last time, by address and then by text; only other names are looked up in a table. An address
+//! first. A container with the same objects as an earlier one has the same subscription. If name B followed name A last time, the
+//! name after A is first compared with B, by address and then by text; only other names are looked up in a table. An address
 //! identifies an object only while the object is alive, so all addresses are forgotten when Python code may have run.
 
 use std::hash::BuildHasher;
@@ -16,7 +16,7 @@ use crate::python::objects::tuple_class::TupleClass;
 /// Marks a missing topic or subscription.
 const NONE: u32 = u32::MAX;
 
-/// Smallest number of names in a container that is faster to recognise than to read.
+/// Minimum number of names in a container for which recognising the container is faster than reading the names.
 const FEW: usize = 16;
 
 /// Prediction of the name that follows a name.
@@ -28,7 +28,7 @@ struct Prediction {
     next: u32,
 }
 
-/// Number of names by which memory is prefetched.
+/// Distance, in names, between the name that is read and the name that is prefetched.
 const AHEAD: usize = 16;
 
 /// Interner of subscriptions.

@@ -40,7 +40,7 @@ fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
     Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks()))
 }
 
-/// Number of partitions by which memory is prefetched.
+/// Distance, in partitions, between the partition that is read and the partition that is prefetched.
 const AHEAD: usize = 8;
 
 #[derive(Default)]

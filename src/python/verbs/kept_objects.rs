@@ -62,7 +62,7 @@ impl KeptObjects {
 
     /// Prepare to keep the partitions of these topics; return false if there are too many.
     ///
-    /// The partitions of other topics are dropped if those of these topics do not fit beside them.
+    /// If these partitions do not fit together with those of other topics, the partitions of the other topics are dropped.
     pub(super) fn select(&mut self, topics: &Topics) -> bool {
         let ends = || topics.partitions().iter().map(|partitions| partitions.ids.end().max(1));
         let mut total = 0;

@@ -94,7 +94,7 @@ pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
     }
 }
 
-/// Value of a field that may be missing.
+/// Read a field of structs; return None if there is no such field.
 pub(crate) fn optional<T>(
     rows: &StructArray,
     name: &str,

@@ -23,7 +23,7 @@ use crate::python::read::patterns;
 /// All clusters by name, and the patterns that were matched against their topics.
 pub(crate) struct ClusterColumn {
     by_name: FxHashMap<String, Cluster>,
-    /// Cluster of groups whose own cluster has no topics.
+    /// Cluster without topics, for groups whose cluster is not in `by_name`.
     empty: Cluster,
     patterns: Mutex<Patterns>,
 }
