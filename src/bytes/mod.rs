@@ -282,8 +282,9 @@ pub fn java_text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Decode text as Java's `new String(bytes, UTF_8)` does: each ill-formed sequence becomes one U+FFFD.
 ///
-/// Java follows the Unicode standard (a maximal part of a well-formed sequence, else one byte), except for encoded surrogates
-/// (`ED A0..BF` and perhaps a continuation byte). It replaces them by one U+FFFD, the standard by two or three.
+/// Java finds ill-formed sequences as the Unicode standard recommends: a maximal part of a well-formed sequence, else one byte. The
+/// exception is an encoded surrogate (`ED A0..BF` and perhaps a continuation byte), which Java replaces by one U+FFFD. The standard
+/// replaces it by two or three.
 #[must_use]
 pub fn java_string(mut bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

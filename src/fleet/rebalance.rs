@@ -23,7 +23,8 @@ pub struct Rebalanced {
 
 /// Rebalance a group whose members own the partitions of the plan `from`. Return None if the group cannot be computed.
 ///
-/// With the cooperative assignor, members rejoin after they have given up partitions. These then get their new owners.
+/// With the cooperative assignor, members give up partitions and then rejoin. The partitions get their new owners in that next
+/// rebalance.
 #[must_use]
 pub fn rebalance(
     roster: &Roster<'_>,

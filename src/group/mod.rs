@@ -53,11 +53,11 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Rack of each member; empty while no member has a rack.
     member_racks: Vec<MemberRack>,
-    /// For each rack, the rack of the member that followed the last member on it. It is tried first for the next such member,
-    /// because members are often on racks in turn.
+    /// For each rack A, the rack of the member that was added after the last member on A. Because members are often on racks in
+    /// turn, this rack is tried first for the member after the next one on A.
     next_rack: Vec<u32>,
     last_rack: u32,
-    /// Lengths of rack names that no replica is on, by member.
+    /// Lengths of the names of racks without replicas, by member.
     other_racks: Vec<(u32, usize)>,
     /// Values that members report besides topics.
     member_data: MemberDataTable,
