@@ -127,7 +127,7 @@ def _write_offsets(
 
 
 def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    """Return the answer in the order of the results; if a partition is unknown, grouped by topic as by a broker."""
+    """Return the answer in the order of `results`. As in a broker, if a partition is unknown, group it by topic."""
     order = list(results)
     if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
         places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}
@@ -193,9 +193,11 @@ def delete_expired(context: Context, _: Timer) -> None:
 def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterator[TopicPartition]:
     """Return the partitions whose offsets have expired.
 
-    An offset that has an expiry time expires then. Other offsets expire after the retention, counted from the time when
-    the group became Empty if it had members, and from the commit otherwise. In a Stable group of consumers, offsets of
-    topics without subscribers expire too, counted from the commit. In other states no offset expires.
+    In an Empty group, all offsets can expire. In a Stable group of consumers, only offsets of topics without
+    subscribers can expire. In other states no offset expires.
+
+    An offset that has an expiry time expires at that time. Other offsets expire `retention_ms` after the commit, or, in
+    an Empty group that had members, `retention_ms` after the group became Empty.
     """
     if group.protocol_type is None:
         base = None
@@ -237,7 +239,7 @@ def _delete_group(
             if is_current and group.state is EMPTY and group.generation == generation:
                 context.discard_group(group)
                 if group.offsets:
-                    # These offsets were committed after the tombstones, so the log has them without the group.
+                    # These offsets were committed after the tombstones: the log still has them, but not the group.
                     context.create_group(group.group_id).offsets = group.offsets
         if pending is not None:
             context.answer(pending, DeleteGroupResponse(ErrorCode.NONE if error is None else error))

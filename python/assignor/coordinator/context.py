@@ -1,9 +1,10 @@
 """State that all handlers of a coordinator share, and the effects of the current call.
 
 A coordinator performs no I/O. Each call returns `Effects`: records for the log, answers, rebalances that began, and the
-time of the next call. Write the records in order before sending the answers. A coordinator that loads the log then has
-the state on which every sent answer was based. `Context` collects the effects: it holds back an answer that depends on
-a write until the write completes, and answers each request at most once.
+time of the next call. Write the records in order before sending the answers. Then every answer that was sent is based
+on records in the log, and a coordinator that loads the log continues from the same state. `Context` collects the
+effects: it holds back an answer that depends on a write until the write completes, and answers each request at most
+once.
 
 Source of the settings and their defaults: GroupCoordinatorConfig, kafka-group-coordinator 4.3.1.
 """
@@ -48,7 +49,7 @@ class CoordinatorConfig:
             (`group.initial.rebalance.delay.ms`). The wait is extended by the same time if a member joins during it, up
             to the first member's rebalance timeout.
         group_max_size: Largest number of members of a group (`group.max.size`).
-        new_member_join_timeout_ms: Time after which a new member whose join still waits is removed.
+        new_member_join_timeout_ms: Longest time for which the join of a new member waits; then the member is removed.
         offsets_retention_ms: Time for which unused offsets are kept (`offsets.retention.minutes`); 7 days by default.
         offsets_retention_check_interval_ms: Time between searches for expired offsets
             (`offsets.retention.check.interval.ms`).

@@ -1,4 +1,4 @@
-"""Sans-io coordinator of many classic groups: requests and the time in, effects out.
+"""Sans-io coordinator of many classic groups: it accepts requests with the time, and returns effects.
 
 Source: GroupCoordinatorService, GroupCoordinatorShard and GroupMetadataManager, kafka-group-coordinator 4.3.1.
 `docs/coordinator.md` lists the differences and their reasons.
@@ -74,8 +74,8 @@ class Coordinator:
 
     A coordinator has no clock, socket, thread or callback. Each call passes the time and returns effects: the records
     to write to the log, the answers to send after that, and the time of the next call. Each call first fires the timers
-    that are due, each at its own deadline, so the result does not depend on how often `expire` is called. A time
-    earlier than that of a previous call counts as the previous one. Not thread-safe.
+    that are due, each at its own deadline, so the result does not depend on how often `expire` is called. If a call
+    passes a time earlier than that of a previous call, the later time is used. A coordinator is not thread-safe.
 
     A request may have to wait: a join for other joins, a sync for the leader. A later call then returns its answer,
     with the correlation of the request. Answers, leaders and the order of members equal those of Kafka 4.3.1.
@@ -259,7 +259,7 @@ class Coordinator:
         return self._context.timers.next_deadline()
 
     def written(self, number: int, now: int) -> Effects:
-        """Confirm a write, with `confirm_writes`.
+        """Confirm that a write has completed; only for a coordinator with `confirm_writes=True`.
 
         Raises:
             IllegalStateError: No unconfirmed write has this number.
@@ -267,7 +267,7 @@ class Coordinator:
         return self._complete_write(number, None, now)
 
     def write_failed(self, number: int, error: int, now: int) -> Effects:
-        """Report that a write failed and is not retried, with `confirm_writes`.
+        """Report that a write failed and is not retried; only for a coordinator with `confirm_writes=True`.
 
         Args:
             number: Number of the write.

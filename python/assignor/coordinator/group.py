@@ -183,7 +183,7 @@ class ClassicGroup:
     def _forget(self, member_id: str) -> None:
         """Remove a pending member id."""
         if self.pending_joins.pop(member_id, None) is not None and not self.pending_joins:
-            self.pending_joins.clear()  # a dict keeps its memory otherwise
+            self.pending_joins.clear()  # frees the memory of the removed entries
 
     def replace(self, old: GroupMember, new: GroupMember) -> None:
         """Replace a static member with its successor. As in Kafka, the sync of the old id stays pending."""
@@ -233,7 +233,7 @@ class ClassicGroup:
             awaited.pop(member_id, None)
             if awaited:
                 return False
-            awaited.clear()  # a dict keeps its memory otherwise
+            awaited.clear()  # frees the memory of the removed entries
         return True
 
     def find(self, member_id: str, group_instance_id: str | None) -> GroupMember | ErrorCode:
@@ -303,7 +303,7 @@ class ClassicGroup:
         return frozenset(topics)
 
     def _shared(self, protocols: Protocols) -> Protocols:
-        """Return these protocols, or the equal ones of the latest call: most members of a group offer the same ones."""
+        """Return these protocols, or the object of the latest call if it is equal, so that equal members share it."""
         if protocols != self._latest_protocols:
             self._latest_protocols = protocols
         return self._latest_protocols
@@ -325,7 +325,7 @@ def _add(counts: dict[Key, int], key: Key, by: int) -> None:
 
 
 def to_signed(number: int, *, bits: int) -> int:
-    """Wrap a number to a signed integer of the given width, with Java's overflow: the largest + 1 is the smallest.
+    """Wrap a number to a signed integer of the given width, as Java does: the largest value plus 1 is the smallest.
 
     Generations and timestamps in a log can have any value of their width, and Kafka's coordinator overflows too.
 

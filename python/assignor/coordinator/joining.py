@@ -78,7 +78,7 @@ def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequ
             return
         context.answer(pending, join_error(error, "", pending))
         if group.generation or group.offsets or group.state is DEAD:
-            # The members were answered with a generation, whose record replaces this one.
+            # The group already has a generation or offsets, whose records replace this one, or it was unloaded.
             return
         for member in group.members.values():
             if member.join is not None:
@@ -112,7 +112,7 @@ def _join_group(
 
 
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
-    """Return True if a member may join. In PreparingRebalance only waiting joins count: the last ones are rejected."""
+    """Return True if a member may join. In PreparingRebalance only members whose joins wait count towards the limit."""
     limit = context.config.group_max_size
     if group.state is PREPARING:
         if group.waiting_joins < limit:
@@ -159,7 +159,7 @@ def _new_member_id(context: Context, group: ClassicGroup, prefix: str) -> str:
 def _add(
     context: Context, group: ClassicGroup, member_id: str, request: JoinGroupRequest, pending: PendingRequest
 ) -> None:
-    """Add a new member. Its waiting join can expire, because a client that lost the answer joins without this id."""
+    """Add a new member. Its join can expire, because a client that misses the answer joins again without this id."""
     assert request.rebalance_timeout_ms is not None
     issued = group.pending_joins.get(member_id)
     if issued is not None:
@@ -192,7 +192,7 @@ def _rejoin(
     pending: PendingRequest,
     answer: Action | ErrorCode,
 ) -> JoinGroupResponse | None:
-    """Handle the join of an existing member, by the answer of the group's state."""
+    """Handle the join of an existing member; `answer` is the entry of `ANSWERS` for the group's state."""
     member = group.find(request.member_id, request.group_instance_id)
     if not isinstance(member, GroupMember):
         return join_error(member, request.member_id, pending)

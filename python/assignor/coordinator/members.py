@@ -1,10 +1,10 @@
 """Members of a group, the table that orders them as Kafka does, and the topics that they subscribe to.
 
 Kafka keeps the members of a group in a `java.util.HashMap`, and its order is visible: DescribeGroups lists members in
-this order, and the first member replaces a leader that left. The map has a power of two of buckets, 16 at first. It
-doubles when the number of members exceeds three quarters of the number of buckets, and never shrinks. The hash code of
-a member's id selects its bucket; within a bucket, members are in order of insertion. `ordering` describes this order
-and what it does not model: buckets of more than eight members in a map of 64 or more buckets.
+this order, and the first member replaces a leader that left. The number of buckets of the map is a power of two, 16 at
+first. It doubles when the number of members exceeds three quarters of it, and never shrinks. The hash code of a
+member's id selects its bucket; within a bucket, members are in order of insertion. `MemberTable` does not model buckets
+of more than eight members in a map of 64 or more buckets, which `ordering` describes.
 
 Source: ClassicGroupMember and ClassicGroup.computeSubscribedTopics, kafka-group-coordinator 4.3.1;
 ConsumerProtocol.deserializeConsumerProtocolSubscription and ByteBufferAccessor, kafka-clients 4.3.1.

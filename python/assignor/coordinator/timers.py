@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 __all__ = ["Timer", "TimerKind", "Timers"]
 
 _SMALL = 64
-"""Number of deadlines without timers for which the heap is not rebuilt."""
+"""Number of deadlines without timers up to which the heap is not rebuilt."""
 
 
 _NEVER = 2**63
@@ -70,7 +70,8 @@ class Timers:
         self.quiet_until = _NEVER
         self._by_deadline: dict[int, dict[Timer, None]] = {}
         self._heap: list[int] = []
-        # Timers of the deadline that is firing, and their reversed order; timers that are set meanwhile fire later.
+        # Timers of the deadline that is firing, and the same timers in reversed order. Timers that are set meanwhile
+        # fire later.
         self._due_deadline = 0
         self._due: dict[Timer, None] = {}
         self._order: list[Timer] = []
