@@ -1,8 +1,8 @@
 """Command line `assignor`. Results go to standard output, progress and errors to standard error.
 
-Each command has a module of its name with `add_options(command)`, which adds the options to the command's parser, and
-`run(options)`, which returns the exit code. The module is imported when the command is used. `engines` chooses between
-this process and Spark.
+Each command has a module with the command's name. Its function `add_options(command)` adds the options to the command's
+parser, and `run(options)` returns the exit code. The module is imported when the command is used. `engines` chooses
+between this process and Spark.
 """
 
 from __future__ import annotations

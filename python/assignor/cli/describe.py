@@ -24,7 +24,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Show the consumer groups of a live cluster: state, coordinator, members with their hosts and partitions, and "
-        "lag now. Only reads, with the calls of an admin client; needs no permission on __consumer_offsets."
+        "current lag. The command only reads, with the calls of an admin client. It needs no permission on "
+        "__consumer_offsets."
     )
     add_connection(command)
     command.add_argument(

@@ -45,7 +45,7 @@ class GroupInput:
         partitions_per_topic: As for `assignor.assign`.
         subscriptions: As for `assignor.assign`.
         settings: Further arguments of `assignor.assign`.
-        others: Values of the keys that single commands read.
+        others: Values of the keys that only one command reads.
     """
 
     place: str

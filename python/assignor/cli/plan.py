@@ -16,7 +16,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Compute the assignment of a group and print it as a plan: spans of partitions in columns, which "
-        "`Plan.from_json` reads. The text form says how even the plan is."
+        "`Plan.from_json` reads. The text form shows how evenly the plan distributes partitions."
     )
     add_group_input(command)
     add_format(command, default="json")

@@ -22,18 +22,20 @@ if TYPE_CHECKING:
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """Describe the command and add its options."""
+    """Add the description and the options to the parser of the command."""
     command.description = (
         "Record the topic __consumer_offsets of a live cluster, its topics and their end offsets into a folder that "
-        "`assignor report` and `assignor replay` read. Joins no group, commits nothing and changes nothing on the "
-        "cluster. Run it again with the same folder to continue."
+        "`assignor report` and `assignor replay` read. The command joins no group, commits no offset and changes "
+        "nothing on the cluster. Run it again with the same folder to continue."
     )
     add_connection(command)
     command.add_argument(
         "--out", metavar="FOLDER", required=True, help="folder of the recording, new or to be continued"
     )
     end = command.add_mutually_exclusive_group()
-    end.add_argument("--until-end", action="store_true", help="stop at the end that the log has now")
+    end.add_argument(
+        "--until-end", action="store_true", help="stop at the end that the log has at the start of the command"
+    )
     end.add_argument(
         "--duration",
         type=float,
@@ -76,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record_to_end(options: argparse.Namespace, folder: Path) -> None:
-    """Record a live cluster to the end that its log has now, for another command.
+    """Record a live cluster for another command, up to the end that its log has at the start.
 
     Args:
         options: Options of the connection.
@@ -135,7 +137,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
 @contextlib.contextmanager
 def stopped_by_signals() -> Iterator[list[int]]:
-    """Yield a list that gets the number of SIGINT (Ctrl-C) or SIGTERM. A second Ctrl-C interrupts immediately."""
+    """Yield a list; SIGINT (Ctrl-C) or SIGTERM appends its number. A second Ctrl-C interrupts immediately."""
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received

@@ -25,7 +25,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Replay a recording of the topic __consumer_offsets and print its events: rebalances with causes "
-        "and evidence, members, storms, stuck members and unusual offsets. Reads files only; connects to no cluster."
+        "and evidence, members, storms, stuck members and unusual offsets. The command reads only files, and connects "
+        "to no cluster."
     )
     command.add_argument(
         "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"

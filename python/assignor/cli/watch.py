@@ -27,8 +27,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Follow the topic __consumer_offsets of a live cluster and print each event when it happens, on one line: "
-        "rebalances with causes and evidence, members, storms, stuck members and unusual offsets. Changes nothing on "
-        "the cluster. Ends after --for, or with exit code 130 after Ctrl-C."
+        "rebalances with causes and evidence, members, storms, stuck members and unusual offsets. The command changes "
+        "nothing on the cluster. It ends after the time of --for, or with exit code 130 after Ctrl-C."
     )
     add_connection(command)
     command.add_argument(
