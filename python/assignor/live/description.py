@@ -25,7 +25,7 @@ OFFSET_CALLS = 100
 """Number of groups whose committed offsets are requested at the same time; each needs a call of its own."""
 
 UNREAD = "confluent-kafka returns neither kind, state nor members of share and streams groups"
-"""Reason why share and streams groups, whose kind is "", have no members. Committed offsets of streams are read."""
+"""Reason why share and streams groups, whose kind is "", have no members. The offsets of streams groups are read."""
 
 _COMMITTED = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]
@@ -107,8 +107,8 @@ def describe(
 ) -> ClusterDescription:
     """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
 
-    Owners are read first, then committed offsets, then end offsets. So a commit in between does not look like one
-    beyond the end.
+    Owners are read first, then committed offsets, then end offsets. So an offset that is committed between these reads
+    does not appear to be beyond the end.
 
     Args:
         settings: Settings of the clients.

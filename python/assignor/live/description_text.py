@@ -166,7 +166,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[
     Args:
         header: Names of the columns.
         rows: Cells of each row.
-        right: Numbers of the columns that are aligned on the right.
+        right: Indices of the columns that are aligned on the right.
     """
     cells = [[escape(cell) for cell in row] for row in rows]
     shown = [number for number in range(len(header)) if any(row[number] for row in cells)]

@@ -138,7 +138,7 @@ class WatchMetrics(Collector):
 
 _GAUGES = {
     "members": ("group_members", "Members of the group.", ("group", "kind")),
-    "storms": ("storms_active", "Rebalance storms that last: 1 or 0 for a group.", ("group",)),
+    "storms": ("storms_active", "Rebalance storms in progress: 1 or 0 for a group.", ("group",)),
     "stuck": ("stuck_members", "Members that stopped committing offsets.", ("group",)),
     "unowned": ("unowned_partitions", "Partitions of subscribed topics without an owner.", ("group",)),
     "lag": ("group_lag_offsets", "End offsets minus committed offsets, where both are known.", ("group",)),

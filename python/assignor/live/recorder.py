@@ -33,14 +33,14 @@ COMMIT_SECONDS = 10.0
 """Time after which records that were read are a complete file."""
 
 ROUND_RECORDS = 100_000
-"""Number of records after which the read_uncommitted reader follows the read_committed one."""
+"""Number of records that the read_committed reader reads before the read_uncommitted reader reads the same offsets."""
 
 _IDLE_SECONDS = 0.5
 
 
 @dataclasses.dataclass
 class Progress:
-    """What a run has recorded.
+    """Progress of a run: what it has recorded, and problems.
 
     Attributes:
         records: Number of records that this run has recorded.
@@ -87,8 +87,8 @@ def record(
 
     Raises:
         AuthorizationError: A permission is missing.
-        ClusterError: The cluster does not answer at the start, or at all with `until_end`. A run without `until_end`
-            waits for it. Or the log is not the one that was recorded.
+        ClusterError: The cluster does not answer at the start, or the log is not the one that was recorded. With
+            `until_end`, also if the cluster does not answer later; a run without `until_end` then waits for it.
         IllegalArgumentError: The folder is not a recording of this cluster.
         OSError: The folder cannot be written.
     """
@@ -153,7 +153,7 @@ class _Run:
             if target is not None and not found:
                 if self._lag(target) == 0:
                     break
-                # What is missing follows an open transaction; most of them end soon.
+                # The missing offsets follow an open transaction; most transactions end soon.
                 end_wait = end_wait or now + self._settings.timeout
                 if now > end_wait:
                     self.progress.is_open = True
@@ -224,7 +224,7 @@ class _Run:
         self._files.write_end_offsets(ends)
         self.progress.gap = no_end_offsets(unanswered) if unanswered else ""
         if unanswered:
-            self._admin = self._settings.admin()  # the old one can look for a former leader for minutes
+            self._admin = self._settings.admin()  # the old client can wait for a former leader for minutes
 
 
 def _aborted(batch: pa.RecordBatch, committed: Mapping[int, np.ndarray]) -> list[tuple[int, int]]:

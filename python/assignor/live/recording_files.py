@@ -1,4 +1,4 @@
-"""Files of a recording that grows: parts that appear complete or not at all, and where the next run continues.
+"""Files of a recording that grows: parts that appear only when they are complete, and where the next run continues.
 
 cluster.json           id of the cluster
 records.parquet/       parts of records; each has the positions after it in its metadata

@@ -30,8 +30,8 @@ class TopicTimeline:
     def add(self, snapshot: pa.RecordBatch) -> bool:
         """Add a snapshot, whose rows have the same time. Return True if it differs from the last one.
 
-        A snapshot without topics has no row that could hold its time, and is ignored. A new snapshot replaces those
-        that are not earlier: the same one is added twice, or the clock was set back.
+        A snapshot without topics has no row that could hold its time, and is ignored. A new snapshot replaces snapshots
+        that are not earlier. There are such snapshots if one is added twice or the clock was set back.
         """
         if not snapshot.num_rows:
             return False

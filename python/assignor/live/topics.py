@@ -97,8 +97,8 @@ def end_offsets(
         now: Time in milliseconds before the call, for the column `at`.
 
     Returns:
-        A row for each partition, in the given order, without those whose offsets cannot be read; and those of them
-        whose leader did not answer.
+        A tuple. First a table with a row for each partition whose offsets could be read, in the given order. Then the
+        partitions whose leader did not answer.
 
     Raises:
         ClusterError: The cluster rejects the connection.

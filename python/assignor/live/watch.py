@@ -94,7 +94,7 @@ class Watch:
         lag_history: Lag of groups over time.
 
     Raises:
-        SnapshotError: The state file is damaged, of a newer version, or of other groups.
+        SnapshotError: The state file is damaged, of another version, or of other groups.
     """
 
     def __init__(
@@ -339,7 +339,7 @@ class Watch:
                 self.metrics.lag = groups
 
     def _note_unanswered(self, partitions: frozenset[Place]) -> None:
-        """Notice when partitions without end offsets change."""
+        """Send a notice if the partitions without end offsets have changed."""
         if partitions and partitions != self._unanswered:
             self._notice(f"{no_end_offsets(partitions)}; their lag is not known")
         elif self._unanswered and not partitions:

@@ -76,7 +76,7 @@ class WatchState:
         """Return the state in the content of a file.
 
         Raises:
-            SnapshotError: The content is damaged, or of a newer version.
+            SnapshotError: The content is damaged, or of another version.
         """
         line, _, rest = data.partition(b"\n")
         first = _FIRST_LINE.fullmatch(line)
@@ -110,7 +110,7 @@ def _by_partition(found: Mapping[str, Any]) -> dict[int, Any]:
 
 
 def save(path: Path, state: WatchState) -> None:
-    """Replace the file by one with a state.
+    """Write a state to a file; an earlier file is replaced in one step.
 
     Raises:
         OSError: The file cannot be written; the old one remains.
@@ -131,7 +131,7 @@ def load(path: Path) -> WatchState | None:
     """Return the state in a file; None if there is no such file.
 
     Raises:
-        SnapshotError: The content is damaged, or of a newer version; the message names the file.
+        SnapshotError: The content is damaged, or of another version; the message names the file.
         OSError: The file cannot be read.
     """
     try:

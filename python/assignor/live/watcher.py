@@ -1,9 +1,10 @@
 """Replay of a log that is still written: records, log ends and times come in, events come out. It does no I/O.
 
 Each partition of the log has its own clock, because a coordinator writes one partition and each group is in one
-partition. Deadlines, such as the end of a storm, fire by that clock. It follows the timestamps of the records. If the
-log is read to its end, and no transaction is open, it also follows the time at which the end was requested: a record
-that did not exist yet gets a later timestamp. Clocks of brokers differ, so it stays `MARGIN_MS` behind.
+partition. Deadlines, such as the end of a storm, fire by that clock. The clock follows the timestamps of the records.
+If the log is read to its end, and no transaction is open, it also follows the time at which the end was requested,
+because records that did not exist at that time get later timestamps. The clocks of brokers differ, so the clock of a
+partition stays `MARGIN_MS` behind these times.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 MARGIN_MS = 1_000
-"""How far the clock of a partition stays behind, in milliseconds."""
+"""How far the clock of a partition stays behind the latest time that is known of it, in milliseconds."""
 
 _NO_TIME = -(2**63)
 _REPLAYED = ("offset", "timestamp", "key", "value")
@@ -64,7 +65,7 @@ class PartitionClock:
     now: int = _NO_TIME
 
     def at_end(self, asked: int) -> int:
-        """Return the earliest possible time of the broker at the local time at which the end was requested."""
+        """Return a lower bound of the broker's time at local time `asked`, when the end was requested."""
         if self.received is None:
             return asked
         return min(asked, self.latest + asked - self.received)
@@ -167,7 +168,7 @@ class Watcher:
 
         Args:
             ends: Current ends of partitions. The clock of a partition without an end here follows only its records.
-            asked: Local time in milliseconds just before the ends were asked for.
+            asked: Local time in milliseconds just before the ends were requested.
         """
         events: list[Event] = []
         for partition in sorted(self._clocks.keys() | ends.keys()):
