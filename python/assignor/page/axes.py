@@ -159,7 +159,7 @@ def row_axis(field: str = "row") -> Any:
 
 
 def _width(title: int = 0) -> Any:
-    """Return the width of the labels of a y axis without that of its title: times are aligned in all charts."""
+    """Return the width of the labels of a y axis without that of its title, so that the x axes of charts align."""
     return alt.ExprRef(f"max(0, labelWidth - {title})")
 
 

@@ -223,7 +223,7 @@ def data_sets(tables: Tables) -> dict[str, list[Row]]:
 
 
 def _labelled(rows: list[Row]) -> list[Row]:
-    """Add a label to members, which is their name; if members of a group share it, with a number."""
+    """Add a label to each member: its name, followed by a number if an earlier member of the group has the same one."""
     seen: dict[tuple[str, str], int] = {}
     found = []
     for row in rows:

@@ -36,7 +36,9 @@ def load(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[st
         "by name."
     )
     if found.left_out["members"]:
-        text += f" {format_count(found.left_out['members'], 'member')} with a load in between are not listed."
+        left_out = format_count(found.left_out["members"], "member")
+        text += " Of a large group, only the members with the most and the fewest partitions are listed;"
+        text += f" {left_out} are not."
     columns = (
         GROUP,
         MEMBER,
@@ -57,8 +59,8 @@ def what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator
         yield from section("what-if", text, iter(()))
         return
     text = (
-        "Load of each member now, and after the group's assignor computes the assignment again: the member with the "
-        "most partitions leaves, or a member with the same subscription joins."
+        "Load of each member now and after a change, for which the group's assignor computes the assignment again. In "
+        "one change the member with the most partitions leaves; in the other a member with its subscription joins."
     )
     yield from section("what-if", text, _of_what_if(found, groups))
 

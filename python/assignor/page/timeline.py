@@ -102,7 +102,7 @@ class Timeline:
     def add(self, events: Iterable[Mapping[str, Any]]) -> None:
         """Count events, each group in the order of its log.
 
-        An event whose time is not between 1970 and 9999 gets the latest time before it.
+        An event whose time is not between 1970 and 9999 gets the latest time of the events before it.
         """
         for event in events:
             name, at = event["event"], event["at"]
@@ -147,7 +147,8 @@ class Timeline:
     def rows(self, groups: Collection[str], since: int, until: int) -> tuple[int, list[Row]]:
         """Return the length of the time bins in milliseconds, and a row per group, time bin and cause.
 
-        The bins are as short as `MOST_BINS` and `MOST_ROWS` allow. A row with one rebalance is that rebalance.
+        The bins are as short as `MOST_BINS` and `MOST_ROWS` allow. If a row counts one rebalance, it has the exact time
+        of that rebalance.
 
         Args:
             groups: The groups to return.
@@ -184,7 +185,7 @@ def _pair(partition: Any) -> tuple[str, int]:
 
 
 def _coarsen(cells: Mapping[tuple[str, int, str], _Cell], number: int) -> tuple[int, dict[tuple[str, int, str], _Cell]]:
-    """Merge the cells into time bins of the length with the given number."""
+    """Merge the cells into time bins of the length `STEPS_MS[number]`."""
     step = STEPS_MS[number]
     merged: dict[tuple[str, int, str], _Cell] = {}
     for (group, start, cause), cell in cells.items():
