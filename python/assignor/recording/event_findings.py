@@ -47,7 +47,7 @@ def findings_of_events(group: str, events: Sequence[Event]) -> Iterator[Finding]
 
 
 def _episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Event]:
-    """Return the last event of each storm or stuck member: with `until`, or the latest one if it lasts.
+    """Return the last event of each storm or stuck member: the one with `until`, or the latest one without an end.
 
     Args:
         events: Beginnings and ends, in the order of `assignor.replay`. Episodes with the same key do not overlap.

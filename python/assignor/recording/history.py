@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from assignor.recording.events import Event
 
 REPEATED = 4
-"""Number of rebalances with unchanged membership in a row that become one entry."""
+"""Lowest number of successive rebalances with unchanged membership that become one entry."""
 
 REPEATED_WITHIN_MS = 60_000
 """Longest time between two rebalances of such an entry."""
@@ -111,7 +111,7 @@ class _GroupHistory:
             yield from (f"  {line}" for line in _OTHERS[name](self, event))
 
     def finish(self) -> Iterator[str]:
-        """Yield the lines of the entries that the end of the group completes."""
+        """Yield the lines of the entries that are still open at the end of the group."""
         yield from self._before()
 
     def _before(self) -> Iterator[str]:

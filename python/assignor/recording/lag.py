@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
     Numbers = npt.NDArray[np.int64]
 
-MOST_MOMENTS = 500
-"""Largest number of times that are read; of more, evenly spaced ones and the last one are read."""
+MOST_TIMES = 500
+"""Largest number of times that are read. If there are more, evenly spaced ones are read, including the last one."""
 
 _PENDING = 4_000_000
-"""Number of commits in memory before all but the last one of each partition before each time are dropped."""
+"""Number of commits in memory above which only the last one of each partition before each time is kept."""
 
 _COMMIT_TYPES = (0, 1)
 _PARTITION_KEYS = ("group_id", "topic", "partition")
@@ -125,8 +125,8 @@ class _Ends:
             source = open_dataset(path)
             read = source.to_table(columns=["at"]).cast(pa.schema([TIMED_END_OFFSETS.field("at")]))
             times = np.unique(read["at"].drop_null().to_numpy())
-            if len(times) > MOST_MOMENTS:
-                times = times[np.linspace(0, len(times) - 1, MOST_MOMENTS).round().astype(int)]
+            if len(times) > MOST_TIMES:
+                times = times[np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(int)]
             rows = source.to_table(columns=TIMED_END_OFFSETS.names, filter=pc.field("at").isin(pa.array(times)))
             rows = rows.cast(TIMED_END_OFFSETS).drop_null()
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
@@ -214,7 +214,7 @@ class _CommitReader:
             self._pending = len(self._parts[0])
 
     def commits(self) -> _Commits:
-        """Return all commits."""
+        """Return the committed offsets at each time, and the usual intervals between commits."""
         order = sorted(self._keys)
         rank = np.empty(len(order), np.int64)
         rank[[self._keys[key] for key in order]] = np.arange(len(order))
@@ -331,7 +331,7 @@ def _over_time(series: dict[str, list[Measurement]]) -> pa.Table:
 
 
 def _out_of_range(rows: pa.Table) -> dict[str, tuple[Any, Any, int]]:
-    """Return the partitions of each group with an offset beyond the end and before the start, and deleted records."""
+    """Return by group the partitions with an offset beyond the end, those before the start, and deleted records."""
     chosen = rows.filter(pc.field("problem").isin(["beyond_end", "before_start"]))
     found: dict[str, tuple[dict[str, set[tuple[str, int]]], dict[tuple[str, int], int]]] = {}
     for row in chosen.to_pylist():

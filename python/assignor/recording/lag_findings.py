@@ -18,10 +18,11 @@ def findings_of_lag(group: str, lag: GroupLag) -> Iterator[Finding]:
     growth = lag.growth
     if growth is not None:
         text = f"lag grew from {growth.first:,} to {growth.last:,} records in generation {growth.generation}"
-        windows = f"windows of {format_duration(lag.window_ms)}" if lag.window_ms else "moments"
+        windows = f"windows of {format_duration(lag.window_ms)}" if lag.window_ms else "measurements"
+        committed = growth.produced - (growth.last - growth.first)
         evidence = (
-            f"The lowest lag rose in {growth.rises:,} {windows} in a row; {format_count(growth.produced, 'record')} "
-            f"were produced, {growth.produced - growth.last + growth.first:,} more were committed."
+            f"The lowest lag rose in {growth.rises:,} {windows} in a row. {format_count(growth.produced, 'record')} "
+            f"were produced, but the committed offsets advanced by only {committed:,}."
         )
         yield Finding("lag_growing", growth.since, growth.until, group, text, evidence)
     beyond, before = lag.out_of_range

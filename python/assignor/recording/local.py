@@ -32,7 +32,7 @@ _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 def write_tables(recording: Recording, part: Path) -> None:
     """Decode and replay the records of a recording, and write the tables of a report.
 
-    The records are in memory. Decoded records are written in pieces. A second thread finds the events.
+    All records are held in memory. Decoded records are written batch by batch. A second thread finds the events.
 
     Args:
         recording: The recording.

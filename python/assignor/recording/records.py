@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 
 BATCH_BYTES = 1 << 20
 """Number of bytes of keys and values in a batch, unless one record has more. The engine returns up to
-100 MB for it."""
+100 MB for such a batch."""
 
 BATCH_RECORDS = 10_000
 """Highest number of records in a batch."""

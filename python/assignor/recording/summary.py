@@ -149,7 +149,7 @@ def _unowned(part: Path, recording: Recording, groups: list[str]) -> dict[str, l
 
 
 def _spans_if(partitions: list[tuple[str, int]], count: int | None) -> tuple[tuple[str, int, int], ...]:
-    """Return partitions as spans; no spans if replay counted another number of them, with other metadata."""
+    """Return partitions as spans; no spans if replay counted a different number, because it used other metadata."""
     return tuple(spans_of(partitions)) if len(partitions) == count else ()
 
 
