@@ -151,7 +151,8 @@ def read_cluster(
     """Read the topics, groups, members and assignments of a live cluster.
 
     This only reads: it calls `list_topics`, `describe_topics`, `describe_cluster`, `list_groups`,
-    `list_consumer_groups` and `describe_consumer_groups`. Groups without the ACL `Describe` are listed as problems.
+    `list_consumer_groups` and `describe_consumer_groups`. Groups that the client may not describe (ACL `Describe`) are
+    listed as problems.
 
     The subscriptions of classic members come from the bytes that `list_groups` returns. confluent-kafka deprecates this
     method, but no other method returns these bytes. confluent-kafka returns neither subscriptions nor racks of members

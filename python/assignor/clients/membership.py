@@ -35,13 +35,13 @@ Answer = TypeVar("Answer")
 log = logging.getLogger("assignor.clients")
 
 SUBSCRIPTIONS_PER_TOPIC = 50
-"""Number of subscribed topic names that are collected in the time in which the partitions of one topic are read."""
+"""Cost of reading the partitions of one topic, compared with collecting one topic name of a subscription."""
 
 SHOWN_MEMBERS = 3
 """Number of members that a comparison describes."""
 
 SHOWN_PARTITIONS = 5
-"""Number of partitions that a comparison lists for each of them."""
+"""Number of partitions that a comparison lists for each of these members."""
 
 RULES: dict[str, type[ClientAssignor]] = {
     rules.name: rules for rules in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor)
