@@ -74,7 +74,7 @@ class Assignments:
     Attributes:
         target: Last assignment from the coordinator.
         current: Last reconciled assignment; a part of the target while topic names are missing.
-        applied: Owned partitions by topic id; ahead of `current` until `onPartitionsAssigned` has returned.
+        applied: Owned partitions by topic id. They change before `onPartitionsAssigned` is called, `current` after it.
         owned: Owned partitions by topic name.
         not_announced: Owned partitions for which `onPartitionsAssigned` failed.
         unresolved: Topic ids of the target without a known name, ascending, as of the last `resolve`.

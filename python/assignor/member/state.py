@@ -94,8 +94,9 @@ class MemberState(enum.Enum, metaclass=_ExactNames):
     def can_commit(self) -> bool:
         """Return True if the member may commit offsets in this state.
 
-        It may in the group with a valid epoch, and while it releases partitions. In `UNSUBSCRIBED` it commits like a
-        client without a group. `Member.commit_identity` returns the fields of the request.
+        A member may commit while it is in the group with a valid epoch, and while it releases partitions. In
+        `UNSUBSCRIBED` it commits like a client without a group. `Member.commit_identity` returns the fields of the
+        request.
         """
         return self in _COMMITTING
 
