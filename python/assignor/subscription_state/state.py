@@ -82,14 +82,14 @@ class SubscriptionState:
     `needs_partition_assignment` and the members after it add the interface of Kafka 0.9 and 0.10. They do not affect
     the other methods; `docs/subscription-state.md` lists where the old rules differ.
 
-    Not thread-safe: to share a state between threads, hold a lock around each call, and around calls that belong
-    together. An event loop needs no lock. Predicates and suppliers are called inside methods, so they must not call
-    methods that change this object.
+    This class is not thread-safe: to share a state between threads, hold a lock around each call, and around calls that
+    belong together. An event loop needs no lock. Predicates and suppliers are called inside methods, so they must not
+    call methods that change this object.
 
     Args:
         default_reset_strategy: Strategy for a partition without an offset: an `AutoOffsetResetStrategy`, or a value of
-            `auto.offset.reset` (`"latest"`, `"earliest"`, `"none"`, `"by_duration:PT1H"`). None acts as null in Kafka:
-            a strategy other than `none`.
+            `auto.offset.reset` (`"latest"`, `"earliest"`, `"none"`, `"by_duration:PT1H"`). None acts as null does in
+            Kafka: like a strategy other than `none`.
 
     Raises:
         IllegalArgumentError: The name of the strategy is invalid.
@@ -126,8 +126,8 @@ class SubscriptionState:
     ) -> bool:
         """Subscribe to topics, or to a pattern that the client or the broker matches.
 
-        The assignment does not change. The listener replaces the previous one, even by None. As in Kafka, it does so
-        even if the call then fails.
+        The assignment does not change. The listener replaces the previous one, even if it is None. As in Kafka, it is
+        replaced even if the call then fails.
 
         Args:
             what: Topic names, or a pattern.
