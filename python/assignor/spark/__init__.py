@@ -3,7 +3,8 @@
 `decode` decodes the records of `__consumer_offsets`, `replay` rebuilds each group from them, and `events` returns what
 happened to the groups and why, in a batch or as a stream. `sources` reads the records. `Fleet` computes
 assignments, balance, moves and what-if scenarios of thousands of groups. `synthetic_fleet` generates test data.
-`session.session` starts a local Spark session, and `progress.progress` shows its progress. Needs the extra `spark`.
+`session.session` starts a local Spark session, and `progress.progress` shows its progress. This package needs the extra
+`spark`.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def decode(records: DataFrame) -> DataFrame:
-    """Decode records of every type, in Rust over slices of Arrow batches.
+    """Decode records of every type. The Rust core decodes slices of Arrow batches.
 
     Every record gets a row, and no record fails the job. A record of an unknown type has the status `unknown_type`. A
     record with bytes that do not have the format of its type has the status `bad`, and `error` has the reason.

@@ -53,7 +53,7 @@ class MachineSettings:
         new_replay: Function that returns a replay without groups.
         delay_ms: How far the timestamps of a partition can go back; None to fire no deadline between records.
         until: Time up to which deadlines fire at the end of a batch, or None.
-        finish: True to return the events that wait for later records at the end of a batch.
+        finish: True to return, at the end of a batch, the events that wait for later records.
     """
 
     new_replay: Callable[[], EventReplay]
@@ -67,7 +67,8 @@ class EventMachine:
     """Replay of the groups of one partition of the log, and the clock of that partition.
 
     All groups of the machine are in one partition of the log, and their records arrive in its order. So the deadlines
-    of silent groups fire by the timestamps of the other groups' records, with a delay because timestamps can go back.
+    of a group without new records fire by the timestamps of the other groups' records. They fire with a delay, because
+    timestamps can go back.
     """
 
     settings: MachineSettings
@@ -165,7 +166,7 @@ class PlainReplay:
 
 
 def rows(events: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Return events with partitions as pairs of topic and id as a batch with the columns of `EVENTS`."""
+    """Return a batch with the columns of `EVENTS`; in `events` a partition is a pair of topic and id."""
     found = []
     for event in events:
         unknown = event.keys() - set(EVENTS.fieldNames())

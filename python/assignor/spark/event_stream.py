@@ -48,10 +48,11 @@ _VERSION = StructType([StructField("version", BinaryType())])
 _EVENTS_OUT = StructType([StructField("packed", BinaryType())])
 
 _TABLE_BYTES = 8 << 20
-"""Size from which records are sorted and packed: small packs would cost more than their records."""
+"""Lowest size in bytes of a table of records that is sorted and packed. Smaller tables would give packed rows with few
+records, whose overhead exceeds the cost of the records."""
 
 _COMPRESSED = pa.ipc.IpcWriteOptions(compression="lz4")
-"""Spark copies packed rows several times on their way."""
+"""Options that compress packed rows, because Spark copies them several times."""
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -139,9 +140,9 @@ def _read(data: bytes) -> list[pa.RecordBatch]:
 class EventProcessor(StatefulProcessor):
     """Machine of one key, saved after each micro-batch, and restored before it unless the worker has kept it.
 
-    A partition of the log without new records has no clock. If it gets no records for `idle_ms` of processing time, a
-    timer fires its deadlines up to `idle_ms` ago; it is set for the earliest deadline. The watermark is the time at
-    which the last micro-batch was read, minus `idle_ms`.
+    The clock of a partition of the log stops while it gets no records. A timer, which is set for the earliest deadline,
+    then fires the deadlines up to the watermark. The watermark is the time at which the last micro-batch was read,
+    minus `idle_ms`.
     """
 
     def __init__(self, settings: MachineSettings, idle_ms: int | None) -> None:

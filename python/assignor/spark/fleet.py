@@ -56,8 +56,9 @@ class Fleet:
     Groups whose assignor is not one of Kafka's, such as `stream`, and groups whose members name different assignors are
     not computed: `assign` and `moves` have no rows for them, `computed_as` is null, and `problems` has the reason.
 
-    Members with the same `group_instance_id` are ordered by member id. Rows without a key belong to no group; `balance`
-    counts them in a row with the keys that they have, and `problems` lists them.
+    Members with the same `group_instance_id` are ordered by member id. A row without a cluster, group or member id
+    belongs to no group. `balance` counts such rows of members by the cluster and group that they have, and `problems`
+    lists all of them.
 
     Raises:
         WrongTypeError: An argument is not a DataFrame, is a streaming DataFrame, or has a missing, duplicate or
@@ -200,8 +201,8 @@ class Fleet:
     def resolve(self) -> DataFrame:
         """Return the topics that each member subscribes to: a row per member, with the columns of `schemas.RESOLVED`.
 
-        Each task compiles and matches a pattern once for all members of a cluster that subscribe by it. Patterns do not
-        match Kafka's internal topics, except patterns in the dialect `re2j`.
+        Each task compiles and matches a pattern once for all members of a cluster that subscribe with it. Patterns do
+        not match Kafka's internal topics, except patterns in the dialect `re2j`.
         """
         return self._call("resolve", schemas.RESOLVED)
 

@@ -51,7 +51,8 @@ def group_rows(
         owned = current.select(*ASSIGNMENTS.fieldNames(), F.lit(True).alias(OWNED))
         rows = rows.select("*", F.lit(False).alias(OWNED)).unionByName(owned, allowMissingColumns=True)
         names += [OWNED, *(name for name in ASSIGNMENTS.fieldNames() if name not in columns)]
-    # Spark sorts by one number faster than by texts. AQE may join these partitions, but does not split them.
+    # Spark sorts by one number faster than by texts. Adaptive execution may merge these partitions, but cannot split
+    # them.
     rows = rows.select("*", F.xxhash64(*KEYS).alias(RUN)).repartition(RUN).sortWithinPartitions(RUN)
     return rows, [*names, RUN]
 

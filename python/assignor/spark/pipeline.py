@@ -32,7 +32,7 @@ _EVENT = StructType([field for field in EVENTS.fields if field.name in report_ev
 """The columns of an event."""
 
 _ROW = StructType([*_RECORD.fields, StructField("history", HISTORY), StructField("event", _EVENT)])
-"""A decoded record, a group with only its id and its history, or only an event."""
+"""A row is a decoded record, a group with only its id and its history, or an event; the other columns are null."""
 
 
 def with_groups(records: DataFrame) -> DataFrame:
@@ -52,8 +52,8 @@ def with_groups(records: DataFrame) -> DataFrame:
 def decode_and_replay(records: DataFrame, topics: pa.Table | None, end: int | None) -> DataFrame:
     """Decode every record, replay every group, and find the events that findings come from.
 
-    The records of a group go to one task, in the order of the log. A task holds the history of one group at a time, and
-    for the events the state of each of its groups: members, partitions and open windows.
+    The records of a group go to one task, in the order of the log. A task holds the history of one group at a time. To
+    find events it also holds the state of each of its groups: members, partitions and time windows that have not ended.
 
     Args:
         records: The columns of `schemas.RECORDS` and `aborted`.

@@ -26,7 +26,7 @@ def file_uri(path: Path) -> str:
 
 
 def read_parquet(spark: SparkSession, path: Path) -> DataFrame:
-    """Read a Parquet file, or a folder of Parquet files and such folders; its path may contain any characters."""
+    """Read a Parquet file, or all Parquet files in a folder and its subfolders; the path may contain any characters."""
     # Spark expands unescaped glob characters in the paths that it reads.
     reader = spark.read.option("recursiveFileLookup", "true")  # without it, Spark ignores files in nested folders
     return reader.parquet(re.sub(r"([\[\]{}*?\\])", r"\\\1", file_uri(path)))

@@ -303,9 +303,9 @@ unowned               number of partitions of the subscribed topics without an o
 idle_members          number of members without partitions
 least_loaded          lowest number of partitions of a member, null without members
 most_loaded           highest number of partitions of a member, null without members
-co_partition_breaks   number of partition ids that different members own in different topics, counted for topics that a
-                      member subscribes to together and that have equal partition counts: a member that joins these
-                      topics lacks one side of the join
+co_partition_breaks   number of partition ids that have different owners in co-partitioned topics, so that a member that
+                      joins the records of these topics lacks one side of the join; topics are co-partitioned if a
+                      member subscribes to all of them and they have the same number of partitions
 rack_misses           number of partitions that are read from another rack: their member has a rack, and some of their
                       replicas have racks, but none of them is the member's rack
 most_loaded_member    the first member, in Kafka's order, with the highest number of partitions

@@ -289,8 +289,8 @@ class SyntheticRows:
     def _dealt(self, purpose: str, part: float, cluster: Column, topic: Column) -> Column:
         """Return a number from 0 to 999 for each topic of a cluster, distributed evenly over the topics.
 
-        It walks over the topics in steps of `part` of their number. The step is coprime to the number of topics, so it
-        visits each of them once.
+        The numbers follow a walk over the topics, whose step is about `part` times the number of topics. The step is
+        coprime to the number of topics, so the walk visits each of them once.
         """
         step = max(1, round(part * self.topic_count))
         while math.gcd(step, self.topic_count) != 1:
