@@ -122,7 +122,7 @@ def check_steps(scenarios: list[Scenario]) -> None:
 
 
 def concerns(ids: list[str] | None, row: Row) -> bool:
-    """Return True if a scenario for these groups, or for all if None, is for the group of a row."""
+    """Return True if a scenario changes the group of a row; `ids` are the groups of the scenario, None for all."""
     return ids is None or row.get("group_id") in ids  # a group without an id is not the group ""
 
 

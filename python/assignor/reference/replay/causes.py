@@ -138,8 +138,8 @@ def departure_causes(
     """Return the possible causes of a member's absence, and what its commits show.
 
     A session lasts at least until the session timeout after the join phase, but a static member stays in the group even
-    if it misses that phase. A heartbeat precedes a commit by no more than half a session timeout. Most clients commit
-    when they are closed, so a silent member is more likely dead.
+    if it misses that phase. A client sends a heartbeat at most half a session timeout before each commit. Most clients
+    commit when they are closed, so a member without a recent commit is more likely dead.
     """
     closed, session = ["consumer_closed"], member.session_timeout
     is_static = member.instance_id is not None

@@ -44,7 +44,7 @@ def apply_commit(state: GroupState, settings: Settings, entry: LogRecord, record
 
 
 def note_commit(state: GroupState, settings: Settings, entry: LogRecord, owner: str) -> list[Event]:
-    """Add a commit to the commit times of the partition's owner; return the event that ends its being stuck, if any."""
+    """Add a commit to the commit times of the partition's owner; return an event if the owner was stuck until now."""
     member = state.member_of(owner)
     if member is None:
         return []
@@ -89,7 +89,7 @@ def set_owners(
 
 
 def forget_commits(state: GroupState, member: str, at: int, offset: int) -> list[Event]:
-    """Forget the commit times of a member; return the event that ends its being stuck, if any."""
+    """Forget the commit times of a member; return an event if the member was stuck until now."""
     commit_times = state.commit_times.get(member)
     if commit_times is None:
         return []

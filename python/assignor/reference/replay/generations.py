@@ -81,7 +81,7 @@ def apply_classic(context: Context, state: GroupState, entry: LogRecord, value: 
 
 
 def record_before(state: GroupState, after: GroupRecord, highest_first: int) -> tuple[GroupRecord | None, bool]:
-    """Return the group record before, and True if the log lacks it.
+    """Return the previous group record, and True if the log lacks it.
 
     If a group record of another kind was deleted at the same time, the group was converted. A new group is compared
     with an empty group.

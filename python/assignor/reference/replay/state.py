@@ -1,6 +1,6 @@
 """State of a group during replay.
 
-Its size depends on members, partitions and open windows, not on the number of generations.
+Its size depends on members, partitions and time windows that have not ended, not on the number of generations.
 """
 
 from __future__ import annotations

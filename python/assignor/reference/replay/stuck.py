@@ -1,8 +1,8 @@
 """Stuck members: members that committed offsets regularly and have stopped.
 
 A commit does not name the member that sends it. Replay attributes it to the member that owns the partition. Commits
-that follow each other closely, such as those of several partitions, are one burst: intervals are the times between the
-begins of bursts.
+that follow each other closely, such as those of several partitions, are one burst. An interval is the time from the
+first commit of a burst to the first commit of the next one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class CommitTimes:
     stuck_since: int | None = None
 
     def add(self, at: int, shortest: int) -> int | None:
-        """Add a commit; if the member was stuck until now, return the time of the commit before.
+        """Add a commit; if the member was stuck until now, return the time of its previous commit.
 
         A commit within `shortest` milliseconds of the first one of a burst belongs to the burst.
         """

@@ -40,8 +40,8 @@ def assign(
             kept += [TopicPartition(topic, id) for id in ids[:quota]]
             quota -= len(ids[:quota])
         if quota > 0 and had_bonus and len(members) - index > extra:
-            # The member keeps no partition as its bonus. Leave the bonus to a later member: there are enough of them
-            # for all bonuses, and some may already have one partition more.
+            # The member does not own enough partitions to use its bonus. Leave the bonus to a later member, which may
+            # own one partition more: enough members follow for all bonuses.
             quota -= 1
             had_bonus = False
         if quota > 0:
