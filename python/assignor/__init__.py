@@ -1,8 +1,8 @@
 """Partition assignment of consumer groups, exactly as Apache Kafka's assignors compute it.
 
-`assign` returns lists; `plan` returns a mapping that builds the list of a member when it is read. Both accept the name
-of any of Kafka's assignors. `check` finds problems in an assignment. `match_topics` returns the topics that a pattern
-matches.
+`assign` returns lists; `plan` returns a mapping that builds a member's list only when the program reads it. Both accept
+the name of any of Kafka's assignors. `check` finds problems in an assignment. `match_topics` returns the topics that a
+pattern matches.
 
 Example:
     >>> from assignor import assign

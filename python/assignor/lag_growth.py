@@ -1,8 +1,9 @@
 """Growth of consumer lag over time: whether a group falls behind while its generation does not change.
 
-Lag rises between two commits and falls with each commit, so a single value says little. The low point of a window is
-its lowest lag. If windows are longer than the time between commits, low points do not depend on the times of commits.
-Lag grows if the low point rises from window to window.
+Lag rises between two commits and falls with each commit, so a single value proves little. Time is therefore divided
+into windows of equal length, and the low point of a window is the lowest lag in it. If windows are longer than the time
+between commits, low points do not depend on the times of commits. Lag grows if the low point rises from window to
+window.
 """
 
 from __future__ import annotations

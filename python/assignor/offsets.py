@@ -46,9 +46,10 @@ class Record:
         value: The fields of the value; None for a tombstone.
         consumer_protocol: One dict per member, if the value is a GROUP_METADATA value of protocol type "consumer".
             The keys are memberId, subscriptionVersion, subscription, assignmentVersion and assignment. If a blob
-            cannot be decoded, subscriptionError or assignmentError has the error. If the tolerant reader can decode
-            the subscription, its result follows, and subscriptionTolerated has the version of the body. An empty
-            blob is None and has no version.
+            cannot be decoded, subscriptionError or assignmentError has the error. If only the tolerant reader
+            (`decode_subscription`) can decode a subscription, the dict has both subscriptionError and the result of
+            that reader, and subscriptionTolerated has the version of the body. An empty blob becomes None, without
+            a version.
         status: "decoded", or "unknown_type" if only type and name are known; the other fields are then empty.
     """
 

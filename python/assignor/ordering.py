@@ -3,11 +3,11 @@
 Kafka keeps assigned partitions, and partitions without a reset strategy, in hash tables. Their iteration order is
 visible in the order of fetching and in an error message.
 
-A java.util.HashMap (OpenJDK 17) has a power of two of buckets. To select the bucket of a key, the table XORs the high
-half of the hash code into its low half and takes the low bits. A new key goes to the end of its bucket. The table
-doubles when it holds more keys than three quarters of its buckets; doubling keeps the order within a bucket. A table
-therefore lists its keys by bucket, and within a bucket in the order of insertion. In a table of fewer than 64 buckets,
-a ninth key in a bucket doubles the table immediately.
+The number of buckets of a java.util.HashMap (OpenJDK 17) is a power of two. To select the bucket of a key, the table
+XORs the high half of the hash code into its low half and takes the low bits. A new key goes to the end of its bucket.
+When the number of keys exceeds three quarters of the number of buckets, the table doubles; this keeps the order within
+a bucket. A table therefore lists its keys by bucket, and within a bucket in the order of insertion. In a table of fewer
+than 64 buckets, a ninth key in a bucket doubles the table immediately.
 
 In a table of 64 or more buckets, a bucket with a ninth key becomes a tree; `assignor.tree_bins` computes its order. Not
 modelled: trees of keys with equal hash codes that Java cannot compare, such as partitions. Their order depends on
@@ -35,7 +35,7 @@ DEFAULT_CAPACITY = 16
 """Default number of buckets."""
 
 CHAIN = 8
-"""Highest number of keys in a bucket that is a chain."""
+"""Highest number of keys in a bucket that is a linked list (a chain); with one more key, it can become a tree."""
 
 TREES = 64
 """Lowest number of buckets of a table in which a long chain becomes a tree; a smaller table doubles instead."""

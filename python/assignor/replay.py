@@ -29,12 +29,12 @@ class Replay:
         topics: Snapshots of topic metadata, as rows with t, topic, topic_id, partition and racks.
         engine: `"rust"`, which needs pyarrow, or `"reference"`.
         is_open: True if `observe_topics` can add later snapshots; comparisons may wait for them.
-        is_compared: False to omit the comparison of generations with the answers of their assignors.
+        is_compared: False to skip the comparison of recorded assignments with those that Kafka's assignors compute.
         storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
         storm_window_ms: Time window of a storm in milliseconds.
         stuck_factor: A member is stuck if it has not committed for this multiple of its usual interval.
-        stuck_interval_ms: Commits of a member within this time in milliseconds count as one. It is also the lowest
-            usual interval.
+        stuck_interval_ms: Commits of a member within this many milliseconds of the first one count as one commit. The
+            usual interval of a member is never shorter.
         never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
 
     Raises:
@@ -77,7 +77,7 @@ class Replay:
         self._machine = machine.Replay(rows, is_open=is_open, is_compared=is_compared, settings=found)
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
-        """Apply a record and return its events, after the events of its group's deadlines that its timestamp reaches.
+        """Apply a record and return events: first those of its group's deadlines up to its timestamp, then its own.
 
         Records of a group must come in the order of the log. A record with an offset that is not higher than the last
         one of its group is counted as a duplicate and ignored.

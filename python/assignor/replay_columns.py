@@ -58,7 +58,7 @@ class RustReplay:
         return self._core.next_deadline()
 
     def finish(self) -> list[Event]:
-        """Return the events that the end of the log completes."""
+        """Return the events that wait for further records, at the end of a finite log."""
         return event_dicts(self._core.finish())
 
     def observe_topics(self, rows: Iterable[Mapping[str, Any]]) -> list[Event]:

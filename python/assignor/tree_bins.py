@@ -2,8 +2,8 @@
 
 In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys are also linked in
 a list, which gives the iteration order: a new key comes after its parent in the tree, and the root then moves to the
-front. When the table doubles, a tree is split in the order of its list; a part with six or fewer keys becomes a chain
-again. A tree compares keys by hash code, then by their natural order if they have one.
+front. When the table doubles, a tree is split in the order of its list; a part with six or fewer keys becomes a linked
+list (a chain) again. A tree compares keys by hash code, then by their natural order if they have one.
 
 This module simulates all insertions, which is slow. `assignor.ordering` uses it only if a bucket has nine keys.
 Source: java.util.HashMap of OpenJDK 17.
