@@ -35,8 +35,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "input",
         metavar="INPUT",
         nargs="?",
-        help="the group, as for `assignor assign`, or - for standard input; without INPUT, ASSIGNMENT is a group with "
-        "the key assignment",
+        help="the group, as for `assignor assign`, or - for standard input; without INPUT, ASSIGNMENT must be a group "
+        "that also has the key assignment",
     )
     add_format(command, default="json")
 

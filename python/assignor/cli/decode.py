@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _line(place: dict[str, Any], row: dict[str, Any], ascii_only: bool) -> str:
-    """Return the line of a record; without null fields, except the value of a tombstone."""
+    """Return a record as a line of JSON. Null fields are left out, except the value of a tombstone."""
     row = {**place, **row}
     is_tombstone = row.pop("tombstone")
     for name in _TEXTS:

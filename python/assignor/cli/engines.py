@@ -16,7 +16,8 @@ LOCAL_RECORDS = 2_000_000
 """Highest number of records that `auto` reads without Spark."""
 
 LOCAL_MEGABYTES = 256
-"""Highest size of the records, before compression, that `auto` reads without Spark: it needs about 1 GB of memory."""
+"""Highest size of the records before compression, in MB, that `auto` reads without Spark. Records of this size need
+about 1 GB of memory."""
 
 
 def add_engine(command: argparse.ArgumentParser) -> None:

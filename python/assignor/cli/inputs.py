@@ -65,7 +65,7 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
 
 
 def read_group(options: argparse.Namespace) -> GroupInput:
-    """Read the group of a command with the options of `add_group_input`, which come before keys of the input.
+    """Read the group of a command; the options of `add_group_input` override keys of the input.
 
     Raises:
         IllegalArgumentError: The file cannot be read, or is not JSON of a group; the message names the place.

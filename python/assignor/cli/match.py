@@ -27,7 +27,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def add_pattern(command: argparse.ArgumentParser, *, nargs: str) -> None:
     """Add the arguments PATTERN and TOPIC and the options of patterns."""
-    command.add_argument("pattern", metavar="PATTERN", help="the pattern, as the client has it")
+    command.add_argument("pattern", metavar="PATTERN", help="the pattern, as it is passed to the client")
     command.add_argument(
         "topics",
         metavar="TOPIC",

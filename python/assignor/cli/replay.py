@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
         for group, at, offset, line in _events(recording, options):
             groups.add(group)
             name = (group is not None, group or "")  # events without a group come first
-            tie = line if group is None else ""  # offsets of several partitions
+            tie = line if group is None else ""  # several partitions of the log can have the same offset
             spool.add((at, name, offset, tie) if options.json else (name, at, offset, tie), line)
         missing = sorted(set(options.group) - groups)
         if missing:

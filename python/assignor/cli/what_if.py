@@ -122,7 +122,7 @@ def _use(scenario: Scenario, value: str) -> Scenario:
 
 
 class _Step(NamedTuple):
-    """Step of a scenario: an example of its text, and the function that adds it for the text after `=`."""
+    """Step of a scenario: an example of its text, and the function that adds the step, given the text after `=`."""
 
     example: str
     add: Callable[[Scenario, str], Scenario]
