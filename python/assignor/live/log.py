@@ -40,7 +40,7 @@ _FETCHING = {"fetch.wait.max.ms": 100, "queued.max.messages.kbytes": 16 << 10}
 
 @dataclass(frozen=True)
 class OffsetsLog:
-    """Log of `__consumer_offsets`, or of a topic with the same records.
+    """Log of `__consumer_offsets`, or of another topic with records of that format.
 
     Attributes:
         settings: Settings of the clients.
@@ -113,7 +113,7 @@ class OffsetsLog:
 
         Raises:
             AuthorizationError: The permission READ is missing.
-            ClusterError: The cluster sent nothing for the time limit.
+            ClusterError: The cluster sent nothing within the time limit.
         """
         with LogReader(self, **{"auto.offset.reset": "earliest"}) as reader:
             reader.assign(
@@ -177,7 +177,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
 
         Raises:
             AuthorizationError: The permission READ is missing.
-            ClusterError: The cluster sent nothing for the time limit, or a partition cannot be read.
+            ClusterError: The cluster sent nothing within the time limit, or a partition cannot be read.
         """
         heard = time.monotonic()
         while not self.is_done:

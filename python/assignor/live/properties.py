@@ -34,7 +34,7 @@ _OF_JAVA = re.compile(
     | isolation\.level | exclude\.internal\.topics | client\.dns\.lookup""",
     re.VERBOSE,
 )
-"""Settings of Java clients that have no meaning for a client that only reads, or only for a Java virtual machine."""
+"""Settings of Java clients that have no effect in a client that only reads, or that exist only for Java itself."""
 
 
 def parse_properties(data: bytes) -> dict[str, str]:
@@ -83,8 +83,8 @@ def _unescape(text: str) -> str:
 def to_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     """Return settings of a Java client as settings of librdkafka.
 
-    Settings that librdkafka also has keep their name and value. Settings without a meaning for reading, or only for a
-    Java virtual machine, are omitted.
+    Settings that librdkafka also has keep their name and value. Settings that have no effect on reading, or that exist
+    only for Java itself, are omitted.
 
     Raises:
         IllegalArgumentError: librdkafka has no setting with the same meaning, such as for a Java key store.

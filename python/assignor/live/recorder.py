@@ -30,7 +30,7 @@ SNAPSHOT_SECONDS = 30.0
 """Time between snapshots of the topics and their end offsets."""
 
 COMMIT_SECONDS = 10.0
-"""Time after which records that were read are a complete file."""
+"""Time after which the records that were read are written as a complete file."""
 
 ROUND_RECORDS = 100_000
 """Number of records that the read_committed reader reads before the read_uncommitted reader reads the same offsets."""

@@ -1,7 +1,7 @@
 """Files of a recording that grows: parts that appear only when they are complete, and where the next run continues.
 
 cluster.json           id of the cluster
-records.parquet/       parts of records; each has the positions after it in its metadata
+records.parquet/       parts with records; the metadata of a part has the positions at which the next part begins
 topics.parquet/        parts with snapshots of the topics
 end_offsets.parquet/   parts with end offsets of the topics
 aborted.json           records of aborted transactions; written before the part with these records
@@ -43,7 +43,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
 
     Attributes:
         folder: The folder.
-        positions: Next offset to record, by partition: of committed parts and of records that were added since.
+        positions: Next offset to record, by partition, after the committed parts and the records added since then.
         added: Number of records that were added.
 
     Raises:
