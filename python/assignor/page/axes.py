@@ -149,7 +149,7 @@ def tip(field: str, title: str, *, is_number: bool = False) -> Any:
 
 
 def row_axis(field: str = "row") -> Any:
-    """Return a y axis with a row per group; for one group, per value of the calculated field."""
+    """Return a y axis with a row per group or, if one group is chosen, per value of the calculated field."""
     return alt.Y(
         f"{field}:N",
         title=None,

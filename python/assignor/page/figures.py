@@ -83,7 +83,7 @@ def numbers(
 
 
 def with_count(name: str, content: Iterator[str]) -> Iterator[str]:
-    """Yield a table without a summary: the script finds a hidden place for the number of its rows."""
+    """Yield a hidden element, in which the script puts the number of rows, and a table without a summary."""
     yield f'<span id="count-{name}" hidden></span>'
     yield from content
 

@@ -86,7 +86,7 @@ def page(data: PageData, timeline: Timeline | None = None) -> str:
     Raises:
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
-    with ThreadPoolExecutor(1) as executor:  # the bundle takes seconds and does not need the interpreter
+    with ThreadPoolExecutor(1) as executor:  # creating the bundle takes seconds, in which other threads can run
         library = executor.submit(bundle)
         found = tables(data, timeline)
         from assignor.page.axes import bounds, config

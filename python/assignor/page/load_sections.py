@@ -55,7 +55,7 @@ def load(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[st
 def what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
     """Yield the section of what-ifs."""
     if "what-if" not in charts:
-        text = "Not computed: no group has members, one of Kafka's assignors and known topics."
+        text = "Not computed: a what-if needs a group with members, one of Kafka's assignors and known topics."
         yield from section("what-if", text, iter(()))
         return
     text = (

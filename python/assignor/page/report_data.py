@@ -61,7 +61,7 @@ def _events(part: Path) -> Iterator[Row]:
 
 
 def _times(part: Path) -> tuple[int | None, int | None]:
-    """Return the smallest and the largest timestamp of the records, of those between 1970 and 9999."""
+    """Return the smallest and the largest timestamp of the records whose timestamp is between 1970 and 9999."""
     times = dataset(part / "records", format="parquet").to_table(["timestamp"])["timestamp"]
     times = times.filter(pc.and_(pc.greater(times, 0), pc.less_equal(times, LAST_TIME)))
     found = pc.min_max(times).as_py()

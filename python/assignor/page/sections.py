@@ -211,8 +211,8 @@ def _moves(found: Tables, charts: set[str]) -> Iterator[str]:
             f"Partitions of subscribed topics without an owner over time, in {format_count(len(owners), 'group')}.",
         )
         text = (
-            "Partitions of subscribed topics that no member owns after a rebalance: the larger the mark, the more. "
-            "The numbers are in the table of rebalances, the partitions in the findings and storms."
+            "Partitions of subscribed topics that no member owns after a rebalance. A larger mark counts more "
+            "partitions. The table of rebalances has the numbers; the findings and storms list the partitions."
         )
         yield from section("unowned", text, iter([figure(chart)]))
 

@@ -43,7 +43,7 @@ class Tables:
         total: Totals of all groups, also of those that are not shown: `groups`, `rebalances`, `storms`, `findings`,
             `records` (None if not known).
         shown: Groups that the page shows, in the order that `MOST_GROUPS` states.
-        causes: Number of rebalances of the groups that are shown by most likely cause, the most frequent first.
+        causes: Most likely cause to the number of rebalances of the groups that are shown, the most frequent first.
         groups: A row per group that is shown, as in `report.json`, with its number of rebalances.
         findings: A row per finding, the most severe first.
         rebalances: A row per group, time bin and cause.
