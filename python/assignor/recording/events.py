@@ -65,7 +65,7 @@ def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[
 
 
 def replay_batches(batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None) -> Iterator[Event]:
-    """Replay records in which each group has the order of the log, and yield the events.
+    """Replay records and yield the events. The records of each group are in the order of the log.
 
     Args:
         batches: Records with the columns offset, timestamp, key and value.

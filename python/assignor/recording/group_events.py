@@ -1,4 +1,4 @@
-"""Events of each group of a report that findings come from, read from its tables with pyarrow."""
+"""Events from which the findings about a group come, read with pyarrow from the tables of a report."""
 
 from __future__ import annotations
 

@@ -256,7 +256,7 @@ _OTHERS = {
 
 
 class _Repeated:
-    """Rebalances in a row with unchanged membership."""
+    """Successive rebalances with unchanged membership."""
 
     def __init__(self, is_storm: bool) -> None:
         self.is_storm = is_storm

@@ -56,7 +56,7 @@ def write_tables(recording: Recording, part: Path) -> None:
 
 
 class _Tables(contextlib.ExitStack):
-    """Writers of the tables of a report; a file is created with the first rows, which may be none."""
+    """Writers of the tables of a report; the first write to a table creates its file, even if it has no rows."""
 
     def __init__(self, part: Path) -> None:
         super().__init__()

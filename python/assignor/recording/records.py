@@ -139,7 +139,7 @@ def _extended(recording: Recording, records: pa.Table) -> pa.Table:
 
 
 def _batches(records: pa.Table, order: np.ndarray) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a table with one chunk in an order, in batches of `BATCH_BYTES` and `BATCH_RECORDS`."""
+    """Yield the records of a table in the given order, in batches of at most `BATCH_BYTES` and `BATCH_RECORDS`."""
     for start, stop in _slices(records, order):
         yield _batch(records.take(pa.array(order[start:stop])))
 

@@ -35,7 +35,7 @@ class ReportEvents:
         self._end = end
 
     def push(self, records: pa.RecordBatch) -> pa.Table:
-        """Apply records in which each group has the order of the log, and return their events.
+        """Apply records and return their events. The records of each group are in the order of the log.
 
         Args:
             records: The columns offset, timestamp, key, value and aborted. Records of aborted transactions are omitted.
@@ -46,7 +46,7 @@ class ReportEvents:
         return _kept(self._machine.push(replayed.filter(pc.invert(records["aborted"]))))
 
     def finish(self) -> pa.Table:
-        """Return the events of the deadlines up to the end and those that the end of the log completes."""
+        """Return the events of the deadlines up to the end, and the events that wait for further records."""
         advanced = [] if self._end is None else self._machine.advance(self._end)
         return _kept([*advanced, *self._machine.finish()])
 
