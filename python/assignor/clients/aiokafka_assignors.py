@@ -131,8 +131,8 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
         shadow: Use the subscriptions and the answers of aiokafka's own assignor of the same name, and log how the
             answers of Kafka's class differ: a line per rebalance on the logger `assignor.clients`, at INFO if the
             answers are equal, else at WARNING.
-        tolerant: Has no effect; accepted so that the same arguments work for both clients. aiokafka reads all members
-            as if it were True.
+        tolerant: Has no effect: aiokafka reads all members as if it were True. It is accepted so that the same
+            arguments work for aiokafka and kafka-python.
 
     Raises:
         AssignorError: `client_rack` is not a name.
@@ -155,7 +155,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
         tolerant: bool = False,  # noqa: ARG002 - see the docstring
     ) -> None:
         self._membership = Membership(self.name, client_rack)
-        # aiokafka's own classes keep state in class attributes; a subclass per instance keeps it apart.
+        # aiokafka's own classes keep state in class attributes. A subclass per instance separates these states.
         self._shadowed: Any = type(self._own.__name__, (self._own,), {}) if shadow else None
 
     @classmethod

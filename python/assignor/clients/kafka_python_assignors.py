@@ -322,10 +322,10 @@ class StickyAssignor(KafkaPythonAssignor):
 class CooperativeStickyAssignor(KafkaPythonAssignor):
     """Kafka's `cooperative-sticky` for kafka-python: like `sticky`, but members keep their partitions while they join.
 
-    kafka-python does not tell an assignor whether the consumer rebalances eagerly or cooperatively. This assignor is
-    cooperative, and cannot be listed with an eager one, unless `eager` is True. To change a running group from
-    `range` without a stop, restart its members twice: first with
-    `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`, then with `[CooperativeStickyAssignor()]`.
+    kafka-python does not inform an assignor whether the consumer rebalances eagerly or cooperatively. Unless `eager` is
+    True, this assignor is cooperative, and cannot be listed with an eager one. To change a running group from `range`
+    without a stop, restart its members twice: first with `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`,
+    then with `[CooperativeStickyAssignor()]`.
 
     Args:
         eager: Give up all partitions before joining, and report none as owned.

@@ -197,9 +197,9 @@ def shadow_answer(
     Args:
         assignor: Name of the assignor.
         client: Name of the client.
-        theirs: Computes the answer of the client's assignor. Its error is raised.
-        entries: Returns the topics and partition ids of an assignment of the client.
-        ours: Computes the answer of Kafka's class.
+        theirs: Function that computes the answer of the client's assignor. Its error is raised.
+        entries: Function that returns the topics and partition ids of an assignment of the client.
+        ours: Function that computes the answer of Kafka's class.
     """
     try:
         answer = theirs()
