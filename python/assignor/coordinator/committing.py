@@ -127,7 +127,7 @@ def _write_offsets(
 
 
 def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    """Return the answer in the order of `results`. As in a broker, if a partition is unknown, group it by topic."""
+    """Return the answer in the order of `results`, or grouped by topic, as by a broker, if a partition is unknown."""
     order = list(results)
     if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
         places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}

@@ -45,7 +45,7 @@ _CAN_REBALANCE = PREPARING.previous_valid_states
 
 
 def rebalance_or_complete_join(context: Context, group: ClassicGroup, fact: Fact) -> None:
-    """Start a rebalance; if one has started, end its join phase once all members have joined."""
+    """Start a rebalance or, if one is in its join phase, end this phase if all members have joined."""
     if group.state in _CAN_REBALANCE:
         prepare_rebalance(context, group, fact)
     else:

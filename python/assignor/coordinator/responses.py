@@ -271,7 +271,7 @@ def join_response(
             group.generation,
             group.protocol_type if pending.version >= JOIN_WITH_PROTOCOL_TYPE else None,
             visible_protocol(group.protocol_name, pending),
-            # With server-side assignment no member may find its own id here.
+            # With server-side assignment no member may find its own id in `leader`.
             "" if group.is_server_assigned else named_leader or "",
             _members(group, pending) if leads else (),
             skip_assignment and leads,

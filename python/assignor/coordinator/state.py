@@ -10,7 +10,7 @@ exist is described as Dead.
 
 Source: ClassicGroupState, ClassicGroup and GroupMetadataManager, kafka-group-coordinator 4.3.1, and
 org.apache.kafka.common.protocol.Errors, kafka-clients 4.3.1. The comments of ClassicGroupState differ from Kafka's code
-in two places. As the code does, CompletingRebalance answers heartbeats without an error, and Dead answers
+in two places. This module follows the code: CompletingRebalance answers heartbeats without an error, and Dead answers
 COORDINATOR_NOT_AVAILABLE.
 """
 
