@@ -51,7 +51,7 @@ class FindCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Request the names of these topics (ids ascending); answered by `MetadataArrived`, maybe with only some."""
+    """Request the names of these topics (ids ascending); answered by `MetadataArrived`, which may lack some of them."""
 
     topic_ids: tuple[UUID, ...]
 

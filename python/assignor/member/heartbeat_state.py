@@ -169,7 +169,7 @@ class HeartbeatFields:
             topics: Subscribed topic names.
             pattern: Subscribed pattern.
             current: Last reconciled assignment.
-            reported: Returns the partitions to report; called only if they are sent, because it is slow.
+            reported: Function that returns the partitions to report. It is slow, so it is called only if they are sent.
             joining: True if the member is joining.
         """
         constants = joining or not self._sent_constants

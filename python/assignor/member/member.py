@@ -1,4 +1,4 @@
-"""Sans-io member of a consumer group under KIP-848: events in, effects out.
+"""Sans-io member of a consumer group under KIP-848: it accepts events and returns effects.
 
 Source: AbstractMembershipManager, ConsumerMembershipManager, AbstractHeartbeatRequestManager and
 ConsumerHeartbeatRequestManager of kafka-clients 4.3.1. `docs/member-differences.md` lists and
