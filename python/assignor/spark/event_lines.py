@@ -61,7 +61,7 @@ def event_lines(
                 columns = [*part.select(_SCHEMA.names[:-1]).columns, pa.array(lines, pa.string())]
                 yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
-    # As in `recording.events.replay`, deadlines of silent groups fire only at the end.
+    # As in `recording.events.replay`, deadlines of groups without later records fire only at the end.
     found = events(records, recording.topics(), until=end_of(recording), delay_ms=None)
     for row in found.mapInArrow(render, _LINES).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

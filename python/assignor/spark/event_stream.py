@@ -69,7 +69,7 @@ def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | 
     packed = records.mapInArrow(pack, _PACKED)
     mode = "None"
     if idle_ms is not None:
-        # Timers of processing time would make a query with the trigger availableNow run forever. The time at which a
+        # With processing-time timers, a query with the trigger availableNow would run forever. The time at which a
         # micro-batch is read is never late, so the watermark drops no rows.
         packed = packed.withColumn("read_at", F.current_timestamp()).withWatermark("read_at", f"{idle_ms} milliseconds")
         mode = "EventTime"

@@ -316,7 +316,9 @@ class Fleet:
         return lag_of_members(found) if by == "member" else lag_of_groups(found)
 
     def problems(self) -> DataFrame:
-        """Return rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.
+        """Return problems: rows that lack a key, parts of a cluster that were not read, groups that are not computed.
+
+        A key is the cluster, the group id, the member id or the topic of a row.
 
         Returns:
             The columns of `schemas.PROBLEMS`; no rows if there is no problem.
@@ -349,7 +351,7 @@ class Fleet:
 
     @property
     def _names_assignors(self) -> bool:
-        """True if a group may have another assignor than range, which does not read what members own."""
+        """True if a group may have an assignor other than range, and therefore need the owned partitions."""
         return bool({"assignor", "group_protocol"} & set(self._member_columns))
 
     def _call(self, method: str, answer: StructType, *arguments: Any, with_current: bool = False) -> DataFrame:

@@ -108,7 +108,7 @@ def call_engine(
                 yield from found
 
         return asked.mapInArrow(batches, answer)
-    # `mapInArrow` asks Spark for the columns.
+    # Not `mapInArrow`, which would ask Spark for the columns.
     lists = arrow_udf(_in_lists(answers), ArrayType(answer)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
     return asked.select(lists(F.struct("*")).alias("answer")).select(F.inline("answer"))
 

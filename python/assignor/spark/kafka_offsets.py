@@ -19,7 +19,7 @@ from assignor.live.connection import CONSUMER, ClientSettings
 from assignor.live.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
 from assignor.spark.schemas import CLUSTER_RECORDS
 
-try:  # PySpark 4.2 has limits of micro-batches.
+try:  # PySpark 4.2 and newer can limit the size of micro-batches.
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
 except ImportError:  # pragma: no cover  # PySpark 4.1
     ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]  # no such classes there

@@ -37,7 +37,7 @@ class LiveMachines:
     _size: int = field(default=0, init=False)
 
     def take(self, place: Place, version: bytes) -> EventMachine | None:
-        """Remove the machine of a place, and return it if its state has a version.
+        """Remove the machine of a place, and return it if it was kept with this version.
 
         The machine is removed, so that a micro-batch that fails leaves no machine with half of its records.
         """
@@ -48,7 +48,7 @@ class LiveMachines:
         return machine if kept_version == version else None
 
     def keep(self, place: Place, version: bytes, machine: EventMachine, size: int) -> None:
-        """Keep the machine of a place, whose state was saved with a version and has a size in bytes."""
+        """Keep the machine of a place; `version` and `size` (in bytes) are those of its saved state."""
         self.take(place, version)
         self._kept[place] = (version, machine, size)
         self._size += size

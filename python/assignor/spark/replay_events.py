@@ -58,8 +58,8 @@ def events(
         until: Only for a batch: time in milliseconds up to which deadlines fire at the end. None fires only deadlines
             that records of the same partition have passed.
         finish: Only for a batch: True (default) to return the events that wait for later records.
-        delay_ms: How far timestamps in a partition of the log can go back. Deadlines of silent groups fire that much
-            later. None fires deadlines only by the records of their own group, and by `until`.
+        delay_ms: How far timestamps in a partition of the log can go back. Deadlines of a group without new records
+            fire that much later. With None, deadlines fire only by the records of their own group, and by `until`.
         idle_ms: Only for a stream: milliseconds without records after which the deadlines of a partition fire by the
             time of processing, or None for never.
         buckets: Number of parts into which the groups of a partition are split, for more parallelism than the log has
