@@ -2,9 +2,8 @@
 
 It is used only if racks matter for some topic, and it does not change how many partitions a consumer gets. Topics with
 the same consumers and the same number of partitions are co-partitioned: they are assigned together, so that a consumer
-gets the same partitions of each. Step p of such a group assigns the p-th smallest partition id of each topic. Kafka
-takes p itself as the id. If ids have gaps, Kafka therefore assigns partitions that do not exist; this defect is not
-reproduced.
+gets the same partitions of each. Step p assigns the p-th smallest partition id of each of these topics. Kafka takes p
+itself as the id. If ids have gaps, Kafka therefore assigns partitions that do not exist; this defect is not reproduced.
 """
 
 from __future__ import annotations

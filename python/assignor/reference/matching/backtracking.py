@@ -1,8 +1,8 @@
 """A backtracking matcher.
 
 A node maps a start state to the distinct end states of its matches, in order of preference. Without backreferences a
-state is only a position, so there are few states, and backtracking is polynomial. With backreferences the number of
-steps is limited.
+state is only a position, so there are few states, and backtracking is polynomial. With backreferences there can be many
+states. The number of steps per name is limited.
 """
 
 from __future__ import annotations

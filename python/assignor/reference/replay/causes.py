@@ -172,7 +172,7 @@ def add_departure(
 def add_unsynced(
     causes: Causes, member: KnownMember, before: GroupRecord, after: GroupRecord, last_commit: int | None
 ) -> None:
-    """Add `sync_timed_out` if a member may never have asked for its assignment within the rebalance timeout."""
+    """Add `sync_timed_out` if a member may not have requested its assignment within the rebalance timeout."""
     timeout = longest_timeout(before)
     waited, session = after.began - before.began, member.session_timeout or 0
     if 0 < timeout <= waited <= timeout + session and (last_commit is None or last_commit < before.began):

@@ -51,7 +51,7 @@ class Replay:
         self._counts = dict.fromkeys(("records", "duplicates", "bad_records", "unknown_types", "time_backwards"), 0)
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
-        """Apply a record; return its events, after those of the deadlines of its group up to its timestamp."""
+        """Apply a record; return first the events of its group's deadlines up to its timestamp, then its own events."""
         entry = LogRecord(*record)
         self._counts["records"] += 1
         decoded, failure = decode(entry)
@@ -94,7 +94,7 @@ class Replay:
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def finish(self) -> list[Event]:
-        """Return the events that the end of the log completes, without a change of the state.
+        """Return the events that wait for further records, without a change of the state.
 
         These are epochs without a target assignment, generations that wait for topic metadata, pending leaves, and
         storms that have not ended.

@@ -71,8 +71,8 @@ class Claims:
     def previous_owners(self) -> dict[Place, str]:
         """Return the previous owner of each partition.
 
-        It is the member with the newest claim among the claims that are older than the newest generation of the
-        group. Of several such members it is the first in table order.
+        Only claims that are older than the newest generation of the group count. The previous owner is the member with
+        the newest of these claims. Of several such members it is the first in table order.
         """
         newest = max((claim.generation for claim in self.claims.values()), default=NONE)
         newest = max(newest, NONE)

@@ -2,9 +2,9 @@
 
 Source: GeneralAssignmentBuilder in AbstractStickyAssignor of kafka-clients 4.4.0.
 
-Two steps of Kafka are left out because they do not change the result. Kafka checks before each partition if the group
-is balanced; a balanced group has no partition to move, so the check only ends a pass early. Kafka also excludes members
-that share no topic; no partition can move to or from them.
+Two steps of Kafka are left out because they do not change the result. Before it looks for a new owner of a partition,
+Kafka checks whether the group is balanced; a balanced group has no partition to move, so the check only ends a pass
+early. Kafka also excludes members that share no topic; no partition can move to or from them.
 
 Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer
 subscribes to the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here, no

@@ -28,7 +28,7 @@ def read_racks(claims: Claims, prefer_rack_aware: bool) -> Racks:
     """Return the racks of a group.
 
     Racks matter if some member is on the rack of a replica and partitions are on different racks. With
-    `prefer_rack_aware`, partitions may be on the same racks.
+    `prefer_rack_aware`, they also matter if all partitions are on the same racks.
     """
     of_partition = {place: partition.racks for place, partition in claims.partitions.items()}
     all_racks = frozenset().union(*of_partition.values())

@@ -15,7 +15,7 @@ from assignor.reference.group import Member, Partition
 Target = dict[str, dict[str, list[int]]]
 """Member id to topics to partition ids, in the order in which the member reports them.
 
-All topics that a member reports are keys, even those without a counted partition, because Kafka's table has them too.
+All topics that a member reports are keys, even those without a partition here, because Kafka's table has them too.
 """
 
 
