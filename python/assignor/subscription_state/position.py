@@ -32,7 +32,7 @@ _LEAST, _MOST = -(2**63), 2**63 - 1
 
 
 class IsolationLevel(enum.IntEnum):
-    """Limit of a consumer's reads: the high watermark, or the last stable offset below open transactions."""
+    """Limit of a consumer's reads: the high watermark, or the last stable offset, which open transactions hold back."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
