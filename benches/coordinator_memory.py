@@ -1,52 +1,150 @@
-"""Memory of a coordinator with its groups, measured in a new process.
+"""Memory of a coordinator with its groups, as a server would have it, measured in a new process.
 
-`python -m benches.coordinator_memory GROUPS MEMBERS TOPICS PARTITIONS` is that process. It prints, as JSON, the bytes
-per member when all groups are Stable, without the memory of the clients. The value is null on systems other than Linux.
+`python -m benches.coordinator_memory GROUPS MEMBERS TOPICS PARTITIONS` is that process. The clients are in the calling
+process. The server reads their calls from its standard input as pickles, so each request has objects of its own, and
+the server drops it once it is answered. At the end the server prints, as JSON, the bytes per member: the growth of its
+resident memory, and the sizes of the objects that the coordinator refers to. The former is null on systems other than
+Linux.
 """
 
 from __future__ import annotations
 
+import contextlib
+import enum
 import gc
 import json
+import pickle
+import random
 import subprocess
 import sys
+import types
+import uuid
 from collections.abc import Sequence
+from dataclasses import astuple, replace
 from pathlib import Path
+from typing import IO, Any, NamedTuple
 
-from benches.coordinator_workloads import CoordinatedGroups, GroupSet
+from assignor.coordinator import Coordinator, CoordinatorConfig
+from benches.coordinator_workloads import DELAY_MS, CoordinatedGroups, GroupSet
 from benches.memory import give_back, resident
 
 ROOT = Path(__file__).resolve().parents[1]
 
+TOGETHER = 5_000
+"""Number of groups that form at the same time. Later groups use the memory of their waiting requests again."""
 
-def bytes_per_member(group_set: GroupSet) -> float | None:
-    """Return the bytes per member, measured in a new process."""
-    sizes = map(str, (group_set.groups, group_set.members, group_set.topics, group_set.partitions))
-    done = subprocess.run(
-        [sys.executable, "-m", "benches.coordinator_memory", *sizes],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
+CALLS = ("join_group", "sync_group", "heartbeat", "expire")
+"""Calls of the clients that change a coordinator."""
+
+ALIGNMENT = 16
+"""Python's allocator rounds sizes up to a multiple of this number of bytes."""
+
+_NOT_COUNTED = (type, types.ModuleType, types.FunctionType, types.MethodType, types.CodeType, enum.Enum)
+"""Objects that exist without groups."""
+
+
+class BytesPerMember(NamedTuple):
+    """Memory per member.
+
+    Attributes:
+        resident: Growth of the resident memory of the process, in bytes; None on systems other than Linux.
+        live: Bytes of all objects that the coordinator refers to.
+    """
+
+    resident: float | None
+    live: float
+
+
+class ForwardingCoordinator:
+    """Coordinator of the clients, which also passes each of their calls to the server.
+
+    Args:
+        coordinator: The coordinator whose answers the clients get.
+        server: Standard input of the server.
+    """
+
+    def __init__(self, coordinator: Coordinator, server: IO[bytes]) -> None:
+        self._coordinator = coordinator
+        self._server = server
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._coordinator, name)
+
+        def forward(*arguments: Any) -> Any:
+            if name in CALLS:
+                pickle.dump((name, *arguments[:2]), self._server, pickle.HIGHEST_PROTOCOL)
+            return call(*arguments)
+
+        return forward
+
+
+def bytes_per_member(group_set: GroupSet) -> BytesPerMember:
+    """Return the memory of groups that have formed, rebalanced once more, and sent heartbeats."""
+    command = [sys.executable, "-m", "benches.coordinator_memory", *map(str, astuple(group_set))]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        _run_clients(group_set, ForwardingCoordinator(_coordinator(group_set), server.stdin))
+        server.stdin.close()
+        return BytesPerMember(*json.loads(server.stdout.read()))
+
+
+def _run_clients(group_set: GroupSet, coordinator: Any) -> None:
+    now, parts = 0, []
+    for first in range(0, group_set.groups, TOGETHER):
+        groups = min(TOGETHER, group_set.groups - first)
+        part = CoordinatedGroups(replace(group_set, groups=groups), now=now, prefix=f"group-{first}")
+        part.coordinator = coordinator
+        part.form()
+        part.rebalance()
+        parts.append(part)
+        now = part.now
+    for part in parts:
+        part.now = now
+        part.heartbeat_all()
+        now = part.now
+
+
+def _coordinator(group_set: GroupSet) -> Coordinator:
+    """Return a coordinator that issues the same member ids in each process."""
+    draw = random.Random(group_set.size)
+    return Coordinator(
+        CoordinatorConfig(initial_rebalance_delay_ms=DELAY_MS),
+        partitions_per_topic=group_set.partitions_per_topic(),
+        member_ids=lambda prefix: f"{prefix}-{uuid.UUID(int=draw.getrandbits(128), version=4)}",
     )
-    bytes_each: float | None = json.loads(done.stdout)
-    return bytes_each
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Create the groups in this process and print the bytes per member."""
+    """Serve the clients in this process, and print the bytes per member."""
     group_set = GroupSet(*map(int, arguments))
-    first = CoordinatedGroups(GroupSet(1, 3))
-    first.form()  # exclude what only the first call allocates
+    rehearsal = CoordinatedGroups(GroupSet(1, 3))  # exclude what only the first calls allocate
+    rehearsal.form()
+    rehearsal.heartbeat_all()
+    del rehearsal
+    coordinator = _coordinator(group_set)
     before = _in_use()
-    coordinated = CoordinatedGroups(group_set)
-    coordinated.form()
-    coordinator = coordinated.coordinator
-    del coordinated
+    with contextlib.suppress(EOFError):
+        while True:
+            name, *arguments = pickle.load(sys.stdin.buffer)
+            getattr(coordinator, name)(*arguments)
+            del arguments
     after = _in_use()
-    bytes_each = None if before is None or after is None else (after - before) / group_set.size
     assert len(coordinator.groups()) == group_set.groups
-    sys.stdout.write(json.dumps(bytes_each))
+    resident_bytes = None if before is None or after is None else (after - before) / group_set.size
+    sys.stdout.write(json.dumps(BytesPerMember(resident_bytes, live_bytes(coordinator) / group_set.size)))
+
+
+def live_bytes(root: object) -> int:
+    """Return the size of all objects that an object refers to, as Python's allocator rounds it."""
+    seen, rest, total = set(), [root], 0
+    while rest:
+        each = rest.pop()
+        if id(each) not in seen and not isinstance(each, _NOT_COUNTED):
+            seen.add(id(each))
+            total += -(-sys.getsizeof(each) // ALIGNMENT) * ALIGNMENT
+            rest += gc.get_referents(each)
+    return total
 
 
 def _in_use() -> int | None:

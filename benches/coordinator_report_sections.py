@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from benches.coordinator_costs import FRESH, costs
 from benches.coordinator_java import REHEARSALS as REHEARSED
 from benches.coordinator_java import JavaCoordinator
-from benches.coordinator_memory import bytes_per_member
+from benches.coordinator_memory import TOGETHER, bytes_per_member
 from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import Spent
 from benches.coordinator_workloads import CoordinatedGroups, GroupSet
@@ -156,15 +156,18 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Report
         group_set = group_set_of(groups, members)
         report(f"memory of {group_set.name}")
         found = raw[group_set.name] = bytes_per_member(group_set)
-        texts = ["-", "-"] if found is None else [f"{found:,.0f}", f"{found * group_set.size / 1e6:,.1f}"]
-        rows.append([group_set.name, *texts])
+        texts = ["-", "-"]
+        if found.resident is not None:
+            texts = [f"{found.resident:,.0f}", f"{found.resident * group_set.size / 1e6:,.1f}"]
+        rows.append([group_set.name, f"{found.live:,.0f}", *texts])
     note = (
-        "Growth of the resident memory of a new process with all groups Stable: subscriptions, assignments, ids and "
-        "timers of the members. Equal subscriptions are one bytes object here."
+        "A new process reads the requests of the clients, and drops each request once it is answered. All groups form, "
+        f"{TOGETHER:,} at a time, rebalance once more, and send heartbeats. Live bytes are the sizes of all objects "
+        "that the coordinator refers to: subscriptions, assignments, ids and timers. Resident bytes are the growth of "
+        "the process. They include memory that Python keeps for later requests, such as that of requests that waited."
     )
-    return ReportSection(
-        "Memory of the coordinator", note, Table(["groups x members", "bytes per member", "MB in total"], rows)
-    )
+    head = ["groups x members", "live bytes per member", "resident bytes per member", "resident MB in total"]
+    return ReportSection("Memory of the coordinator", note, Table(head, rows))
 
 
 def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSection:

@@ -95,6 +95,7 @@ class CoordinatedGroups:
         embedded: True if the coordinator does the leader's work.
         coordinator: The coordinator.
         now: Its time, in milliseconds.
+        prefix: Beginning of the names of the groups.
         members: Member ids of each group, in the order in which they joined.
         leaders: Number of the leader of each group.
         generation: Generation of all groups.
@@ -104,6 +105,7 @@ class CoordinatedGroups:
     group_set: GroupSet
     embedded: bool = False
     now: int = 0
+    prefix: str = "group"
     members: list[list[str]] = field(default_factory=list)
     leaders: list[int] = field(default_factory=list)
     generation: int = 0
@@ -126,7 +128,7 @@ class CoordinatedGroups:
 
     def group_ids(self) -> list[str]:
         """Return the names of the groups."""
-        return [f"group-{number}" for number in range(self.group_set.groups)]
+        return [f"{self.prefix}-{number}" for number in range(self.group_set.groups)]
 
     def form(self) -> Phases:
         """Create all groups and bring them to Stable."""
@@ -146,7 +148,7 @@ class CoordinatedGroups:
         joins = self.joins()
         phases["first joins, with id"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
         require(not answers, "joins that should wait for the delay")
-        self.now += 10 * DELAY_MS
+        self.now += 2 * DELAY_MS  # the first step is extended, because members joined during it
         phases["end of the initial delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
         self._joined(answers)
         return phases | self._sync()
@@ -224,7 +226,7 @@ class CoordinatedGroups:
         """Return the join of a member that has an id."""
         subscription = self._anew if self.embedded and not number else self._subscriptions[number]
         member, protocols = self.members[group][number], (("range", subscription),)
-        return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
+        return JoinGroupRequest(f"{self.prefix}-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
 
     def commits(self, most: int | None = None) -> list[OffsetCommitRequest]:
         """Return a commit of one partition's offset for the same members as `heartbeats`."""
@@ -236,7 +238,7 @@ class CoordinatedGroups:
 
     def leave(self, group: int, number: int) -> LeaveGroupRequest:
         """Return the LeaveGroup request of a member."""
-        return LeaveGroupRequest(f"group-{group}", (LeavingMember(self.members[group][number]),))
+        return LeaveGroupRequest(f"{self.prefix}-{group}", (LeavingMember(self.members[group][number]),))
 
     def lead(self, group: int) -> tuple[tuple[str, bytes], ...]:
         """Do the work of a leading client: decode the subscriptions, assign, encode the assignments."""
@@ -256,7 +258,7 @@ class CoordinatedGroups:
         count = (self.group_set.groups - self.spent) * size
         for number in range(0, count, max(count // most, 1) if most else 1):
             group = self.spent + number // size
-            yield f"group-{group}", self.members[group][number % size]
+            yield f"{self.prefix}-{group}", self.members[group][number % size]
 
     def _joined(self, answers: Sequence[Answer]) -> None:
         """Check the answers to the joins of all members."""
@@ -282,8 +284,8 @@ class CoordinatedGroups:
         require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
         given = {each.correlation.member_id: each.response.assignment for each in answers[: self.group_set.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
         first = answers[0].correlation.group_id  # type: ignore[attr-defined]  # a sync
-        require(given == dict(self.lead(int(first.removeprefix("group-")))), "assignments")
-        state = self.coordinator.describe("group-0").state
+        require(given == dict(self.lead(int(first.removeprefix(f"{self.prefix}-")))), "assignments")
+        state = self.coordinator.describe(first).state
         require(state is GroupState.STABLE, f"a state: {state.value}")
         return {"work of leading clients": leading, "creating syncs": making, "syncs": syncing}
 

@@ -14,6 +14,7 @@ from assignor.coordinator.context import Answer
 from assignor.coordinator.responses import HeartbeatResponse
 from benches import coordinator_report_sections
 from benches.coordinator_costs import OPERATIONS, SPENDING, costs
+from benches.coordinator_memory import live_bytes
 from benches.coordinator_report_sections import LEADERS
 from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import read_join
@@ -120,9 +121,19 @@ def test_memory_is_stated_by_member() -> None:
     section = coordinator_report_sections.coordinator_memory(replace(SMALL, group_sets=((100, 3),)), lambda _: None, {})
 
     assert section.figures
-    ((group_set, per_member, _),) = section.figures.rows
+    ((group_set, live, resident, _),) = section.figures.rows
     assert "100 x 3" == group_set
-    assert not Path("/proc/self/status").exists() or 0 < float(per_member.replace(",", "")) < 20_000
+    assert 500 < float(live.replace(",", "")) < 2_000
+    assert not Path("/proc/self/status").exists() or 0 < float(resident.replace(",", "")) < 20_000
+
+
+def test_live_bytes_count_each_object_once() -> None:
+    text = "x" * 1_000
+    size = sys.getsizeof(text)
+
+    assert size <= live_bytes([text]) - live_bytes([]) < size + 32
+    assert live_bytes([text, text]) - live_bytes([text]) < 32
+    assert 0 == live_bytes(ErrorCode)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the client waits by epoll and reads Linux' clock of a process")
