@@ -28,7 +28,7 @@ def _answer(where: GroupState, what: RequestKind, answer: Action | ErrorCode) ->
 
 def _members_in_join_order(patch: pytest.MonkeyPatch) -> None:
     def in_join_order(table: MemberTable) -> list[GroupMember]:
-        return sorted(table.values(), key=lambda member: member.insertion)
+        return list(table.values())
 
     patch.setattr(MemberTable, "in_order", in_join_order)
 

@@ -116,7 +116,7 @@ def _write_offsets(
             current = context.groups.get(group_id) or context.create_group(group_id)
             for partition, offset in stored:
                 if _is_latest(context, group_id, partition, number):
-                    current.offsets[partition] = offset
+                    current.store_offset(partition, offset)
         else:
             for index, code in results.items():
                 results[index] = code if code is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else error
@@ -207,8 +207,11 @@ def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterato
         base = None
     else:
         return
+    if group.subscribed_topics is None and group.protocol_type == CONSUMER:
+        return  # their subscriptions are unreadable, and may contain any topic
+    subscribed = frozenset(group.subscribed_topics or ())
     for partition, stored in group.offsets.items():
-        if _is_subscribed(group, partition.topic):
+        if partition.topic in subscribed:
             continue
         if stored.expires_at is not None:
             is_expired = now >= stored.expires_at
@@ -216,13 +219,6 @@ def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterato
             is_expired = now - (stored.committed_at if base is None else base) >= retention_ms
         if is_expired:
             yield partition
-
-
-def _is_subscribed(group: ClassicGroup, topic: str) -> bool:
-    """Return True if the group needs the topic; consumers with unreadable subscriptions may need any topic."""
-    if group.subscribed_topics is None:
-        return group.protocol_type == CONSUMER
-    return topic in group.subscribed_topics
 
 
 def _delete_group(

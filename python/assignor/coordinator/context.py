@@ -194,7 +194,7 @@ class Context:
 
     def create_group(self, group_id: str) -> ClassicGroup:
         """Create an Empty group."""
-        group = self.groups[group_id] = ClassicGroup(group_id, self.now)
+        group = self.groups[group_id] = ClassicGroup(TimerKind.JOIN_PHASE, group_id, state_since=self.now)
         return group
 
     def discard_group(self, group: ClassicGroup) -> None:
@@ -205,8 +205,7 @@ class Context:
 
     def cancel_timers(self, group: ClassicGroup) -> None:
         """Cancel all timers of a group."""
-        self.timers.cancel(group.join_timer)
-        self.timers.cancel(group.sync_timer)
+        self.timers.cancel(group)
         for timer in group.pending_joins.values():
             self.timers.cancel(timer)
         for member in group.members.values():

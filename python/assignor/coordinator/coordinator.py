@@ -385,9 +385,7 @@ class Coordinator:
         """Fire all timers that are due, each at its own deadline."""
         context = self._context
         while (timer := context.timers.pop(now)) is not None:
-            assert timer.deadline is not None
-            context.now = max(context.now, timer.deadline)
-            timer.deadline = None
+            context.now = max(context.now, context.timers.fired_at)
             self._guarded(timer.group_id, TIMER_HANDLERS[timer.kind], context, timer)
 
     def _guarded(self, group_id: str, handler: Callable[..., None], *arguments: object) -> None:

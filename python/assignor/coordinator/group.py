@@ -10,9 +10,16 @@ Source: ClassicGroup, ClassicGroupMember and OffsetAndMetadata, kafka-group-coor
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assignor.coordinator.members import CONSUMER, BrokenGroupError, GroupMember, MemberTable, read_topics
+from assignor.coordinator.members import (
+    CONSUMER,
+    BrokenGroupError,
+    GroupMember,
+    MemberTable,
+    read_topics,
+    shared,
+)
 from assignor.coordinator.state import DEAD, EMPTY, PREPARING, ErrorCode, GroupEvent, GroupState, next_state
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.ordering import text_order
@@ -44,8 +51,6 @@ class StoredOffset(NamedTuple):
     topic_id: str | None = None
 
 
-Key = TypeVar("Key")
-
 TopicSizes = tuple[tuple[str, "int | None"], ...]
 """Topics in ascending order, each with its partition count; None for a topic that does not exist."""
 
@@ -53,12 +58,25 @@ StoredOffsets = dict["TopicPartition", StoredOffset]
 """Committed offsets of one group."""
 
 
-@dataclass(slots=True, eq=False)
-class ClassicGroup:
-    """One classic group.
+class _NoEntries(dict[Any, Any]):
+    """Empty dict that groups share; it rejects new entries."""
+
+    __slots__ = ()
+
+    def __setitem__(self, key: object, value: object) -> None:
+        raise TypeError(f"the shared empty dict cannot store {key!r}")
+
+
+_NO_ENTRIES = _NoEntries()
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class ClassicGroup(Timer):
+    """One classic group, which is also the timer of its current phase.
+
+    A group of few members is small: it has dicts of its own only while they have entries.
 
     Attributes:
-        group_id: Id of the group.
         state_since: Time in milliseconds of the last change of state; None if a loaded record has no time.
         state: State of the group; `state.py` has the tables of states.
         previous_state: Previous state.
@@ -72,17 +90,14 @@ class ClassicGroup:
         pending_syncs: Ids of members that have not sent SyncGroup in this generation, as keys.
         waiting_joins: Number of members with a waiting join.
         has_new_member: True if a member joined since the initial delay was last extended.
-        subscribed_topics: Topics that the members subscribe to; None if unknown.
+        subscribed_topics: Topics that the members subscribe to, in ascending order; None if unknown.
         initial_delay: (current step, time left after it) during the initial delay, else None.
         is_overdue: True if the join phase ends with the next join, because its timeout is 0.
         topic_sizes: Partition count of each subscribed topic when the generation began; None if unknown.
         is_server_assigned: True if the coordinator's assignor makes the assignment of this generation.
-        offsets: Committed offsets.
-        join_timer: Timer of the join phase.
-        sync_timer: Timer of the sync phase.
+        offsets: Committed offsets; add entries with `store_offset`.
     """
 
-    group_id: str
     state_since: int | None
     state: GroupState = EMPTY
     previous_state: GroupState = DEAD
@@ -91,26 +106,21 @@ class ClassicGroup:
     generation: int = 0
     leader: str | None = None
     members: MemberTable = field(default_factory=MemberTable)
-    static_members: dict[str, str] = field(default_factory=dict)
-    pending_joins: dict[str, Timer] = field(default_factory=dict)
-    pending_syncs: dict[str, None] = field(default_factory=dict)
+    static_members: dict[str, str] = field(default_factory=lambda: _NO_ENTRIES)
+    pending_joins: dict[str, Timer] = field(default_factory=lambda: _NO_ENTRIES)
+    pending_syncs: dict[str, None] = field(default_factory=lambda: _NO_ENTRIES)
     waiting_joins: int = 0
     has_new_member: bool = False
-    subscribed_topics: frozenset[str] | None = None
+    subscribed_topics: tuple[str, ...] | None = None
     initial_delay: tuple[int, int] | None = None
     is_overdue: bool = False
     topic_sizes: TopicSizes | None = None
     is_server_assigned: bool = False
-    offsets: StoredOffsets = field(default_factory=dict)
-    join_timer: Timer = field(init=False)
-    sync_timer: Timer = field(init=False)
+    offsets: StoredOffsets = field(default_factory=lambda: _NO_ENTRIES)
     _supported: dict[str, int] = field(init=False, default_factory=dict)
-    _rebalance_timeouts: dict[int, int] = field(init=False, default_factory=dict)
+    _longest_timeout_ms: int = field(init=False, default=0)
+    _longest_timeouts: int = field(init=False, default=0)
     _latest_protocols: Protocols = field(init=False, default=())
-
-    def __post_init__(self) -> None:
-        self.join_timer = Timer(TimerKind.JOIN_PHASE, self.group_id)
-        self.sync_timer = Timer(TimerKind.SYNC_PHASE, self.group_id)
 
     # States
 
@@ -125,7 +135,7 @@ class ClassicGroup:
         self.protocol_name = self.select_protocol() if self.members else None
         self.subscribed_topics = self.find_topics()
         self.move(GroupEvent.JOINED if self.members else GroupEvent.EMPTIED, now)
-        self.pending_syncs.clear()
+        self.pending_syncs = _NO_ENTRIES
 
     @property
     def is_initial(self) -> bool:
@@ -140,7 +150,11 @@ class ClassicGroup:
     @property
     def rebalance_timeout_ms(self) -> int:
         """Longest rebalance timeout of the members."""
-        return max(max(self._rebalance_timeouts, default=0), 0)
+        if not self._longest_timeouts:  # the members that had the longest one have left
+            timeouts = [member.rebalance_timeout_ms for member in self.members.values()]
+            self._longest_timeout_ms = max(timeouts, default=0)
+            self._longest_timeouts = timeouts.count(self._longest_timeout_ms)
+        return max(self._longest_timeout_ms, 0)
 
     # Members
 
@@ -152,13 +166,16 @@ class ClassicGroup:
         """Add a member with protocols of this type; the first member becomes the leader."""
         if self.is_initial:
             self.has_new_member = True
-        if member.group_instance_id is not None:
-            self.static_members[member.group_instance_id] = member.member_id
+        self._store_static(member)
         if not self.members:
-            self.protocol_type = protocol_type
+            self.protocol_type = shared(protocol_type)
         if self.leader is None:
             self.leader = member.member_id
         member.protocols = self._shared(member.protocols)
+        member.client_id = shared(member.client_id)
+        member.client_host = shared(member.client_host)
+        member.session_timeout_ms = shared(member.session_timeout_ms)
+        member.rebalance_timeout_ms = shared(member.rebalance_timeout_ms)
         self._count(member, 1)
         self.members.put(member)
         if member.join is not None:
@@ -180,10 +197,24 @@ class ClassicGroup:
         self._forget(member_id)
         self.end_sync(member_id)
 
+    def await_member(self, member_id: str) -> Timer:
+        """Store a member id that was issued, and return its timer."""
+        if not self.pending_joins:
+            self.pending_joins = {}
+        timer = self.pending_joins[member_id] = Timer(TimerKind.SESSION, self.group_id, member_id)
+        return timer
+
     def _forget(self, member_id: str) -> None:
         """Remove a pending member id."""
         if self.pending_joins.pop(member_id, None) is not None and not self.pending_joins:
-            self.pending_joins.clear()  # frees the memory of the removed entries
+            self.pending_joins = _NO_ENTRIES
+
+    def _store_static(self, member: GroupMember) -> None:
+        """Store the member id of a static member."""
+        if member.group_instance_id is not None:
+            if not self.static_members:
+                self.static_members = {}
+            self.static_members[member.group_instance_id] = member.member_id
 
     def replace(self, old: GroupMember, new: GroupMember) -> None:
         """Replace a static member with its successor. As in Kafka, the sync of the old id stays pending."""
@@ -193,8 +224,7 @@ class ClassicGroup:
         self._count(new, 1)
         if self.leader == old.member_id:
             self.leader = new.member_id
-        assert new.group_instance_id is not None
-        self.static_members[new.group_instance_id] = new.member_id
+        self._store_static(new)
 
     def update(
         self,
@@ -208,9 +238,10 @@ class ClassicGroup:
         if member.protocols != protocols or member.rebalance_timeout_ms != rebalance_timeout_ms:
             self._count(member, -1)
             member.protocols = self._shared(protocols)
-            member.rebalance_timeout_ms = rebalance_timeout_ms
+            member.rebalance_timeout_ms = shared(rebalance_timeout_ms)
             self._count(member, 1)
-        member.session_timeout_ms = session_timeout_ms
+        if member.session_timeout_ms != session_timeout_ms:
+            member.session_timeout_ms = shared(session_timeout_ms)
         self.await_join(member, join)
 
     def await_join(self, member: GroupMember, join: PendingRequest | None) -> None:
@@ -233,7 +264,7 @@ class ClassicGroup:
             awaited.pop(member_id, None)
             if awaited:
                 return False
-            awaited.clear()  # frees the memory of the removed entries
+            self.pending_syncs = _NO_ENTRIES
         return True
 
     def find(self, member_id: str, group_instance_id: str | None) -> GroupMember | ErrorCode:
@@ -282,8 +313,11 @@ class ClassicGroup:
                 return True
         return False
 
-    def find_topics(self) -> frozenset[str] | None:
-        """Return the topics that the members subscribe to; None if unreadable or if the members are not consumers."""
+    def find_topics(self) -> tuple[str, ...] | None:
+        """Return the topics that the members subscribe to, in ascending order.
+
+        Return None if a subscription is unreadable or if the members are not consumers.
+        """
         if self.protocol_type != CONSUMER or (self.protocol_name is None and self.members):
             return None
         topics: set[str] = set()
@@ -300,28 +334,35 @@ class ClassicGroup:
                 if found is None:
                     return None
                 topics.update(found)
-        return frozenset(topics)
+        return tuple(sorted(topics))
+
+    # Offsets
+
+    def store_offset(self, partition: TopicPartition, offset: StoredOffset) -> None:
+        """Store the committed offset of a partition."""
+        if not self.offsets:
+            self.offsets = {}
+        self.offsets[partition] = offset
 
     def _shared(self, protocols: Protocols) -> Protocols:
         """Return these protocols, or the object of the latest call if it is equal, so that equal members share it."""
         if protocols != self._latest_protocols:
-            self._latest_protocols = protocols
+            self._latest_protocols = tuple([(shared(name), metadata) for name, metadata in protocols])
         return self._latest_protocols
 
     def _count(self, member: GroupMember, by: int) -> None:
         """Add the protocols and the rebalance timeout of a member to the sums (1), or subtract them (-1)."""
+        supported = self._supported
         for name, _ in member.protocols:
-            _add(self._supported, name, by)
-        _add(self._rebalance_timeouts, member.rebalance_timeout_ms, by)
-
-
-def _add(counts: dict[Key, int], key: Key, by: int) -> None:
-    """Change the count of a key; a count of 0 has no key."""
-    count = counts.get(key, 0) + by
-    if count:
-        counts[key] = count
-    else:
-        del counts[key]
+            count = supported.get(name, 0) + by
+            if count:
+                supported[name] = count
+            else:
+                del supported[name]
+        if member.rebalance_timeout_ms == self._longest_timeout_ms:
+            self._longest_timeouts += by
+        elif member.rebalance_timeout_ms > self._longest_timeout_ms:
+            self._longest_timeout_ms, self._longest_timeouts = member.rebalance_timeout_ms, 1
 
 
 def to_signed(number: int, *, bits: int) -> int:

@@ -24,7 +24,7 @@ from assignor.coordinator.responses import (
     visible_protocol,
 )
 from assignor.coordinator.state import ANSWERS, COMPLETING, DEAD, PREPARING, STABLE, Action, ErrorCode, RequestKind
-from assignor.coordinator.timers import Timer, TimerKind
+from assignor.coordinator.timers import TimerKind
 from assignor.errors import IllegalStateError
 from assignor.validation import shown
 
@@ -139,8 +139,7 @@ def _join_new_member(
             _replace(context, group, old, member_id, request, pending)
             return None
     elif request.version >= WITH_MEMBER_ID_REQUIRED:
-        timer = group.pending_joins[member_id] = Timer(TimerKind.SESSION, group.group_id, member_id)
-        context.timers.set(timer, context.now + request.session_timeout_ms)
+        context.timers.set(group.await_member(member_id), context.now + request.session_timeout_ms)
         return join_error(ErrorCode.MEMBER_ID_REQUIRED, member_id, pending)
     _add(context, group, member_id, request, pending)
     return None

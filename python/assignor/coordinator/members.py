@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assignor.coordinator.timers import Timer
 from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES, folded_hash
@@ -23,13 +23,21 @@ from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES, folded_hash
 if TYPE_CHECKING:
     from assignor.coordinator.requests import PendingRequest, Protocols
 
-__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "MemberTable", "read_topics"]
+__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "MemberTable", "read_topics", "shared"]
 
 CONSUMER = "consumer"
 """Protocol type of groups of consumers, whose subscriptions the coordinator can read."""
 
+Value = TypeVar("Value", str, int)
+
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
+
+
+_SHARED_VALUES = 1_024
+_SHARED_LENGTH = 256
+
+_shared_values: dict[Any, Any] = {}
 
 
 class BrokenGroupError(Exception):
@@ -53,7 +61,6 @@ class GroupMember(Timer):
         sync: Waiting sync, or None.
         is_connected: False from the end of the connection to the next request.
         folded_hash: Hash code of the id, which selects the bucket in the table of members.
-        insertion: Number of the insertion into the table, which orders members of one bucket.
     """
 
     group_instance_id: str | None
@@ -68,7 +75,6 @@ class GroupMember(Timer):
     sync: PendingRequest | None = None
     is_connected: bool = True
     folded_hash: int = field(init=False)
-    insertion: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.folded_hash = folded_hash(self.member_id)
@@ -115,7 +121,7 @@ class MemberTable(dict[str, GroupMember]):
         self._insertions = 0
         self._in_order: list[GroupMember] | None = None
         # Candidates for the first member; None until `first` is called.
-        self._firsts: list[tuple[int, int, str]] | None = None
+        self._firsts: list[tuple[int, int, GroupMember]] | None = None
 
     def in_order(self) -> list[GroupMember]:
         """Return the members in the order of the hash map, which `values()` does not have; do not change the list."""
@@ -136,15 +142,13 @@ class MemberTable(dict[str, GroupMember]):
         if self._capacity < TREES and self._bucket_size(member) >= CHAIN:
             self._capacity *= 2
         self[member.member_id] = member
-        self._insertions += 1
-        member.insertion = self._insertions
         while 4 * len(self) > 3 * self._capacity:
             self._capacity *= 2
         if self._capacity != before:
             self._firsts = None
         elif self._firsts is not None:
             heapq.heappush(self._firsts, self._candidate(member))
-            if len(self._firsts) > 2 * self._capacity:
+            if len(self._firsts) > 2 * len(self) + DEFAULT_CAPACITY:
                 self._firsts = None  # most candidates have left the group
 
     def first(self) -> GroupMember | None:
@@ -153,21 +157,36 @@ class MemberTable(dict[str, GroupMember]):
             self._firsts = [self._candidate(member) for member in self.values()]
             heapq.heapify(self._firsts)
         while self._firsts:
-            _, insertion, member_id = self._firsts[0]
-            member = self.get(member_id)
-            if member is not None and member.insertion == insertion:
+            member = self._firsts[0][2]
+            if self.get(member.member_id) is member:
                 return member
             heapq.heappop(self._firsts)
         return None
 
-    def _candidate(self, member: GroupMember) -> tuple[int, int, str]:
-        return member.folded_hash & (self._capacity - 1), member.insertion, member.member_id
+    def _candidate(self, member: GroupMember) -> tuple[int, int, GroupMember]:
+        """Return the bucket of a member, a number that orders the members of one bucket, and the member."""
+        self._insertions += 1
+        return member.folded_hash & (self._capacity - 1), self._insertions, member
 
     def _bucket_size(self, member: GroupMember) -> int:
         """Return the number of members in the member's bucket; called for small tables only."""
         mask = self._capacity - 1
         bucket = member.folded_hash & mask
         return sum(other.folded_hash & mask == bucket for other in self.values())
+
+
+def shared(value: Value) -> Value:
+    """Return a text or number that equals the given one, so that members with equal values share one object.
+
+    Each request has objects of its own, which would otherwise take half as much memory as a member. Only short values
+    are shared, and only those of the latest members, so that the memory for them is bounded.
+    """
+    if type(value) is str and len(value) > _SHARED_LENGTH:
+        return value
+    if len(_shared_values) >= _SHARED_VALUES:
+        _shared_values.clear()
+    found: Value = _shared_values.setdefault(value, value)
+    return found
 
 
 def read_topics(subscription: bytes) -> list[str] | None:

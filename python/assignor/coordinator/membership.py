@@ -65,7 +65,7 @@ def sync(context: Context, request: SyncGroupRequest, pending: PendingRequest) -
     if not isinstance(answer, Action):
         return sync_error(answer)
     if group.end_sync(member.member_id):
-        context.timers.cancel(group.sync_timer)
+        context.timers.cancel(group)
     if answer is _ASSIGN:
         return sync_response(group, member, pending)
     member.sync = pending

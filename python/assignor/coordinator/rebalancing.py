@@ -16,6 +16,7 @@ from assignor.coordinator.causes import AssignmentNotStored, SessionExpired, Syn
 from assignor.coordinator.records import group_record
 from assignor.coordinator.responses import join_error, join_responses, sync_error, sync_response
 from assignor.coordinator.state import COMPLETING, DEAD, EMPTY, PREPARING, STABLE, ErrorCode, GroupEvent
+from assignor.coordinator.timers import TimerKind
 
 if TYPE_CHECKING:
     from assignor.coordinator.causes import Fact
@@ -59,17 +60,17 @@ def prepare_rebalance(context: Context, group: ClassicGroup, fact: Fact) -> None
     context.report_rebalance(group, fact)
     was_empty = group.state is EMPTY
     group.move(GroupEvent.REBALANCE, context.now)
-    group.pending_syncs.clear()
+    group.pending_syncs = {}
     all_joined, timeout_ms = group.all_joined, group.rebalance_timeout_ms
-    context.timers.cancel(group.sync_timer)
+    context.timers.cancel(group)
     if was_empty:
         delay_ms = context.config.initial_rebalance_delay_ms
         group.initial_delay = (delay_ms, max(timeout_ms - delay_ms, 0))
-        context.timers.set(group.join_timer, context.now + delay_ms)
+        _set_phase_timer(context, group, TimerKind.JOIN_PHASE, delay_ms)
     elif all_joined:
         complete_join(context, group)
     else:
-        context.timers.set(group.join_timer, context.now + timeout_ms)
+        _set_phase_timer(context, group, TimerKind.JOIN_PHASE, timeout_ms)
 
 
 def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) -> None:
@@ -82,6 +83,12 @@ def reset_assignment(context: Context, group: ClassicGroup, error: ErrorCode) ->
             restart_session(context, member)
 
 
+def _set_phase_timer(context: Context, group: ClassicGroup, kind: TimerKind, delay_ms: int) -> None:
+    """Set the timer of a phase. The phases of a group follow each other, so the group itself is the timer of both."""
+    group.kind = kind
+    context.timers.set(group, context.now + delay_ms)
+
+
 # The join phase
 
 
@@ -92,12 +99,12 @@ def complete_join_if_all_joined(context: Context, group: ClassicGroup) -> None:
     if not group.is_initial and group.all_joined:
         complete_join(context, group)
     elif group.is_overdue:
-        context.timers.set(group.join_timer, context.now)
+        _set_phase_timer(context, group, TimerKind.JOIN_PHASE, 0)
 
 
 def complete_join(context: Context, group: ClassicGroup) -> None:
     """End the join phase: start the next generation with the members that joined and with absent static members."""
-    context.timers.cancel(group.join_timer)
+    context.timers.cancel(group)
     group.initial_delay = None
     group.is_overdue = False
     absent = [member for member in group.members.values() if member.join is None and member.group_instance_id is None]
@@ -108,7 +115,7 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
         # 0, Kafka's timer fires repeatedly without effect until then.
         group.is_overdue = group.rebalance_timeout_ms <= 0
         if not group.is_overdue:
-            context.timers.set(group.join_timer, context.now + group.rebalance_timeout_ms)
+            _set_phase_timer(context, group, TimerKind.JOIN_PHASE, group.rebalance_timeout_ms)
         return
     group.next_generation(context.now)
     if group.state is EMPTY:
@@ -122,7 +129,7 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
     for member in members:
         restart_session(context, member)
     group.await_syncs()
-    context.timers.set(group.sync_timer, context.now + group.rebalance_timeout_ms)
+    _set_phase_timer(context, group, TimerKind.SYNC_PHASE, group.rebalance_timeout_ms)
     group.topic_sizes = context.topics.sizes(group.subscribed_topics)
     if group.is_server_assigned:
         assignment, problems = context.assignor.assign(group)
@@ -152,7 +159,7 @@ def expire_join_phase(context: Context, timer: Timer) -> None:
             group.has_new_member = False
             step = min(context.config.initial_rebalance_delay_ms, remaining)
             group.initial_delay = (step, max(remaining - delay, 0))
-            context.timers.set(timer, context.now + step)
+            _set_phase_timer(context, group, TimerKind.JOIN_PHASE, step)
             return
     complete_join(context, group)
 

@@ -161,11 +161,12 @@ def read_groups(
             raise IllegalStateError(
                 f"group {group_id!r} already exists; load its records into a coordinator without it"
             )
-        group = ClassicGroup(group_id, now)
+        group = ClassicGroup(TimerKind.JOIN_PHASE, group_id, state_since=now)
         # A group that only commits offsets has no group record.
         if group_id in log.classic:
             _restore(group, log.classic[group_id])
-        group.offsets = log.offsets.get(group_id, {})
+        for partition, offset in log.offsets.get(group_id, {}).items():
+            group.store_offset(partition, offset)
         found.append(group)
     problems = []
     if log.others:

@@ -40,7 +40,7 @@ class CoordinatorTopics:
     def __init__(self, partitions_per_topic: PartitionsPerTopic | None) -> None:
         self.topics: Topics | None = None
         self._ids: dict[str, range | frozenset[int]] = {}
-        self._sizes: dict[str, int] = {}
+        self._sizes: dict[str, tuple[str, int]] = {}  # groups share the pairs
         if partitions_per_topic is not None:
             self.replace(partitions_per_topic)
 
@@ -53,23 +53,23 @@ class CoordinatorTopics:
             topic: range(partitions) if isinstance(partitions, int) else frozenset(map(_partition_id, partitions))
             for topic, partitions in self.topics.items()
         }
-        self._sizes = {topic: len(ids) for topic, ids in self._ids.items()}
+        self._sizes = {topic: (topic, len(ids)) for topic, ids in self._ids.items()}
 
     def may_exist(self, topic: str, partition: int) -> bool:
         """Return True if the partition exists, or if the topics are unknown."""
         return self.topics is None or partition in self._ids.get(topic, ())
 
-    def sizes(self, names: frozenset[str] | None) -> TopicSizes | None:
+    def sizes(self, names: tuple[str, ...] | None) -> TopicSizes | None:
         """Return the partition count of each of these topics, None for a missing topic; None if topics are unknown."""
         if self.topics is None or names is None:
             return None
-        return tuple((topic, self._sizes.get(topic)) for topic in sorted(names))
+        return tuple([self._sizes.get(topic) or (topic, None) for topic in names])
 
     def changed_since(self, sizes: TopicSizes | None) -> TopicChanged | None:
         """Return the first topic whose partition count differs from the given one, or None."""
         if self.topics is not None and sizes is not None:
             for topic, before in sizes:
-                after = self._sizes.get(topic)
+                after = self._sizes.get(topic, (topic, None))[1]
                 if after != before:
                     return TopicChanged(topic, before, after)
         return None

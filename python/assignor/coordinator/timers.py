@@ -1,9 +1,10 @@
 """Timers of all groups, by deadline.
 
 Most timers never fire, because each heartbeat moves a session timer to a later deadline. Timers with equal deadlines
-are in one table, which is ordered by insertion, and a heap has the deadlines. Setting or cancelling a timer costs O(1),
-and O(log n) for the first timer at a deadline. The heap keeps the deadline of an empty table until it reaches the top,
-or until most deadlines of the heap have no table.
+share one `Deadline`, which counts them, and one list, which keeps the order in which they were set. A timer that moves
+leaves a stale entry in its old list: a list is removed with its last timer, and rebuilt when most entries are stale. So
+setting or cancelling a timer costs O(1), and O(log n) for the first timer at a deadline. A heap has the deadlines. It
+keeps a deadline without timers until it reaches the top, or until most deadlines of the heap have no timers.
 
 Timers with equal deadlines fire in the order in which they were set, as in Kafka's timing wheel.
 """
@@ -36,6 +37,19 @@ class TimerKind(enum.Enum):
 
 
 @dataclass(slots=True, eq=False)
+class Deadline:
+    """A time at which timers fire.
+
+    Attributes:
+        time: Time in milliseconds.
+        count: Number of timers that are set to this deadline.
+    """
+
+    time: int
+    count: int = 0
+
+
+@dataclass(slots=True, eq=False)
 class Timer:
     """One timer of a group or of a member.
 
@@ -43,13 +57,13 @@ class Timer:
         kind: Kind of the timer.
         group_id: Id of the group; "" for the coordinator's own timer.
         member_id: Id of the member; "" for a timer of the whole group.
-        deadline: Time in milliseconds at which the timer fires; None if it is not set.
+        deadline: Deadline, which timers with the same time share; None if the timer is not set.
     """
 
     kind: TimerKind
     group_id: str = ""
     member_id: str = ""
-    deadline: int | None = field(init=False, default=None)
+    deadline: Deadline | None = field(init=False, default=None)
 
 
 class Timers:
@@ -57,6 +71,7 @@ class Timers:
 
     Attributes:
         quiet_until: Time before which no timer is due; at most 2**63, which no time reaches.
+        fired_at: Deadline of the timer that `pop` returned last.
 
     Example:
         >>> timers, timer = Timers(), Timer(TimerKind.JOIN_PHASE, "orders")
@@ -68,79 +83,109 @@ class Timers:
 
     def __init__(self) -> None:
         self.quiet_until = _NEVER
-        self._by_deadline: dict[int, dict[Timer, None]] = {}
+        self.fired_at = 0
+        # Timers that were set to each deadline. A timer with another deadline, and all but the last entry of a timer,
+        # are stale.
+        self._by_time: dict[int, tuple[Deadline, list[Timer]]] = {}
         self._heap: list[int] = []
-        # Timers of the deadline that is firing, and the same timers in reversed order. Timers that are set meanwhile
-        # fire later.
-        self._due_deadline = 0
-        self._due: dict[Timer, None] = {}
+        # The deadline that is firing, and its timers in reversed order. Timers that are set meanwhile fire later.
+        self._due = Deadline(0)
         self._order: list[Timer] = []
 
-    def set(self, timer: Timer, deadline: int) -> None:
-        """Set the deadline of a timer, and replace its previous deadline."""
-        if timer.deadline is not None:
-            self._remove(timer, timer.deadline)
+    def set(self, timer: Timer, time: int) -> None:
+        """Set the deadline of a timer to a time, and replace its previous deadline."""
+        previous = timer.deadline
+        found = self._by_time.get(time)
+        if found is None:
+            found = self._add(time)
+        deadline, timers = found
+        timers.append(timer)
+        deadline.count += 1
         timer.deadline = deadline
-        timers = self._by_deadline.get(deadline)
-        if timers is not None:
-            timers[timer] = None
-            return
-        self._by_deadline[deadline] = {timer: None}
-        heapq.heappush(self._heap, deadline)
-        if deadline < self.quiet_until:
-            self.quiet_until = deadline
+        if previous is not None:
+            previous.count -= 1
+            if not previous.count:
+                self._discard(previous)
+            if len(timers) > 2 * deadline.count + _SMALL:
+                timers[:] = reversed(_current(deadline, timers))
 
     def cancel(self, timer: Timer) -> None:
         """Cancel a timer; no effect if it is not set."""
-        if timer.deadline is not None:
-            self._remove(timer, timer.deadline)
+        previous = timer.deadline
+        if previous is not None:
             timer.deadline = None
+            previous.count -= 1
+            if not previous.count:
+                self._discard(previous)
 
     def next_deadline(self) -> int | None:
-        """Return the earliest deadline; None if no timer is set."""
-        if self._due:
+        """Return the time of the earliest deadline; None if no timer is set."""
+        if self._due.count:
             self._put_back()
         heap = self._heap
-        while heap and heap[0] not in self._by_deadline:
+        while heap and heap[0] not in self._by_time:
             heapq.heappop(heap)
         if not heap:
             self.quiet_until = _NEVER
             return None
-        deadline = heap[0]
-        if deadline != self.quiet_until:
-            self.quiet_until = min(deadline, _NEVER)
-        return deadline
+        time = heap[0]
+        if time != self.quiet_until:
+            self.quiet_until = min(time, _NEVER)
+        return time
 
     def pop(self, now: int) -> Timer | None:
-        """Remove and return the first timer that is due, with its `deadline`; None if no timer is due."""
+        """Cancel and return the first timer that is due; None if no timer is due. `fired_at` has its time."""
         while True:
-            if self._due and self._heap and self._heap[0] < self._due_deadline:
+            due = self._due
+            if due.count and self._heap and self._heap[0] < due.time:
                 self._put_back()
-            while self._due:
+                due = self._due
+            while due.count:
                 timer = self._order.pop()
-                if timer in self._due:
-                    del self._due[timer]
+                if timer.deadline is due:
+                    timer.deadline = None
+                    due.count -= 1
+                    self.fired_at = due.time
                     return timer
             if not self._heap or self._heap[0] > now:
+                self._order = []
                 return None
-            self._due_deadline = heapq.heappop(self._heap)
-            self._due = self._by_deadline.pop(self._due_deadline, {})
-            self._order = list(reversed(self._due))
+            found = self._by_time.pop(heapq.heappop(self._heap), None)
+            if found is not None:
+                self._due, self._order = found[0], _current(*found)
+
+    def _add(self, time: int) -> tuple[Deadline, list[Timer]]:
+        found = self._by_time[time] = Deadline(time), []
+        heapq.heappush(self._heap, time)
+        if time < self.quiet_until:
+            self.quiet_until = time
+        return found
 
     def _put_back(self) -> None:
-        """Put timers that have not fired back into their table, before those that were set later."""
-        self._by_deadline[self._due_deadline] = self._due | self._by_deadline.get(self._due_deadline, {})
-        heapq.heappush(self._heap, self._due_deadline)
-        self._due = {}
+        """Put timers that have not fired back, before those that were set to the same time later."""
+        due, self._due = self._due, Deadline(0)
+        timers = [timer for timer in reversed(self._order) if timer.deadline is due]
+        found = self._by_time.get(due.time)
+        if found is not None:
+            later = _current(*found)
+            later.reverse()
+            for timer in later:
+                timer.deadline = due
+            due.count += len(later)
+            timers += later
+        self._by_time[due.time] = due, timers
+        heapq.heappush(self._heap, due.time)
 
-    def _remove(self, timer: Timer, deadline: int) -> None:
-        timers = self._by_deadline.get(deadline)
-        if timers is None or timer not in timers:
-            self._due.pop(timer, None)
-            return
-        del timers[timer]
-        if not timers:
-            del self._by_deadline[deadline]
-            if len(self._heap) > 2 * len(self._by_deadline) + _SMALL:
-                self._heap = list(self._by_deadline)
+    def _discard(self, deadline: Deadline) -> None:
+        """Forget a deadline without timers, unless it is firing."""
+        found = self._by_time.get(deadline.time)
+        if found is not None and found[0] is deadline:
+            del self._by_time[deadline.time]
+            if len(self._heap) > 2 * len(self._by_time) + _SMALL:
+                self._heap = list(self._by_time)
                 heapq.heapify(self._heap)
+
+
+def _current(deadline: Deadline, timers: list[Timer]) -> list[Timer]:
+    """Return the timers of a deadline without stale entries, in reversed order."""
+    return [timer for timer in dict.fromkeys(reversed(timers)) if timer.deadline is deadline]
