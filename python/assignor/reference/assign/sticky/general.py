@@ -38,7 +38,9 @@ class _Assigning:
         self.assignment: dict[str, list[Place]] = {member.info.member_id: [] for member in claims.members}
         self.owner: dict[Place, Member] = {}
         topics = dict.fromkeys(place.topic for place in claims.partitions)
-        self.subscribers = {topic: [member for member in claims.members if topic in member.topics] for topic in topics}
+        # In the order of ids, so that `min` returns the lowest id among members with equally many partitions.
+        members = sorted(claims.members, key=lambda member: java_order(member.info.member_id))
+        self.subscribers = {topic: [member for member in members if topic in member.topics] for topic in topics}
         self.previous_owners = claims.previous_owners()
         self.by_id = {member.info.member_id: member for member in claims.members}
 
@@ -83,10 +85,10 @@ class _Assigning:
         for place in unassigned if self.racks.matter else []:
             near = [member for member in self.subscribers[place.topic] if not self.racks.mismatch(member, place)]
             if near:
-                self.give(place, min(near, key=self.rank))
+                self.give(place, min(near, key=self.owned_by))
         for place in unassigned:
             if place not in self.owner:
-                self.give(place, min(self.subscribers[place.topic], key=self.rank))
+                self.give(place, min(self.subscribers[place.topic], key=self.owned_by))
 
     def balance(self, places: list[Place], movements: Movements) -> bool:
         """Move partitions to members with at least two fewer than their owner; return True if any moved."""
@@ -116,7 +118,7 @@ class _Assigning:
             previous = self.by_id[self.previous_owners[place]]
             if previous in subscribers and owned > self.owned_by(previous) + 1:
                 return previous
-        lowest = min(subscribers, key=self.rank)
+        lowest = min(subscribers, key=self.owned_by)
         return lowest if owned > self.owned_by(lowest) + 1 else None
 
     def move(self, place: Place, target: Member, movements: Movements) -> None:
@@ -148,10 +150,6 @@ class _Assigning:
         """Make a member the owner of a partition."""
         self.owner[place] = member
         self.assignment[member.info.member_id].append(place)
-
-    def rank(self, member: Member) -> tuple[int, bytes]:
-        """Return the sort key of a member: number of partitions, then id."""
-        return self.owned_by(member), java_order(member.info.member_id)
 
     def owned_by(self, member: Member) -> int:
         """Return the current number of partitions of a member."""
