@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 POM = Path(__file__).with_name("pom.xml")
-JARS = POM.parents[2] / "target" / "kafka"
+JARS = (POM.parents[2] / "target" / "kafka").resolve()
 
 OLD_POM = POM.with_name("pom-3.7.xml")
 OLD_JARS = JARS.with_name("kafka-3.7")
@@ -39,8 +39,8 @@ SETTINGS: Mapping[str, str] = {
     "broker.session.timeout.ms": "3000",
     "group.consumer.assignment.interval.ms": "0",
     "group.consumer.assignor.offload.enable": "false",
-    "group.consumer.heartbeat.interval.ms": "500",
-    "group.consumer.min.heartbeat.interval.ms": "500",
+    "group.consumer.heartbeat.interval.ms": "100",
+    "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.min.session.timeout.ms": "3000",
     "group.consumer.regex.refresh.interval.ms": "10000",
     "group.consumer.session.timeout.ms": "6000",
@@ -81,7 +81,7 @@ CONTROLLER = 1
 """Id of the node that is also the controller."""
 
 CLASSES = "classes.jsa"
-"""Class archive beside the jars; if it exists, Java reads the classes of a broker from it (see class_archive.py)."""
+"""Class archive beside the jars; if it exists, Java reads the classes of Kafka from it (see class_archive.py)."""
 
 SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512k", "-Dlog4j2.level=INFO")
 
@@ -121,7 +121,7 @@ class Cluster:
         *,
         is_old: bool = False,
     ) -> None:
-        self._java = _find_java()
+        self._java = find_java()
         self._jvm = jvm
         self._cluster_id = cluster_id or random_id()
         pom, self._jars = (OLD_POM, OLD_JARS) if is_old else (POM, JARS)
@@ -265,12 +265,22 @@ class Cluster:
             raise BrokerFailedError(done.stdout.decode(errors="replace")[-3000:])
 
     def _command(self, *program: str) -> list[str]:
-        archive = self._jars / CLASSES
-        classes = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archive.exists() else []
-        return [str(self._java), *self._jvm, *classes, "-cp", str(self._jars / "*"), *program, str(self._configuration)]
+        options = [*self._jvm, *archive_options(self._jars)]
+        return [str(self._java), *options, "-cp", str(self._jars / "*"), *program, str(self._configuration)]
 
 
-def _find_java() -> Path:
+def archive_options(jars: Path) -> list[str]:
+    """Return the options with which Java reads classes from an archive; its class path has to start with the jars."""
+    archive = jars / CLASSES
+    return [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archive.exists() else []
+
+
+def find_java() -> Path:
+    """Return the program of a Java that can run a broker.
+
+    Raises:
+        BrokerMissingError: No such Java was found.
+    """
     home = os.environ.get("JAVA_HOME")
     found = [Path(home, "bin", "java")] if home else []
     if on_path := shutil.which("java"):

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
-from tests.broker.cluster import JARS, BrokerMissingError, install_jars
+from tests.broker.cluster import JARS, BrokerMissingError, archive_options, install_jars
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "tests/java/src/main/java"
@@ -46,7 +46,8 @@ class KafkaProgram:
             raise OracleMissingError("java was not found")
         jars = (install or _install_broker)()
         built = _compile(name, jars)
-        self._command = [java, *OPTIONS, "-cp", os.pathsep.join([str(built), str(jars / "*")]), name]
+        path = os.pathsep.join([str(jars / "*"), str(built)])
+        self._command = [java, *OPTIONS, *archive_options(jars), "-cp", path, name]
         self._start()
 
     def _start(self) -> None:
