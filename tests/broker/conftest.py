@@ -19,14 +19,21 @@ if TYPE_CHECKING:
     from tests.broker.recording import Recording
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Start one real Kafka broker, share it, and end it with this folder: an idle broker needs processor time."""
+    with running(Cluster, tmp_path_factory.mktemp("kafka")) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="package")
 def patient_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start one broker that changes a group only when a heartbeat arrives, and share it."""
     with running(Cluster, tmp_path_factory.mktemp("patient"), PATIENT) as cluster:
         yield cluster
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def start_scenario(broker: Cluster) -> Iterator[Callable[..., Scenario]]:
     """Return a factory of scenarios with the broker; write them as vectors at the end if ASSIGNOR_RECORD is set."""
     recordings: list[Recording] = []

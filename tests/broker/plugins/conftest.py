@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def groups(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MixedGroups]:
     """Start a cluster with racks, and create the topics."""
     with running(RackedCluster, tmp_path_factory.mktemp("racks"), RACKS) as cluster, MixedGroups(cluster) as found:
