@@ -102,7 +102,7 @@ def in_log(address: str, isolation: str) -> list[Place]:
     end = time.monotonic() + 60
     while left:
         assert time.monotonic() < end, f"partitions {left} of the log were not read within 60 s"
-        for message in consumer.consume(1_000, 1):
+        for message in consumer.consume(1_000, 0.05):  # returns after this time, unless there are 1,000
             if message.error():
                 left.discard(message.partition() or 0)
             else:
@@ -171,7 +171,7 @@ def test_records_after_an_open_transaction_are_left_to_the_next_run(
 ) -> None:
     commits = Commits(broker)
     with commits.transaction(3) as producer:
-        found = record(ClientSettings.read(broker.address, timeout=5), tmp_path, until_end=True)
+        found = record(ClientSettings.read(broker.address, timeout=3), tmp_path, until_end=True)
         assert found.is_open
         assert 0 < found.missing
         producer.abort_transaction(30)

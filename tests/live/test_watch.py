@@ -16,7 +16,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.coordinator import RebalanceCause
-from assignor.live import watch_state
+from assignor.live import watch, watch_state
 from assignor.live.watcher import Watcher
 from tests.broker.admin import Admin
 from tests.broker.cluster import Cluster
@@ -292,7 +292,8 @@ def own_broker(tmp_path: Path) -> Iterator[Cluster]:
         yield cluster
 
 
-def test_a_watch_survives_the_restart_of_the_brokers(own_broker: Cluster) -> None:
+def test_a_watch_survives_the_restart_of_the_brokers(own_broker: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "TOPICS_SECONDS", 3_600)  # new metadata is read because the brokers do not answer
     admin = AdminClient({"bootstrap.servers": own_broker.address})
     for future in admin.create_topics([NewTopic("watched", 1, 1)]).values():
         future.result(120)

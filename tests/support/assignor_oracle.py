@@ -13,7 +13,7 @@ __all__ = ["AssignorOracle", "OracleMissingError", "version"]
 Json = dict[str, Any]
 
 JARS = maven_jars.TARGET / "kafka-assignors"
-_QUESTION = ("assignor", "topics", "replica_racks", "members", "after")
+_QUESTION = ("assignor", "topics", "replica_racks", "members", "after", "limit_ms")
 
 
 class AssignorOracle(KafkaProgram):
@@ -29,7 +29,7 @@ class AssignorOracle(KafkaProgram):
     def answer(self, case: Json) -> Json:
         """Return a case in the vectors' format with Kafka's answer.
 
-        If Kafka's class does not terminate, the error is `endless`.
+        If Kafka's class does not terminate within `limit_ms` milliseconds, by default 10 s, the error is `endless`.
         """
         found: Json = self.ask({field: case[field] for field in _QUESTION if field in case})
         if "endless" in found.get("error", ()):

@@ -22,13 +22,13 @@ import org.apache.kafka.common.TopicPartition;
  *
  * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
  * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
- * sticky assignors, `path`. If an assignor does not end, the error is `endless`; its thread continues, so start another
- * process after that. A question with the field `remember` asks for the user data of a member after it got an assignment.
+ * sticky assignors, `path`. If an assignor does not end within `limit_ms` milliseconds, the error is `endless`; its thread
+ * continues, so start another process after that. A question with the field `remember` asks for the user data of a member after it got an assignment.
  */
 public final class AssignorOracle {
     static final ObjectMapper JSON = new ObjectMapper();
 
-    private static final int PATIENCE_SECONDS = 10;
+    private static final int LIMIT_MS = 10_000;
     private static final ExecutorService THREAD = Executors.newSingleThreadExecutor(work -> {
         Thread thread = new Thread(work);
         thread.setDaemon(true);
@@ -60,14 +60,15 @@ public final class AssignorOracle {
                 ClientAssignors.assign(kind, question, answer);
             }
         });
+        int limit = question.path("limit_ms").asInt(LIMIT_MS);
         try {
-            answered.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
+            answered.get(limit, TimeUnit.MILLISECONDS);
         } catch (ExecutionException raised) {
             Throwable cause = raised.getCause();
             answer.putArray("error").add(cause.getClass().getName()).add(cause.getMessage());
         } catch (TimeoutException never) {
             ObjectNode endless = JSON.createObjectNode();
-            endless.putArray("error").add("endless").add("no answer in " + PATIENCE_SECONDS + " s");
+            endless.putArray("error").add("endless").add("no answer in " + limit + " ms");
             return endless;
         }
         return answer;
