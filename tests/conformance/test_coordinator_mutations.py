@@ -131,10 +131,10 @@ def requests(trace: Json) -> list[Json]:
 # ---- mutations
 
 
-def is_noticed(trace: Json, outcomes: list[Outcome] | None = None) -> bool:
+def is_noticed(trace: Json, outcomes: list[Outcome] | None = None, original: Json | None = None) -> bool:
     """Return True if a trace has an invalid form or differs from the outcomes; by default replay it first."""
     try:
-        vectors.check_form(trace)
+        vectors.check_form(trace, original)
     except ValueError:
         return True
     found = vectors.differences(trace, vectors.play(trace) if outcomes is None else outcomes)
@@ -155,7 +155,7 @@ def apply_mutations(
     for trace, outcomes in replayed():
         for mutated in mutations(trace, random.Random(trace["name"])):
             copies += 1
-            if not is_noticed(mutated, None if replay else outcomes):
+            if not is_noticed(mutated, None if replay else outcomes, trace):
                 missed.append(trace["name"])
     return copies, missed
 

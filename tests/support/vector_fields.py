@@ -6,6 +6,7 @@ defines as data, such as the `name` of a topic in an OffsetCommit request.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -37,6 +38,7 @@ METADATA_OF_KIND = {
 """Names of metadata fields in vectors of one kind."""
 
 
+@functools.cache
 def metadata(kind: str) -> frozenset[str]:
     """Return the names of the metadata fields in vectors of a kind."""
     return METADATA | METADATA_OF_KIND.get(kind, frozenset())
