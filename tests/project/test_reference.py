@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import subprocess
 import sys
@@ -105,9 +106,10 @@ def dotted(path: Path) -> str:
     return ".".join(path.relative_to(ROOM).with_suffix("").parts).removesuffix(".__init__")
 
 
-def imported(path: Path) -> set[str]:
+@functools.cache
+def imported(path: Path) -> frozenset[str]:
     """Return the absolute names of all modules that a file imports."""
-    found = set()
+    found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
@@ -115,7 +117,7 @@ def imported(path: Path) -> set[str]:
             assert node.level == 0, f"{path.name}: a relative import"
             assert node.module is not None
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
+    return frozenset(found)
 
 
 def reached(path: Path) -> set[Path]:
