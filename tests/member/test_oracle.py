@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
-PROGRAMS = 20_000 if LONG else 400
+PROGRAMS = 20_000 if LONG else 200
 SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
 
 
