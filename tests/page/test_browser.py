@@ -416,7 +416,7 @@ def test_a_browser_that_hangs_is_killed_and_replaced(browser: Browser, folder: P
                 os.killpg(browser.process_id, signal.SIGSTOP)
             return page.evaluate("() => 1")
 
-    browser.limit = 10
+    browser.limit = 4
     with pytest.raises(BrowserHungError):
         answer(stops=True)
     browser.limit = LIMIT
