@@ -43,7 +43,7 @@ ENDS_TIMEOUT = 3.0
 """Seconds after which a broker that has not returned the ends of its partitions counts as lost."""
 
 TOPICS_SECONDS = 30.0
-"""Time between two requests for topic metadata without a rebalance."""
+"""Time between two requests for topic metadata while brokers answer and no group rebalances."""
 
 TOPICS_PAUSE = 1.0
 """Shortest time between two requests for topic metadata, and longest wait for it before a rebalance is applied."""
@@ -259,7 +259,9 @@ class Watch:
         events = self.watcher.settle(answer.ends, answer.asked)
         missing = [id for id in self._ids if id not in answer.ends]
         self._note_lost(missing)
-        if not missing:
+        if missing:
+            self._topics_due = True  # librdkafka repeats a rejected leader epoch until it gets new metadata
+        else:
             self._target = self._target or answer.ends
             if self.metrics is not None:
                 self.metrics.checked = answer.asked / 1000
