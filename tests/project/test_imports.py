@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -105,6 +106,12 @@ def test_selecting_the_reference_loads_it() -> None:
 def test_a_public_module_is_an_attribute_of_the_package(module: str) -> None:
     assert f"assignor.{module}" in loaded(f"assignor.{module}.__doc__")
     assert module in dir(assignor)
+
+
+def test_dir_shows_only_public_names() -> None:
+    importlib.import_module("assignor.tuples")  # a loaded module is a global of the package
+
+    assert {*assignor.__all__, *assignor._MODULES} == {name for name in dir(assignor) if name[0] != "_"}
 
 
 def test_client_modules_are_attributes_of_clients() -> None:
