@@ -1,15 +1,17 @@
-"""API reference from signatures and docstrings: the generated parts of `docs/reference.md`.
+"""API reference from signatures and docstrings: the generated parts of the pages in `PAGES`.
 
 A docstring has paragraphs and the sections Args, Attributes, Returns and Raises, which become lists. Examples are left
-out. A name in backticks becomes a link if the page describes it.
+out. A name in backticks becomes a link if a page describes it.
 """
 
 from __future__ import annotations
 
+import ast
 import enum
 import functools
 import importlib
 import inspect
+import itertools
 import json
 import operator
 import re
@@ -30,12 +32,15 @@ class Entry(NamedTuple):
     """A function or class that the page describes, such as `assign` or `assignor.wire.decode_subscription`."""
 
     path: str
-    has_methods: bool = True
 
     def value(self) -> Any:
         """Import the function or class."""
         module, _, name = self.path.rpartition(".")
         return getattr(importlib.import_module(module or "assignor"), name)
+
+    def module(self) -> str:
+        """Return the module without the package; empty for a name of the package."""
+        return self.path.rpartition(".")[0].removeprefix("assignor.")
 
     def name(self) -> str:
         """Return the name without the module."""
@@ -46,65 +51,102 @@ class Entry(NamedTuple):
         return f"class {self.path}" if inspect.isclass(self.value()) else self.path
 
 
-def described(names: str, module: str = "", *, has_methods: bool = True) -> tuple[Entry, ...]:
+def described(names: str, module: str = "") -> tuple[Entry, ...]:
     """Return the entries of names of the package or of one of its modules."""
-    return tuple(Entry(f"assignor.{module}.{name}" if module else name, has_methods) for name in names.split())
+    return tuple(Entry(f"assignor.{module}.{name}" if module else name) for name in names.split())
 
 
-SECTIONS: Mapping[str, tuple[Entry, ...]] = {
-    "assignment": described("assign plan Plan Diff Balance Spans check Findings"),
-    "input": described(
-        "Subscription TopicPartition PartitionInfo Topics Group TopicColumns MemberColumns MemberInfo",
-    ),
-    "assignors": (
-        *described("PartitionAssignor RebalanceProtocol"),
-        *described("RangeAssignor RoundRobinAssignor StickyAssignor CooperativeStickyAssignor"),
-        *described("UniformAssignor RangeAssignor", "server"),
-    ),
-    "patterns": described("match_topics resolve TopicMatcher explain_pattern validate_topic"),
-    "wire": (
-        *described("decode_subscription DecodedSubscription encode_subscription", "wire"),
-        *described("decode_assignment DecodedAssignment encode_assignment", "wire"),
-    ),
-    "offsets": described("decode_record Record encode_record decode_batch coordinator_partition", "offsets"),
-    "replay": described("Replay", "replay"),
-    "settings": (
-        *described("Member", "member", has_methods=False),
-        *described("Coordinator CoordinatorConfig", "coordinator", has_methods=False),
-        *described("SubscriptionState", has_methods=False),
-    ),
+PAGES: Mapping[str, Mapping[str, tuple[Entry, ...]]] = {
+    "reference.md": {
+        "assignment": described("assign plan Plan Diff Balance Spans check Findings"),
+        "input": described(
+            "Subscription TopicPartition PartitionInfo Topics Group TopicColumns MemberColumns MemberInfo",
+        ),
+        "assignors": (
+            *described("PartitionAssignor RebalanceProtocol"),
+            *described("RangeAssignor RoundRobinAssignor StickyAssignor CooperativeStickyAssignor"),
+            *described("UniformAssignor RangeAssignor", "server"),
+        ),
+        "patterns": (
+            *described("match_topics resolve TopicMatcher explain_pattern validate_topic"),
+            *described("TopicPattern", "matching"),
+        ),
+        "wire": (
+            *described("decode_subscription DecodedSubscription encode_subscription", "wire"),
+            *described("decode_assignment DecodedAssignment encode_assignment", "wire"),
+        ),
+        "offsets": described("decode_record Record encode_record decode_batch coordinator_partition", "offsets"),
+        "replay": described("Replay", "replay"),
+    },
+    "reference-state-machines.md": {
+        "member": described("Member MemberState HeartbeatRequest HeartbeatResponse", "member"),
+        "member events": (
+            *described("Subscribe Leave Poll Tick CoordinatorFound CoordinatorLost MetadataArrived", "member.events"),
+            *described("HeartbeatSent ResponseReceived TransportFailed", "member.events"),
+            *described("CommitDone CommitFailed CallbackDone CallbackFailed", "member.events"),
+        ),
+        "member effects": (
+            *described("FindCoordinator SendHeartbeat RequestMetadata PauseFetching Commit", "member.effects"),
+            *described("CallPartitionsRevoked CallPartitionsAssigned CallPartitionsLost", "member.effects"),
+            *described("ReleaseAssignment LeaveCompleted RaiseError WakeAt", "member.effects"),
+        ),
+        "coordinator": described(
+            "Coordinator CoordinatorConfig Effects Write LogRecord Answer Rebalance RebalanceCause GroupState "
+            "ErrorCode",
+            "coordinator",
+        ),
+        "coordinator requests": described(
+            "JoinGroupRequest SyncGroupRequest HeartbeatRequest LeaveGroupRequest LeavingMember OffsetCommitRequest "
+            "OffsetToCommit",
+            "coordinator",
+        ),
+        "coordinator responses": described(
+            "JoinGroupResponse JoinGroupMember SyncGroupResponse HeartbeatResponse LeaveGroupResponse "
+            "LeavingMemberResponse OffsetCommitResponse PartitionResponse DeleteGroupResponse GroupDescription "
+            "DescribedMember",
+            "coordinator",
+        ),
+        "subscription state": (
+            *described("SubscriptionState"),
+            *described("SubscriptionType SubscriptionPattern ConsumerRebalanceListener", "subscription_state"),
+            *described("FetchState FetchPosition LeaderAndEpoch Node EpochEndOffset", "subscription_state"),
+            *described("OffsetAndMetadata LogTruncation IsolationLevel", "subscription_state"),
+            *described("AutoOffsetResetStrategy StrategyType", "subscription_state"),
+        ),
+    },
 }
-"""Generated parts of the page and what they describe."""
+"""Pages with their generated parts, and the functions and classes of each part."""
 
 
-def section(name: str) -> str:
+def section(page: str, name: str) -> str:
     """Return one generated part: functions and classes with their methods."""
-    return "\n\n".join(text for entry in SECTIONS[name] for text in description(entry))
+    return "\n\n".join(text for entry in PAGES[page][name] for text in description(entry, page))
 
 
-def description(entry: Entry) -> Iterator[str]:
+def description(entry: Entry, page: str) -> Iterator[str]:
     """Return heading, signature and docstring of a function or class, then those of its methods."""
     value = entry.value()
+    docstring = inspect.getdoc(value) or ""
+    listed = docstring.partition("Attributes:")[2]
     yield f"### {entry.heading()}"
     yield from signature(entry.name(), value)
-    links = anchors()
-    if not inspect.isclass(value):
-        yield from blocks(inspect.getdoc(value) or "", links)
-        return
-    found = dict(members(value))
-    links = {name: anchor for name, anchor in links.items() if name not in found}
-    yield from blocks(inspect.getdoc(value) or "", links)
-    if "Attributes:" not in (inspect.getdoc(value) or "") and (rows := list(attributes(value, found, links))):
-        yield "Attributes:\n\n" + "\n".join(rows)
-    if not entry.has_methods:
-        return
+    found = dict(members(value)) if inspect.isclass(value) else {}
+    links = {name: link for name, link in targets(page, entry.module()).items() if name not in found}
+    yield from blocks(docstring, links)
+    if rows := [
+        *(enum_members(value) if inspect.isclass(value) and issubclass(value, enum.Enum) else ()),
+        *(row for name, row in properties(found, links) if f"\n    {name}: " not in listed),
+    ]:
+        yield f"{'Properties' if listed else 'Attributes'}:\n\n" + "\n".join(rows)
     elsewhere: dict[str, list[str]] = {}
     for name, method in found.items():
         if not callable(method):
             continue
         path = f"{entry.name()}.{name}"
-        if (first := method_headings().get(key(method), path)) != path:
-            elsewhere.setdefault(first.rpartition(".")[0], []).append(f"[`{name}`](#{anchor(first)})")
+        first, target = method_headings()[key(method)]
+        if (first, target) != (path, page):
+            link = f"{'' if target == page else target}#{anchor(first)}"
+            elsewhere.setdefault(first.rpartition(".")[0], []).append(f"[`{name}`]({link})")
             continue
         yield f"#### {path}"
         yield from signature(path, method, is_method=not is_bound(value, name))
@@ -133,10 +175,21 @@ def signature(name: str, value: Any, *, is_method: bool = False) -> Iterator[str
 
 
 def with_default(parameter: inspect.Parameter) -> str:
-    """Return a parameter with its default as it is written in the code."""
+    """Return a parameter with its default as it is written in the code; `...` for a default that is private."""
     value = parameter.default
-    number = f"{value:_}" if type(value) is int else repr(value)
-    return f"{parameter.name}={json.dumps(value) if isinstance(value, str) else number}"
+    match value:
+        case enum.Enum():
+            kind = type(value).__name__
+            text = "..." if kind.startswith("_") else f"{kind}.{value.name}"
+        case str():
+            text = json.dumps(value)
+        case bytes():
+            text = f"b{json.dumps(value.decode())}"
+        case int() if type(value) is int:
+            text = f"{value:_}"
+        case _:
+            text = repr(value)
+    return f"{parameter.name}={text}"
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
@@ -163,18 +216,31 @@ def is_bound(cls: type, name: str) -> bool:
     return isinstance(inspect.getattr_static(cls, name), staticmethod | classmethod)
 
 
-def attributes(cls: type, found: Mapping[str, Any], links: Mapping[str, str]) -> Iterator[str]:
-    """Return a list of the fields of a data class or tuple, of the members of an enum, and of properties."""
-    if issubclass(cls, enum.Enum):
-        yield from (f"* **{each.name}** = {each.value!r}" for each in cls)
-        return
-    fields = getattr(cls, "_fields", None) or getattr(cls, "__dataclass_fields__", {})
-    for name in fields:
-        kind = inspect.get_annotations(cls)[name]
-        yield f"* **{name}**: `{getattr(kind, '__forward_arg__', kind)}`"
+def enum_members(cls: type[enum.Enum]) -> Iterator[str]:
+    """Return a list of the members of an enum, with the docstrings that follow them."""
+    meanings = member_docstrings(cls)
+    for name, each in cls.__members__.items():
+        value = "" if each.value == name else f" = {each.value!r}"
+        yield f"* **{name}**{value}" + (f": {meanings[name]}" if name in meanings else "")
+
+
+def member_docstrings(cls: type[enum.Enum]) -> dict[str, str]:
+    """Return the docstrings that follow the members of an enum in its source."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    found = {}
+    for before, each in itertools.pairwise(body.body):
+        if isinstance(before, ast.Assign) and isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant):
+            found[ast.unparse(before.targets[0])] = str(each.value.value)
+    return found
+
+
+def properties(found: Mapping[str, Any], links: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Return the name of each property and its entry in a list, without the example."""
     for name, value in found.items():
-        if name not in fields and not callable(value):
-            yield f"* **{name}**: {nested(inspect.getdoc(value) or '', links)}"
+        if not callable(value):
+            text = (inspect.getdoc(value) or "").partition("\n\nExample:\n")[0]
+            yield name, f"* **{name}**: {nested(text, links)}"
 
 
 def blocks(docstring: str, links: Mapping[str, str]) -> Iterator[str]:
@@ -213,7 +279,7 @@ def linked(text: str, links: Mapping[str, str]) -> str:
         if code is None:
             return "\\*"
         name = code.removeprefix("assignor.")
-        return f"[`{code}`](#{links[name]})" if name in links else f"`{code}`"
+        return f"[`{code}`]({links[name]})" if name in links else f"`{code}`"
 
     return re.sub(r"`([^`]*)`|\*", part, text)
 
@@ -229,31 +295,36 @@ def key(method: Any) -> Any:
 
 
 @functools.cache
-def anchors() -> Mapping[str, str]:
-    """Return the anchor of each name that the page describes, with and without its module; the first one counts."""
+def targets(page: str, module: str) -> Mapping[str, str]:
+    """Return the link of each name that a page describes, for the text about a module on a page.
+
+    A name without a module means the entry of that module, or the first entry of this name.
+    """
     found: dict[str, str] = {}
-    for entry in entries():
+    of_module = [(path, entry) for path, entry in entries() if entry.module() == module]
+    for path, entry in [*of_module, *entries()]:
+        link = f"{'' if path == page else path}#{anchor(entry.heading())}"
         for name in (entry.path.removeprefix("assignor."), entry.name()):
-            found.setdefault(name, anchor(entry.heading()))
+            found.setdefault(name, link)
     return found
 
 
 @functools.cache
-def method_headings() -> Mapping[Any, str]:
-    """Return the first class under which the page describes each method, as the heading of the method."""
-    found: dict[Any, str] = {}
-    for entry in entries():
+def method_headings() -> Mapping[Any, tuple[str, str]]:
+    """Return the heading and the page of each method: those of the first class that has it."""
+    found: dict[Any, tuple[str, str]] = {}
+    for page, entry in entries():
         value = entry.value()
-        if inspect.isclass(value) and entry.has_methods:
+        if inspect.isclass(value):
             for name, method in members(value):
                 if callable(method):
-                    found.setdefault(key(method), f"{entry.name()}.{name}")
+                    found.setdefault(key(method), (f"{entry.name()}.{name}", page))
     return found
 
 
-def entries() -> list[Entry]:
-    """Return all that the page describes, in its order."""
-    return [entry for found in SECTIONS.values() for entry in found]
+def entries() -> list[tuple[str, Entry]]:
+    """Return all entries with their pages, in the order of the pages."""
+    return [(page, entry) for page, sections in PAGES.items() for found in sections.values() for entry in found]
 
 
 def error_tree(base: type[BaseException] = errors.AssignorError, depth: int = 0) -> str:
@@ -273,6 +344,10 @@ def error_tree(base: type[BaseException] = errors.AssignorError, depth: int = 0)
 
 
 PARTS: Mapping[str, Callable[[], str]] = {
-    **{f"reference {name}": functools.partial(section, name) for name in SECTIONS},
+    **{
+        f"reference {name}": functools.partial(section, page, name)
+        for page, sections in PAGES.items()
+        for name in sections
+    },
     "reference errors": error_tree,
 }

@@ -112,6 +112,11 @@ class MemberInfo:
     Static members come first, by instance id; then dynamic members, by member id. Strings compare in Java's order. Two
     members are equal if their member ids are equal; the other fields do not count.
 
+    Attributes:
+        member_id: Id of the member.
+        group_instance_id: Instance id of a static member; None for a dynamic member.
+        rack: Rack of the member; None without one.
+
     Example:
         >>> members = [MemberInfo("a"), MemberInfo("b", "y"), MemberInfo("c", "x")]
         >>> [member.member_id for member in sorted(members)]

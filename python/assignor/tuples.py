@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic (org.apache.kafka.common.TopicPartition)."""
+    """One partition of one topic (org.apache.kafka.common.TopicPartition).
+
+    Attributes:
+        topic: Name of the topic.
+        partition: Partition id.
+    """
 
     topic: str
     partition: int

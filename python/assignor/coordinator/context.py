@@ -90,7 +90,12 @@ class CoordinatorConfig:
 
 
 class LogRecord(NamedTuple):
-    """One record for `__consumer_offsets`, as bytes; a value of None is a tombstone."""
+    """One record for `__consumer_offsets`, as bytes; a value of None is a tombstone.
+
+    Attributes:
+        key: Key of the record.
+        value: Value of the record; None for a tombstone.
+    """
 
     key: bytes
     value: bytes | None

@@ -129,7 +129,13 @@ class HeartbeatResponse:
 
 
 class LeavingMemberResponse(NamedTuple):
-    """Result for one member of a LeaveGroup request."""
+    """Result for one member of a LeaveGroup request.
+
+    Attributes:
+        member_id: Member id in the request.
+        group_instance_id: Instance id in the request.
+        error_code: Error, or NONE.
+    """
 
     member_id: str
     group_instance_id: str | None
@@ -150,7 +156,13 @@ class LeaveGroupResponse:
 
 
 class PartitionResponse(NamedTuple):
-    """Result for one partition of an OffsetCommit request."""
+    """Result for one partition of an OffsetCommit request.
+
+    Attributes:
+        topic: Name of the topic.
+        partition: Partition id.
+        error_code: Error, or NONE.
+    """
 
     topic: str
     partition: int
@@ -171,7 +183,11 @@ class OffsetCommitResponse:
 
 @dataclass(frozen=True, slots=True)
 class DeleteGroupResponse:
-    """Answer to the deletion of a group."""
+    """Answer to the deletion of a group.
+
+    Attributes:
+        error_code: Error, or NONE.
+    """
 
     error_code: ErrorCode
 

@@ -35,7 +35,12 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SendHeartbeat:
-    """Send this heartbeat; answered by `HeartbeatSent`, then by `ResponseReceived` or `TransportFailed`."""
+    """Send this heartbeat; answered by `HeartbeatSent`, then by `ResponseReceived` or `TransportFailed`.
+
+    Attributes:
+        number: Number of the heartbeat.
+        request: Content of the heartbeat.
+    """
 
     number: int
     request: HeartbeatRequest
@@ -51,14 +56,22 @@ class FindCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Request the names of these topics (ids ascending); answered by `MetadataArrived`, which may lack some of them."""
+    """Request the names of these topics (ids ascending); answered by `MetadataArrived`, which may lack some of them.
+
+    Attributes:
+        topic_ids: Ids of the topics, ascending.
+    """
 
     topic_ids: tuple[UUID, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class PauseFetching:
-    """Stop fetching from these partitions and deliver none of their fetched records, because they will be revoked."""
+    """Stop fetching from these partitions and deliver none of their fetched records, because they will be revoked.
+
+    Attributes:
+        partitions: Partitions that will be revoked.
+    """
 
     partitions: tuple[TopicPartition, ...]
 
@@ -69,6 +82,10 @@ class Commit:
 
     Call `Member.commit_identity` for each try. If it raises an error, the member may no longer commit: answer with
     `CommitFailed`. After the deadline the member continues without an answer.
+
+    Attributes:
+        number: Number of the commit.
+        deadline: Time in milliseconds after which the member no longer waits for the answer.
     """
 
     number: int
@@ -77,7 +94,12 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsRevoked:
-    """Call `onPartitionsRevoked` with at least one partition; answered by `CallbackDone` or `CallbackFailed`."""
+    """Call `onPartitionsRevoked` with at least one partition; answered by `CallbackDone` or `CallbackFailed`.
+
+    Attributes:
+        number: Number of the callback.
+        partitions: Revoked partitions, at least one.
+    """
 
     number: int
     partitions: tuple[TopicPartition, ...]
@@ -106,6 +128,10 @@ class CallPartitionsLost:
     """Call `onPartitionsLost` with these partitions, at least one; answered by `CallbackDone` or `CallbackFailed`.
 
     Another member may already own these partitions, so their offsets must not be committed.
+
+    Attributes:
+        number: Number of the callback.
+        partitions: Lost partitions, at least one.
     """
 
     number: int
@@ -146,6 +172,9 @@ class WakeAt:
     """Call `handle(Tick(), now)` at this time in milliseconds unless another event comes first; None cancels it.
 
     Always the last effect, and returned only if the time has changed.
+
+    Attributes:
+        at: Time in milliseconds; None cancels the previous time.
     """
 
     at: int | None

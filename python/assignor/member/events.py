@@ -74,7 +74,11 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSent:
-    """The heartbeat with this number was sent."""
+    """The heartbeat with this number was sent.
+
+    Attributes:
+        number: Number of the heartbeat.
+    """
 
     number: int
 
@@ -85,7 +89,12 @@ class HeartbeatSent:
 
 @dataclass(frozen=True, slots=True)
 class ResponseReceived:
-    """The coordinator answered the heartbeat with this number."""
+    """The coordinator answered the heartbeat with this number.
+
+    Attributes:
+        number: Number of the heartbeat.
+        response: The answer.
+    """
 
     number: int
     response: HeartbeatResponse
@@ -131,7 +140,11 @@ class CoordinatorLost:
 
 @dataclass(frozen=True, slots=True)
 class MetadataArrived:
-    """Topic names by id arrived; they are added to the known names."""
+    """Topic names by id arrived; they are added to the known names.
+
+    Attributes:
+        names: Topic names by topic id, maybe only some of the requested ones.
+    """
 
     names: Mapping[UUID, str]
 
@@ -149,7 +162,11 @@ class MetadataArrived:
 
 @dataclass(frozen=True, slots=True)
 class CommitDone:
-    """The commit with this number succeeded."""
+    """The commit with this number succeeded.
+
+    Attributes:
+        number: Number of the commit.
+    """
 
     number: int
 
@@ -160,7 +177,12 @@ class CommitDone:
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """The commit with this number failed and is not retried; the reconciliation continues."""
+    """The commit with this number failed and is not retried; the reconciliation continues.
+
+    Attributes:
+        number: Number of the commit.
+        message: Description of the error.
+    """
 
     number: int
     message: str = ""
@@ -173,7 +195,11 @@ class CommitFailed:
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
-    """The application's callback with this number returned."""
+    """The application's callback with this number returned.
+
+    Attributes:
+        number: Number of the callback.
+    """
 
     number: int
 
@@ -184,7 +210,12 @@ class CallbackDone:
 
 @dataclass(frozen=True, slots=True)
 class CallbackFailed:
-    """The application's callback with this number raised an error."""
+    """The application's callback with this number raised an error.
+
+    Attributes:
+        number: Number of the callback.
+        message: Description of the error.
+    """
 
     number: int
     message: str = ""

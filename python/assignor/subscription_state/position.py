@@ -39,7 +39,14 @@ class IsolationLevel(enum.IntEnum):
 
 
 class Node(NamedTuple):
-    """A broker; as in Kafka, a broker with a new address is a different node."""
+    """A broker; as in Kafka, a broker with a new address is a different node.
+
+    Attributes:
+        id: Id of the broker.
+        host: Host name.
+        port: Port; -1 if unknown.
+        rack: Rack of the broker; None without one.
+    """
 
     id: int
     host: str = ""
@@ -48,7 +55,12 @@ class Node(NamedTuple):
 
 
 class LeaderAndEpoch(NamedTuple):
-    """Leader of a partition and its epoch, each None if unknown."""
+    """Leader of a partition and its epoch, each None if unknown.
+
+    Attributes:
+        leader: Broker that leads the partition.
+        epoch: Leader epoch.
+    """
 
     leader: Node | None = None
     epoch: int | None = None

@@ -44,6 +44,9 @@ _EXCLUSIVE = "Subscription to topics, partitions and pattern are mutually exclus
 class SubscriptionPattern:
     """A pattern in RE2/J's dialect that the broker matches (KIP-848).
 
+    Attributes:
+        pattern: The pattern.
+
     Raises:
         WrongTypeError: The pattern is not a str.
     """
