@@ -55,7 +55,7 @@ SAVE_SECONDS = 10.0
 """Time between two writes of the state file without events."""
 
 _RECONNECT = {"reconnect.backoff.max.ms": 1_000}
-"""Client settings that reconnect soon after brokers return (librdkafka's default: 10 s); the user's override them."""
+"""Client settings that reconnect soon after brokers return (librdkafka's default: 10 s). The user can override them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -83,7 +83,7 @@ class Watch:
     Args:
         settings: Settings of the clients.
         options: What to watch.
-        report: Function that gets each list of new events, which is not empty.
+        report: Function that gets the new events as a list that is never empty.
         notice: Function that gets sentences on the progress and on the connection.
 
     Attributes:
@@ -327,7 +327,7 @@ class Watch:
             raise OSError(f"cannot write {file}: {error.strerror or error}") from error
 
     def _read_lag(self, seconds: float = 0) -> None:
-        """Compute the lag again if it is due, and take the result when it is there; wait for it for some seconds."""
+        """Start to compute the lag if it is due, and take a result if there is one within some seconds."""
         if self._caught_up is not None and time.monotonic() - self._lag_read >= LAG_SECONDS:
             self._lag_read = time.monotonic()
             self._lag.start()

@@ -37,7 +37,7 @@ class WatchState:
         cluster_id: Id of the cluster.
         groups: Group ids that are replayed; empty for all.
         positions: Next offset to read of each partition of the log.
-        starts: Offset and time of each partition from which events are reported; other partitions from the beginning.
+        starts: Offset and time from which events are reported, by partition; other partitions report all events.
         clocks: Highest timestamp of each partition, and time up to which its deadlines have fired.
         conditions: Lasting conditions of the groups, as `Conditions.to_json` returns them.
         topics: Topic metadata over time.

@@ -1,4 +1,4 @@
-"""Replay of a log that is still written: records, log ends and times come in, events come out. It does no I/O.
+"""Replay of a log that is still written. It accepts records, log ends and times, returns events, and does no I/O.
 
 Each partition of the log has its own clock, because a coordinator writes one partition and each group is in one
 partition. Deadlines, such as the end of a storm, fire by that clock. The clock follows the timestamps of the records.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 MARGIN_MS = 1_000
-"""How far the clock of a partition stays behind the latest time that is known of it, in milliseconds."""
+"""How far the clock of a partition stays behind the latest time that is known for the partition, in milliseconds."""
 
 _NO_TIME = -(2**63)
 _REPLAYED = ("offset", "timestamp", "key", "value")
@@ -84,7 +84,7 @@ class Watcher:
     Attributes:
         positions: Next offset to read of each partition of the log.
         conditions: Lasting conditions of the groups.
-        records: Number of records that were pushed, those of other groups included.
+        records: Number of records that were pushed, including those of other groups.
 
     Raises:
         SnapshotError: The replay in the state is of another version.
@@ -143,7 +143,7 @@ class Watcher:
         Args:
             records: Records with the columns partition, offset, timestamp, key and value, each partition in the order
                 of the log.
-            positions: Next offset to read of each partition after these records; others stay.
+            positions: Next offset to read of each partition after these records; other partitions keep theirs.
             received: Local time in milliseconds at which the records arrived soon after they were written; None while
                 the log is read up to its end.
         """
