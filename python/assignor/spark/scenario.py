@@ -75,7 +75,7 @@ class Scenario:
         return self._then("multiply_partitions", _count(factor, "multiply_partitions: factor", 1000, least=1))
 
     def grow_partitions(self, partitions: Mapping[str, int]) -> Scenario:
-        """Grow topics to the given partition counts. Ignore topics that do not exist or already have that count."""
+        """Grow topics to the given partition counts. Ignore topics that do not exist, and never shrink a topic."""
         if not isinstance(partitions, Mapping):
             raise wrong_type("grow_partitions: partitions", "a mapping of topics to counts", partitions)
         found = self

@@ -97,12 +97,12 @@ def kafka_connector(
 ) -> DataFrame:
     """Return the records of a live cluster, read through Spark's Kafka connector.
 
-    The connector needs these settings to read this topic, which the function makes:
+    To read this topic, the connector needs these settings, which the function makes:
 
     - the setting `spark.sql.streaming.kafka.useDeprecatedOffsetFetching` of the session to true. Without it the
       connector looks offsets up with an admin client that omits internal topics, and returns no rows and no error.
-    - `assign` with explicit partitions. With `subscribe` the connector's consumers would join a group, and their
-      cluster would write records of that group to the topic that is read.
+    - `assign` with explicit partitions. With `subscribe` the connector's consumers would join a group, and the cluster
+      would write records of that group to the topic that is read.
 
     Args:
         spark: Spark session.
