@@ -6,8 +6,8 @@ use super::{Group, Topics};
 /// Marks a topic without a consumer set.
 const NONE: u32 = u32::MAX;
 
-/// Consumer sets of a group. A consumer set is a set of subscriptions; each topic has one; a member has a rank in each consumer set
-/// of its subscription.
+/// Consumer sets of a group. A consumer set is the set of members that subscribe to a topic, stored as the set of their subscriptions.
+/// Topics with the same subscriptions share a consumer set. A member has a rank in each consumer set of its subscription.
 #[derive(Debug, Default)]
 pub struct ConsumerSets {
     /// Consumer set of each topic.
