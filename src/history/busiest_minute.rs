@@ -1,7 +1,7 @@
 //! Highest number of events within one minute.
 //!
 //! The log is in the order of offsets, but the clocks of brokers may differ: times may go back. Times within two minutes of the latest
-//! time are stored. An older event counts alone.
+//! time are stored. An older event counts as the only event of its minute.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Classic group, from its last record of type 2.
+//! Classic group, from its last record of type 2 (`GROUP_METADATA`).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;

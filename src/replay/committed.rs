@@ -27,7 +27,7 @@ pub(super) struct PartitionState {
     /// The committed offset.
     pub(super) offset: Option<i64>,
     pub(super) ownership: Option<Ownership>,
-    /// The last owner, if the partition has none.
+    /// The previous owner, if the partition has no owner now.
     pub(super) last_owner: Option<Arc<str>>,
     /// True if a commit without an owner was reported in this generation.
     pub(super) is_reported: bool,
@@ -113,7 +113,7 @@ impl Committed {
         partition.waiting().is_some()
     }
 
-    /// Remove the owner of a partition, which becomes its last one.
+    /// Remove the owner of a partition, which becomes its previous owner.
     pub(super) fn remove_owner(&mut self, (topic, id): &Partition) {
         if let Some(partition) = self.partition(topic, *id)
             && let Some(ownership) = partition.ownership.take()

@@ -29,7 +29,7 @@ pub(super) struct GroupRecord {
     pub(super) metadata_hash: Option<i64>,
     /// Topics by pattern.
     pub(super) resolved: BTreeMap<String, Vec<String>>,
-    /// Partitions by topic, of a record of type 4.
+    /// Number of partitions by topic, from a record of type 4 (`CONSUMER_GROUP_PARTITION_METADATA`).
     pub(super) counts: Option<BTreeMap<String, i32>>,
     /// Topics of a streams topology.
     pub(super) sources: Option<Vec<String>>,

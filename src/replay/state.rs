@@ -121,7 +121,7 @@ pub(super) struct GroupState {
     pub(super) targets: TargetLog,
     /// Target assignment of each member, by topic id or by subtopology.
     pub(super) targets_of: BTreeMap<String, super::OwnedPartitions>,
-    /// Partitions by topic, of the last record of type 4.
+    /// Number of partitions by topic, from the last record of type 4 (`CONSUMER_GROUP_PARTITION_METADATA`).
     pub(super) counts: Option<BTreeMap<String, i32>>,
     /// Partitions of a share group with state.
     pub(super) initialized: Vec<Partition>,

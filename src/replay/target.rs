@@ -1,8 +1,8 @@
 //! Target assignments of a consumer group (KIP-848), and the input of the assignor that computed them.
 //!
-//! A broker writes a record of type 7 for each target that changes, and then a record of type 6 with the epoch. The records of type 7
-//! directly before the record of type 6 are the result of the assignor. Other records of type 7 copy the target of a static member to
-//! the member that replaces it, or remove the target of a member that leaves. They take effect before the assignor runs.
+//! A broker writes a record of type 7 for each member whose target changes, and then a record of type 6 with the epoch. The records of
+//! type 7 directly before the record of type 6 are the result of the assignor. Other records of type 7 copy the target of a static
+//! member to the member that replaces it, or remove the target of a member that leaves. They take effect before the assignor runs.
 
 use std::collections::BTreeMap;
 

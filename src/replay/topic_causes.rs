@@ -161,7 +161,7 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
     };
     if let (Some(first), Some(last)) = (metadata.around(before.at).next(), metadata.around(after.at).last()) {
         let (old, mut new) = (counts(first), counts(last));
-        // A topic that a pattern already matched at the record before was created earlier: it explains an earlier epoch.
+        // A topic that a pattern matched at the previous record was created before it and explains an earlier epoch.
         new.retain(|topic, _| old.contains_key(topic) || !before.resolved.values().flatten().any(|each| each == topic));
         let [old, new] = [&old, &new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), *count)));
         let changes = counted_topics(&old.collect(), &new.collect());
@@ -217,7 +217,7 @@ fn counted_topics(old: &BTreeMap<&str, i64>, new: &BTreeMap<&str, i64>) -> Found
 
 /// Return the partitions of subscribed topics without an owner; None if the topics or the metadata are not known.
 ///
-/// Only partitions count that exist in the snapshots before and after the time.
+/// A partition counts only if it exists in the last snapshot before the time and in the first one after it.
 pub(super) fn unowned(
     owners: &FxHashMap<Partition, Arc<str>>,
     topics: Option<&BTreeSet<Arc<str>>>,
