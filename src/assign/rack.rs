@@ -123,7 +123,7 @@ impl ConsumerRacks {
 fn needs(partitions: &Partitions, consumers: &ConsumerRacks, racks: &Racks, prefer_rack_aware: bool) -> bool {
     let Some(column) = &partitions.racks else { return false };
     let meet = |set: u32| racks.sets().get(set).iter().any(|rack| consumers.racks.binary_search(rack).is_ok());
-    // If two rack sets differ, at least one of them is not the union of all.
+    // Kafka tests whether each rack set equals the union of all. Two sets that differ cannot both equal it.
     let differ = prefer_rack_aware || column.iter().any(|set| *set != column[0]);
     let mut last = NO_OWNER;
     differ && column.iter().any(|set| std::mem::replace(&mut last, *set) != *set && meet(*set))

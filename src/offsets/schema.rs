@@ -208,7 +208,7 @@ const CONSUMER_GROUP_MEMBER_METADATA: &[Field] = &[
     field("classicMemberMetadata", CLASSIC_MEMBER_METADATA).nullable().tagged(0),
 ];
 
-/// Shared by the three kinds of group that keep a target assignment (its time: KIP-1263).
+/// Fields of consumer, share and streams groups. KIP-1263 adds the time of the target assignment.
 const TARGET_ASSIGNMENT_METADATA: &[Field] =
     &[field("assignmentEpoch", Int32), field("assignmentTimestamp", Int64).tagged(0)];
 

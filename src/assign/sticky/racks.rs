@@ -42,7 +42,7 @@ impl<'a> RackLogic<'a> {
                 is_seen[racks.sets().len()] = true;
             }
         }
-        // If two rack sets differ, at least one of them is not the union of all.
+        // Kafka tests whether each rack set equals the union of all. Two sets that differ cannot both equal it.
         let differ = is_seen.iter().filter(|is_seen| **is_seen).count() > 1;
         let mut has_replica = vec![false; racks.len()];
         for set in (0..racks.sets().len()).filter(|set| is_seen[*set]) {

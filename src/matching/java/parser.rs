@@ -38,7 +38,7 @@ pub(super) struct Parser {
     references: Vec<(u32, usize)>,
     /// Position of the first `\b{g}`.
     boundary: Option<usize>,
-    /// True if Java moves the position from which `\b{g}` counts, although it should not.
+    /// True if the pattern has a construct with which Java wrongly moves the position from which `\b{g}` searches.
     is_moved: bool,
 }
 

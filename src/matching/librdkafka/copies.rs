@@ -68,7 +68,7 @@ pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
     Ok(resolve_assertions(&written, Met::NO, unroller.position)?.0)
 }
 
-/// If a group can match in several ways, glibc confuses them unpredictably.
+/// Reason for a backreference to a group that can match in several ways: glibc may use the text of the wrong way.
 const AMBIGUOUS: &str = "a backreference that glibc may match incorrectly";
 
 /// Collect the groups with backreferences. Each may have only one backreference, which must not be repeated.

@@ -43,7 +43,7 @@ pub(crate) struct SubscriptionInterner {
     last: Vec<usize>,
     last_is_set: bool,
     last_subscription: u32,
-    /// Containers by a hash of some addresses: all addresses and the subscription.
+    /// By a hash of some addresses of a container, all its addresses and its subscription.
     by_sample: FxHashMap<u64, (Vec<usize>, u32)>,
     /// Subscriptions of containers that several members share, by the container's address.
     containers: FxHashMap<usize, u32>,
