@@ -28,7 +28,7 @@ Encoded = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client with its own assignor of a workload and ours.
+    """A client, its own assignor of a workload, and ours.
 
     Attributes:
         decode: Decodes the members of a JoinGroup response.

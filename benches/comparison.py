@@ -23,8 +23,8 @@ def timed(
 ) -> Times:
     """Time implementations on one group, each after its answer is checked.
 
-    `others` have their turn first in each round; `known` has seconds that are already known, by name. With `frees`, the
-    time to free each result is included.
+    `others` have their turn first in each round; `known` has the seconds of implementations that were measured before,
+    by name. With `frees`, the time to free each result is included.
     """
     samplers = dict(others or {})
     seconds = dict(known or {})

@@ -194,13 +194,14 @@ class CoordinatedGroups:
         return {f"{len(silent):,} sessions expire": spent}
 
     def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
-        """Return a heartbeat of each member of the unspent groups, or of at most about `most` of them."""
+        """Return a heartbeat of each member of the groups that are not spent, or of about `most` members."""
         return [HeartbeatRequest(group, self.generation, member) for group, member in self._unspent_members(most)]
 
     def joins(self) -> list[JoinGroupRequest]:
         """Return a join of each member, leaders first, because their joins start the rebalance.
 
-        If the coordinator leads, the first member's join starts it, with a changed subscription.
+        If the coordinator does the leader's work, the first member's join has a changed subscription, which starts the
+        rebalance.
         """
         if self.embedded:
             topics, anew = tuple(self.group_set.topics_of(0)), str(self.generation).encode()

@@ -133,7 +133,7 @@ of a consumer group."""
 
 def main(names: Iterable[str]) -> None:
     """Make the calls, each between two marks."""
-    gc.disable()  # its runs depend on all objects that were created before
+    gc.disable()  # the cost of a collection depends on all objects that were created before
     for name in names:
         call = CALLS[name]()
         call()

@@ -92,7 +92,7 @@ class Implementation:
         return self.racks or workload.racks == "none"
 
     def assert_right(self, workload: Workload, result: Any) -> None:
-        """Raise an error if an answer is wrong. Lists of peers have other orders and are compared as sets.
+        """Raise an error if an answer is wrong. The order of partitions in the lists of peers is ignored.
 
         The sticky assignors of Python peers move other partitions than Kafka's, so their answers must be complete and
         as balanced as ours.

@@ -1,9 +1,10 @@
 """Guard against regressions, which `make guard` runs: compares instructions of calls with a committed budget.
 
-Unlike times, instruction counts do not depend on other work of the machine. Counts of one build are reproducible,
-within 2 % if the size of the environment differs. The processor does not matter if it has AVX2, because callgrind
-emulates the same one for every program. The build of Python changes counts by up to a tenth, and the Rust compiler may
-change them. The budget is for CPython 3.11 on x86-64 Linux and a release build; other builds are rejected.
+Unlike times, instruction counts do not depend on other work of the machine. Counts of one build are reproducible;
+if the total size of the environment variables differs, they differ by at most 2 %. The processor does not matter if it
+has AVX2, because callgrind emulates the same one for every program. The build of Python changes counts by up to a
+tenth, and the Rust compiler may change them. The budget is for CPython 3.11 on x86-64 Linux and a release build; other
+builds are rejected.
 
 The exit code is 1 if a call takes more than its limit, and 2 if instructions cannot be counted.
 """

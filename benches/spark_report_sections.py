@@ -52,7 +52,7 @@ class Selection:
         rounds: Timed rounds of each implementation, after one round that is not timed.
         slow_rounds: Timed rounds of implementations that call Python for each group.
         fleets: Fleets that are compared with the floor and with calls for each group.
-        checked_groups: The most groups of the fleet on which calls for each group are checked.
+        checked_groups: Largest number of groups of a fleet on which calls for each group are checked.
         large: The large fleet, and a part of it.
         large_rounds: Timed rounds of the large fleets.
         group: The large group.

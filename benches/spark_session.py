@@ -102,7 +102,7 @@ def _memory(field: str) -> Iterator[tuple[str, int]]:
 
 
 def _descendants() -> Iterator[tuple[str, list[str], Path]]:
-    """Yield name, following fields of `stat`, and folder of all descendants of this process."""
+    """Yield the name, the fields after it in `stat`, and the folder of each descendant of this process."""
     children: dict[int, list[tuple[int, str, list[str], Path]]] = {}
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):

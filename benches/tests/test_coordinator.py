@@ -117,7 +117,7 @@ def test_costs_have_a_column_for_each_size_and_a_target_for_each_operation() -> 
         assert all(target_result.sense == "<=" for target_result in section.target_results)
 
 
-def test_memory_is_stated_by_member() -> None:
+def test_memory_is_stated_per_member() -> None:
     section = coordinator_report_sections.coordinator_memory(replace(SMALL, group_sets=((100, 3),)), lambda _: None, {})
 
     assert section.figures
@@ -137,7 +137,7 @@ def test_live_bytes_count_each_object_once() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the client waits by epoll and reads Linux' clock of a process")
-def test_a_group_over_sockets_is_rebalanced_as_one_in_process() -> None:
+def test_a_group_behind_sockets_is_rebalanced_like_one_in_this_process() -> None:
     with ServedGroup("ours", SMALL.served) as server:
         first, second = server.round(), server.round()
 

@@ -93,7 +93,7 @@ def test_fewer_topics_than_runs_are_rejected() -> None:
         jmh(100, 4, 5, "HETEROGENEOUS").subscriptions()
 
 
-def test_racks_are_on_every_partition_or_on_two_of_three() -> None:
+def test_a_partition_has_replicas_on_all_three_racks_or_on_two() -> None:
     three, two = (jmh(4, 2, 2, racks=racks) for racks in ("three", "two"))
 
     assert {frozenset(info.racks) for info in _infos(three)} == {frozenset({"rack0", "rack1", "rack2"})}
