@@ -89,9 +89,9 @@ def test_a_recording_is_decoded_as_kafka_does(commands: Commands) -> None:
         ('{"key": "AAEA", "value": null, "offset": 9223372036854775808}', "FILE, line 2: offset cannot be over "),
     ],
 )
-def test_invalid_lines_are_one_line_that_names_the_place(commands: Commands, line: str, message: str) -> None:
+def test_an_invalid_line_is_reported_in_one_line_with_its_place(commands: Commands, line: str, message: str) -> None:
     assert commands.error("decode", commands.file(f"\n{line}\n".encode())).startswith(message)
 
 
-def test_a_folder_that_is_no_recording_is_one_line(commands: Commands, tmp_path: Any) -> None:
+def test_a_folder_that_is_no_recording_is_reported_in_one_line(commands: Commands, tmp_path: Any) -> None:
     assert "a recording needs records.parquet and topics.parquet" in commands.error("decode", str(tmp_path))

@@ -58,7 +58,7 @@ def test_assign_and_plan_answer_as_the_functions_do(
     assert plan(TOPICS, MEMBERS, **settings).to_json() + "\n" == commands.output("plan", given, *options)
 
 
-def test_standard_input_is_a_file(commands: Commands) -> None:
+def test_standard_input_is_read_like_a_file(commands: Commands) -> None:
     from_file = commands.json("assign", commands.file(GROUP))
     commands.stdin(json.dumps(GROUP).encode())
 
@@ -97,7 +97,7 @@ def test_topic_ids_order_the_topics_of_the_broker(commands: Commands) -> None:
     assert lists(expected) == commands.json("assign", commands.file(given), "--group-protocol", "consumer")
 
 
-def test_text_is_for_people(commands: Commands) -> None:
+def test_the_option_text_prints_text_instead_of_json(commands: Commands) -> None:
     given = commands.file(GROUP)
 
     assert "a: orders[2 4] payments[0–1]\nb: orders[0–1 3 5]\n" == commands.output("assign", given, "--text")
@@ -176,7 +176,7 @@ def test_a_scenario_moves_the_partitions_in_which_two_plans_differ(commands: Com
         *("make_static", "rolling_restart", "rolling_restart=static", "rolling_restart=dynamic", "use=range"),
     ],
 )
-def test_each_step_is_known(commands: Commands, step: str) -> None:
+def test_what_if_accepts_each_step(commands: Commands, step: str) -> None:
     outcomes = commands.json("what-if", commands.file(GROUP), "--step", step)
 
     assert ["no change", step] == [each["scenario"] for each in outcomes]
@@ -214,7 +214,7 @@ def test_the_text_of_what_if_has_a_line_per_scenario(commands: Commands) -> None
         ({"assignor": "rang"}, "assignor must be one of 'range', 'roundrobin', 'sticky', 'cooperative-sticky'"),
     ],
 )
-def test_invalid_groups_are_one_line_that_names_the_place(
+def test_an_invalid_group_is_reported_in_one_line_with_its_place(
     commands: Commands, change: dict[str, Any], message: str
 ) -> None:
     given = commands.file({**GROUP, **change})
@@ -233,14 +233,14 @@ def test_invalid_groups_are_one_line_that_names_the_place(
         (b'{"partitions_per_topic": {}}', "FILE has no subscriptions; the input needs"),
     ],
 )
-def test_invalid_files_are_one_line_that_names_the_place(commands: Commands, data: bytes, message: str) -> None:
+def test_an_invalid_file_is_reported_in_one_line_with_its_place(commands: Commands, data: bytes, message: str) -> None:
     given = commands.file(data)
 
     for command in ("assign", "plan", "check", "what-if"):
         assert commands.error(command, given).startswith(message)
 
 
-def test_a_missing_file_is_one_line(commands: Commands) -> None:
+def test_a_missing_file_is_reported_in_one_line(commands: Commands) -> None:
     assert "nowhere.json cannot be read: No such file or directory" == commands.error("assign", "nowhere.json")
 
 
@@ -255,7 +255,7 @@ def test_a_missing_file_is_one_line(commands: Commands) -> None:
         ("leave=a", "--step: unknown step 'leave=a'; the steps are add_members, "),
     ],
 )
-def test_invalid_steps_are_one_line(commands: Commands, step: str, message: str) -> None:
+def test_an_invalid_step_is_reported_in_one_line(commands: Commands, step: str, message: str) -> None:
     assert commands.error("what-if", commands.file(GROUP), "--step", step).startswith(message)
 
 
@@ -274,7 +274,7 @@ def test_the_text_of_what_if_names_the_members_that_change(commands: Commands) -
     assert "  and 10 more members" == last
 
 
-def test_what_if_names_what_it_cannot_use(commands: Commands) -> None:
+def test_what_if_names_missing_and_unsupported_input(commands: Commands) -> None:
     assert "FILE has no scenarios: give --step, or the key scenarios" == commands.error("what-if", commands.file(GROUP))
     for change, message in (
         ({"scenarios": ["add_members=1"]}, "FILE: scenarios must be an object of names and steps"),
@@ -297,7 +297,7 @@ def test_what_if_names_what_it_cannot_use(commands: Commands) -> None:
         assert commands.error("what-if", given).startswith(message)
 
 
-def test_check_names_what_is_missing(commands: Commands) -> None:
+def test_check_names_missing_and_invalid_input(commands: Commands) -> None:
     assert commands.error("check", "-", "-").startswith("ASSIGNMENT and INPUT cannot both be standard input")
     assert commands.error("check", commands.file(GROUP)).startswith("FILE has no assignment; add the key assignment")
     wrong = commands.file({**WRONG, "assignment": {"a": [["t"]]}})

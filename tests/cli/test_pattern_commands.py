@@ -50,7 +50,7 @@ def test_explain_prints_the_explanation(commands: Commands) -> None:
     assert None is commands.json("explain", "logs-*", "--json")["matches"]
 
 
-def test_invalid_patterns_and_topics_are_one_line(commands: Commands) -> None:
+def test_an_invalid_pattern_or_topic_is_reported_in_one_line(commands: Commands) -> None:
     for command in ("match", "explain"):
         assert commands.error(command, "a[", "b").startswith("java pattern 'a[', position ")
         assert "notaname" in commands.error(command, "a", "b", "notaname\u00e9")

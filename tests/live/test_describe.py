@@ -59,7 +59,7 @@ COMMITTED: dict[str, dict[tuple[str, int], int]] = {
 
 
 class LiveGroups:
-    """Groups of several clients at the shared broker, which stay as they are.
+    """Groups of several clients at the shared broker; they do not change after their start.
 
     Attributes:
         address: Address of the broker.
@@ -359,7 +359,7 @@ def test_an_unknown_group_is_named(groups: LiveGroups, capfd: pytest.CaptureFixt
     assert "no such group: group 'no such group' does not exist, or may not be described" in output
 
 
-def test_an_unreachable_broker_is_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_broker_is_reported_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
     assert 3 == main(["describe", "--bootstrap-server", address, "--timeout", "1500"])

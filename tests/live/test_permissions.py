@@ -76,7 +76,7 @@ def test_a_user_who_may_read_the_log_records_it_without_other_permissions(
 
 
 @pytest.mark.parametrize("user", ["describer", "stranger"])
-def test_a_missing_permission_is_one_line_that_says_what_works_without_it(
+def test_a_missing_permission_is_reported_in_one_line_with_what_works_without_it(
     secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str], user: str
 ) -> None:
     assert 3 == run(secured.sasl, secured.client_file(tmp_path, user), tmp_path / "out")
@@ -120,7 +120,7 @@ def test_describe_needs_no_permission_on_the_log(
     assert [] == group["partitions"], "offsets of a topic need a permission on the topic"
 
 
-def test_a_wrong_password_is_one_line_with_the_address(
+def test_a_wrong_password_is_reported_in_one_line_with_the_address(
     secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert 3 == run(secured.sasl, secured.client_file(tmp_path, "reader", password="wrong"), tmp_path / "out")
@@ -130,7 +130,7 @@ def test_a_wrong_password_is_one_line_with_the_address(
     assert "wrong" not in line
 
 
-def test_an_unknown_certificate_is_one_line_with_the_address(
+def test_an_unknown_certificate_is_reported_in_one_line_with_the_address(
     secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     settings = secured.client_file(tmp_path, "reader", tls=True)

@@ -1,4 +1,4 @@
-"""Recorder on a real broker: complete, resumable after any interruption, and without a trace on the cluster."""
+"""Recorder on a real broker: it records all, continues after any interruption, and changes nothing on the cluster."""
 
 from __future__ import annotations
 

@@ -108,7 +108,7 @@ def test_a_killed_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
     complete(broker.address, tmp_path)
 
 
-def test_a_full_disk_is_one_line_and_the_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
+def test_a_full_disk_is_reported_in_one_line_and_the_run_is_continued(broker: Cluster, tmp_path: Path) -> None:
     before = recorded_before(broker, tmp_path, range(300))
     process = start(*command(broker.address, tmp_path, "--until-end"), file_size=4096)
     _, errors = process.communicate(timeout=60)
@@ -192,7 +192,7 @@ def test_a_folder_that_is_no_recording_or_is_in_use_is_not_written(tmp_path: Pat
         (["--command-config", "missing"], 2, "cannot read missing: No such file or directory"),
     ],
 )
-def test_invalid_options_and_unreachable_brokers_are_one_line(
+def test_invalid_options_and_unreachable_brokers_are_reported_in_one_line(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], options: list[str], code: int, error: str
 ) -> None:
     timeout = [] if "--timeout" in options else ["--timeout", "200"]

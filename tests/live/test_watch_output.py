@@ -94,7 +94,7 @@ def test_metrics_of_further_groups_are_summed_up() -> None:
     assert {("classic", "g0"): 1, ("classic", "g1"): 1, ("classic", OTHERS): 3} == members
 
 
-def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_reported_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as used:
         used.bind(("127.0.0.1", 0))
         used.listen()
@@ -183,7 +183,7 @@ def test_a_saved_state_is_loaded_unchanged(tmp_path: Path) -> None:
         (lambda _: b"\x00\xff" * 40, "it is not a state file of assignor watch"),
     ],
 )
-def test_a_damaged_state_file_is_one_line(
+def test_a_damaged_state_file_is_reported_in_one_line(
     damage: Any, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "state"
@@ -214,12 +214,14 @@ def test_a_state_file_of_other_groups_is_rejected(tmp_path: Path, capsys: pytest
         (["--state", "no/file"], "--state no/file: no is not a folder in which files can be written"),
     ],
 )
-def test_an_invalid_option_is_one_line(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_option_is_reported_in_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert 2 == main(["watch", "--bootstrap-server", "127.0.0.1:1", *words])
     assert f"assignor: {message}\n" == capsys.readouterr().err
 
 
-def test_an_unreachable_cluster_is_one_line_with_its_address(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unreachable_cluster_is_reported_in_one_line_with_its_address(capsys: pytest.CaptureFixture[str]) -> None:
     assert 3 == main(["watch", "--bootstrap-server", "127.0.0.1:1", "--timeout", "500"])
     (line,) = capsys.readouterr().err.splitlines()
     assert "127.0.0.1:1" in line

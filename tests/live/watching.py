@@ -51,7 +51,7 @@ class Watching:
         return any(text in notice for notice in self.notices)
 
     def of(self, group: str, event: str, **fields: Any) -> list[Event]:
-        """Return the events of a group and a kind so far that have values in fields."""
+        """Return the events so far of a group and a kind that have the given values in their fields."""
         found = [each for each in list(self.events) if (each["group"], each["event"]) == (group, event)]
         return [each for each in found if all(each[name] == value for name, value in fields.items())]
 
