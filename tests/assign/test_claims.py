@@ -124,7 +124,7 @@ def test_sticky_ignores_owned_partitions_of_members_with_user_data(engine: Engin
     assert ids("t", 2, 3) == assign(TOPICS, {"a": a, "b": b}, assignor="sticky", engine=engine)["a"]
 
 
-def test_from_the_wire_sticky_reads_user_data_only() -> None:
+def test_sticky_reads_only_the_user_data_of_encoded_subscriptions() -> None:
     joined = [
         ("a", None, wire.encode_subscription(owning(*ids("t", 2, 3)))),
         ("b", None, wire.encode_subscription(owning())),

@@ -43,7 +43,7 @@ def partitions(request: pytest.FixtureRequest) -> list[TopicPartition]:
 EXPECTED = [("t", 0), ("t", 1), ("u", 7), ("u", 2**20 + 5), ("é", 0), ("t", 2), ("u", 2**31 - 1)]
 
 
-def test_they_equal_instances_that_the_class_creates(partitions: list[TopicPartition]) -> None:
+def test_partitions_equal_instances_that_the_class_creates(partitions: list[TopicPartition]) -> None:
     made = [TopicPartition(*entry) for entry in EXPECTED]
 
     assert made == partitions == EXPECTED
@@ -55,7 +55,7 @@ def test_they_equal_instances_that_the_class_creates(partitions: list[TopicParti
     assert [(str, int)] * 7 == [tuple(map(type, partition)) for partition in partitions]
 
 
-def test_they_behave_like_named_tuples(partitions: list[TopicPartition]) -> None:
+def test_partitions_behave_like_named_tuples(partitions: list[TopicPartition]) -> None:
     first = partitions[0]
 
     assert ("t", 0) == (first.topic, first.partition) == tuple(first) == first[:]
@@ -73,7 +73,7 @@ def test_they_behave_like_named_tuples(partitions: list[TopicPartition]) -> None
         first.topic = "u"  # type: ignore[misc]  # deliberately wrong type
 
 
-def test_they_can_be_pickled_and_copied(partitions: list[TopicPartition]) -> None:
+def test_partitions_can_be_pickled_and_copied(partitions: list[TopicPartition]) -> None:
     for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
         back = pickle.loads(pickle.dumps(partitions, protocol))
         assert partitions == back
@@ -81,7 +81,7 @@ def test_they_can_be_pickled_and_copied(partitions: list[TopicPartition]) -> Non
     assert partitions == copy.copy(partitions) == copy.deepcopy(partitions)
 
 
-def test_the_collector_does_not_track_them(partitions: list[TopicPartition]) -> None:
+def test_the_collector_does_not_track_partitions(partitions: list[TopicPartition]) -> None:
     assert [PORTABLE] * 7 == list(map(gc.is_tracked, partitions))
 
     for _ in range(3):
@@ -91,7 +91,7 @@ def test_the_collector_does_not_track_them(partitions: list[TopicPartition]) -> 
     assert gc.is_tracked(partitions)  # a list may be part of a cycle
 
 
-def test_cycles_through_them_are_collected() -> None:
+def test_cycles_through_partitions_are_collected() -> None:
     gc.collect()
     before = sys.getrefcount(TopicPartition)
     answer: dict[str, Any] = assign(TOPICS, MEMBERS)

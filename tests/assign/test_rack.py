@@ -117,7 +117,7 @@ def test_a_broker_without_a_rack_adds_no_rack(engine: Engine) -> None:
 
 
 def test_prefer_rack_aware_uses_racks_even_if_all_partitions_are_on_all_racks(engine: Engine) -> None:
-    # c is on no rack of the brokers, so the other members come first.
+    # a is on no rack of the brokers, so with the flag the other members come first.
     topics, racks = {"t": on("r0", "r0")}, {"a": "rX", "b": "r0", "c": "r0"}
 
     assert {"a": "t0", "b": "t1", "c": ""} == ask(topics, racks, engine)
@@ -125,7 +125,7 @@ def test_prefer_rack_aware_uses_racks_even_if_all_partitions_are_on_all_racks(en
 
 
 def test_co_partitioned_topics_stay_together_even_if_racks_do_not_match(engine: Engine) -> None:
-    # t alone could follow its racks. With u, whose racks are reversed, no step matches a member.
+    # t alone could follow its racks. The racks of u are reversed, so no position is on the same rack in both topics.
     alone = ask({"t": on("r1", "r0")}, {"a": "r0", "b": "r1"}, engine)
     together = ask({"t": on("r1", "r0"), "u": on("r0", "r1")}, {"a": "r0", "b": "r1"}, engine)
 
@@ -160,8 +160,8 @@ def test_static_members_are_served_first_under_racks_too(engine: Engine) -> None
 
 
 def test_gaps_in_ids_of_co_partitioned_topics_lose_no_partitions(engine: Engine) -> None:
-    # Kafka takes step 0 as id 0 and gives t0 u0 to a and t1 u1 to b. The topics have the ids 1 and 2, so Kafka assigns
-    # partitions that do not exist, and 2 has no owner. Here step 0 is the smallest id.
+    # Kafka takes position 0 as id 0 and gives t0 u0 to a and t1 u1 to b. The topics have the ids 1 and 2, so Kafka
+    # assigns partitions that do not exist, and 2 has no owner. Here position 0 is the smallest id.
     partitions = [PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]
 
     answer = ask({"t": partitions, "u": partitions}, {"a": None, "b": "r0"}, engine)
