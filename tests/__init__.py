@@ -1,1 +1,1 @@
-"""Tests of assignor, one folder per room."""
+"""Tests of assignor, one folder for each part of the package."""

@@ -1,4 +1,4 @@
-"""Fixtures that every room of tests uses."""
+"""Fixtures that the tests of all folders use."""
 
 from __future__ import annotations
 

@@ -35,9 +35,9 @@ class Entry:
         step: The step of the program.
         request: The request; None for a wait.
         new_id: Member id that the broker generated in this step; None if it was not seen.
-        answers: Responses of kio that arrived before the next step, by the number of their request.
+        answers: Responses that arrived before the next step, as entities of kio, by the number of their request.
         look: Version of the DescribeGroups request after the step.
-        looked: Its response, of kio.
+        looked: Response to that request, as an entity of kio.
     """
 
     number: int
@@ -98,7 +98,7 @@ class Replica:
         return self._answers(self.coordinator.expire(now))
 
     def take(self, entry: Entry) -> dict[int, Any]:
-        """Handle the request of a step, and return the responses of kio by the number of their request."""
+        """Handle the request of a step, and return the responses as entities of kio, by the number of their request."""
         coordinator, request, at = self.coordinator, entry.request, entry.at
         self._new_id = entry.new_id
         if request is None:

@@ -45,7 +45,7 @@ class MemberClient:
         holds_callbacks: True if callbacks wait for `release_callbacks`.
         loses_answers: Number of the next heartbeat responses that get lost.
         frozen: True if the whole process is suspended.
-        doubted: True if the coordinator may have reassigned partitions that the member believes to own.
+        doubted: True if the coordinator may have reassigned partitions that the member still counts as its own.
         calls: The callbacks in order: "revoked", "assigned" or "lost", and the partitions.
         errors: Errors raised to the application.
         heartbeats: Number of sent heartbeats.

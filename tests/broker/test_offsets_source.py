@@ -102,7 +102,7 @@ def cluster(broker: Cluster) -> Cluster:
     return broker
 
 
-def test_committed_or_all_records_are_read_without_a_trace(cluster: Cluster) -> None:
+def test_reading_committed_or_all_records_changes_nothing_in_the_cluster(cluster: Cluster) -> None:
     admin = AdminClient({"bootstrap.servers": cluster.address})
     options = {"kafka.bootstrap.servers": cluster.address, "cluster": "test"}
     every = Settings.read({**options, "isolation": "read_uncommitted"})

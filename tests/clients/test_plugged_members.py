@@ -144,7 +144,7 @@ def consumer_protocol(*assignors: Any) -> RebalanceProtocol:
     return coordinator(*assignors)._rebalance_protocol
 
 
-def test_eager_cooperative_sticky_can_be_next_to_range() -> None:
+def test_eager_cooperative_sticky_can_be_configured_together_with_range() -> None:
     eager = kafka_python.CooperativeStickyAssignor(eager=True)
     eager.on_assignment(ConsumerProtocolAssignment(0, [("t", [1])], None), 5)
 

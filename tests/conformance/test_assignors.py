@@ -75,9 +75,9 @@ def answers(case: Case, engine: Engine) -> Iterator[Answer]:
 
 
 def wire_answer(case: Case) -> Answer | None:
-    """Return the answer for members whose subscriptions come from the wire; None if it cannot carry them.
+    """Return the answer for members with encoded subscriptions; None if encoding changes a subscription.
 
-    On the wire topics and owned partitions are sorted, and the broker's assignors depend on their order where names or
+    Encoding sorts topics and owned partitions, and the broker's assignors depend on their order where names or
     numbers share a bucket.
     """
     members = []

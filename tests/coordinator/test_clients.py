@@ -46,7 +46,7 @@ SHORT_SESSION = 10_000
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[GroupServer]:
-    """Start a server whose groups are led by a member, as a broker's."""
+    """Start a server whose groups are led by a member, as in a broker."""
     with GroupServer(TOPICS) as started:
         yield started
     assert [] == started.failures

@@ -45,7 +45,7 @@ class Fleet(NamedTuple):
 
 
 def some(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
-    """Return a strategy of the given one's values and None."""
+    """Return a strategy for None and the values of the given strategy."""
     return st.none() | strategy
 
 

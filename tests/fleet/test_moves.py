@@ -14,7 +14,7 @@ TOPICS = cluster({"t": 6, "u": 2})
 
 
 def moves(engine: Engine, *current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...]]:
-    """Return the moves of a group in which the plan gives t 0 to 2 to a, and t 3 to 5 to b."""
+    """Return the moves of a group in which the plan gives partitions 0 to 2 of t to a, and 3 to 5 to b."""
     [found] = ask(engine, "moves", [known], [group(member("a", "t"), member("b", "t"), current=list(current))])
     return [tuple(move.values()) for move in found]
 

@@ -16,7 +16,7 @@ def lags(**known: int | None) -> pa.Table:
     return pa.Table.from_pylist(rows, GROUP_LAG)
 
 
-def test_the_lag_of_the_wanted_groups_comes_back() -> None:
+def test_the_lag_of_the_wanted_groups_is_returned() -> None:
     history = LagHistory()
     history.add(1, lags(a=5, b=6))
     history.add(2, lags(a=None, c=7))

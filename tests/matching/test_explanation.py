@@ -14,7 +14,7 @@ def hints(pattern: str, dialect: str = "java", topics: list[str] | None = None) 
     return list(explain_pattern(pattern, dialect, TOPICS if topics is None else topics).hints)
 
 
-def test_explanation_has_matches_and_how(engine: Engine) -> None:
+def test_explanation_has_the_matches_and_the_way_of_matching(engine: Engine) -> None:
     found = explain_pattern("orders.*", "re2j", TOPICS, engine=engine)
 
     assert ("orders.v1", "ordersxv1", "orders") == found.matches

@@ -1,4 +1,4 @@
-"""Run a program of events with `assignor.member.Member`, and report its effects in the format of `MemberOracle`.
+"""Runner of programs of events with `assignor.member.Member`; it reports effects in the format of `MemberOracle`.
 
 A program is JSON: the options of the member, and events with their times. Heartbeats, callbacks and commits are
 numbered from 0 in order of appearance, so that a program is valid for every member that runs it.

@@ -206,7 +206,7 @@ def test_a_member_fenced_in_prepare_leaving_sends_no_leave_heartbeat_and_does_no
     assert "JOINING" == driver.state
 
 
-def test_fatal_while_leaving_completes_the_leave() -> None:
+def test_a_fatal_error_while_leaving_completes_the_leave() -> None:
     driver = stable()
     driver.wait(INTERVAL)
     driver.send()

@@ -248,7 +248,7 @@ def test_programs_end_in_most_states() -> None:
         ends.add(run(program).member.state)
 
     look()
-    assert len(ends) >= 8  # of ten; 100 programs are few
+    assert len(ends) >= 8  # 100 programs are too few to end in all ten states
 
 
 def test_a_deadlock_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,7 +68,7 @@ def test_transitions_are_kafkas_without_those_that_are_never_taken() -> None:
     assert allowed - taken == NEVER_TAKEN
 
 
-def test_only_fatal_cannot_be_left() -> None:
+def test_fatal_is_the_only_state_that_a_member_cannot_leave() -> None:
     stuck = [state for state, row in TRANSITIONS.items() if {state} == set(row.values())]
 
     assert [FATAL] == stuck

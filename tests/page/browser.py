@@ -1,4 +1,4 @@
-"""Headless Chromium for tests of the page, which fails a test for each console message, error and request."""
+"""Headless Chromium for tests of the page. A test fails if the page has a console message, an error or a request."""
 
 from __future__ import annotations
 

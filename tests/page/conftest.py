@@ -1,4 +1,4 @@
-"""Tests of the page run once more if Chromium hung."""
+"""Hook that runs a test of the page again if Chromium hung."""
 
 from __future__ import annotations
 

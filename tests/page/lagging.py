@@ -15,11 +15,11 @@ from tests.support.recorded_fleet import RECORDING
 if TYPE_CHECKING:
     from pathlib import Path
 
-MOMENTS = 12
+MEASUREMENTS = 12
 
 
 def lagging(folder: Path) -> Recording:
-    """Write a recording with end offsets at `MOMENTS` times, between which partition n grows by 1,000 + n offsets.
+    """Write a recording with `MEASUREMENTS` end offsets of each partition; partition n grows by 1,000 + n between two.
 
     Args:
         folder: New folder, which gets the name of the recorded cluster.
@@ -28,17 +28,17 @@ def lagging(folder: Path) -> Recording:
     for file in RECORDING.iterdir():
         (folder / file.name).symlink_to(file)
     times = pc.min_max(pq.read_table(RECORDING / "records.parquet", columns=["timestamp"])["timestamp"]).as_py()
-    step = (times["max"] - times["min"]) // MOMENTS
+    step = (times["max"] - times["min"]) // MEASUREMENTS
     topics = pq.read_table(RECORDING / "topics.parquet", columns=["topic", "partition"])
     places = topics.group_by(["topic", "partition"]).aggregate([]).to_pylist()
     rows = [
         {
             **place,
-            "at": times["min"] + step * moment,
+            "at": times["min"] + step * measurement,
             "start_offset": 0,
-            "end_offset": (1_000 + place["partition"]) * moment,
+            "end_offset": (1_000 + place["partition"]) * measurement,
         }
-        for moment in range(1, MOMENTS + 1)
+        for measurement in range(1, MEASUREMENTS + 1)
         for place in places
     ]
     pq.write_table(pa.Table.from_pylist(rows, TIMED_END_OFFSETS), folder / "end_offsets.parquet")

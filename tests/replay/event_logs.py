@@ -29,7 +29,7 @@ def replayed(
     end: int | None = None,
     **settings: Any,
 ) -> tuple[list[Event], Replay]:
-    """Return the events of a recording, in the order in which the command prints them, and the machine at the end."""
+    """Return the events of a recording, in the order in which the command prints them, and the replay at its end."""
     replay = Replay(topics, engine=engine, **settings)
     events = [event for records in groups.values() for record in records for event in replay.push(record)]
     if end is not None:

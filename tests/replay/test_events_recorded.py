@@ -36,10 +36,10 @@ def causes_of(reason: str) -> set[str]:
 
 @functools.cache
 def fleet() -> tuple[list[Event], RustReplay]:
-    """Return the events of the fleet and the machine; without comparisons, which other tests cover.
+    """Return the events of the fleet and their replay; without comparisons, which other tests cover.
 
-    The reference is too slow for the whole storm, and the engine for a batch of each record. `test_event_engines.py`
-    compares both on a part of it.
+    The reference is too slow for the whole storm, and the engine is too slow if each record is a batch.
+    `test_event_engines.py` compares both on a part of the storm.
     """
     records = pa.Table.from_pylist([record._asdict() for group in logs().values() for record in group])
     replay = RustReplay(topics(), is_compared=False)

@@ -1,4 +1,4 @@
-"""Run programs that start their own Spark on this machine, and stop their processes."""
+"""Runner of programs that start their own Spark on this machine; it stops their processes."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def test_a_stream_in_uneven_parts_with_a_restart_has_the_events_of_a_batch(spark
     assert checksum(wanted) == checksum(found)
 
 
-def test_the_events_of_two_clusters_are_apart_and_duplicates_change_nothing(spark: SparkSession) -> None:
+def test_two_clusters_have_separate_events_and_duplicates_change_nothing(spark: SparkSession) -> None:
     from assignor.spark import events
     from assignor.spark.events_schema import in_order
 
@@ -212,7 +212,7 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
 
 
 def test_a_repeated_micro_batch_does_not_see_the_machine_that_applied_it() -> None:
-    """A worker keeps its machine after an attempt that Spark discards; the state then has the version before it."""
+    """A worker keeps its machine after an attempt that Spark discards; the stored state is that before the attempt."""
     made: list[Replay] = []
 
     def new_replay() -> Any:

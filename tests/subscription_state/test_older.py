@@ -79,7 +79,7 @@ def test_older_user_assignment_is_empty_if_a_group_assigns() -> None:
     assert {T0, U0} == state.user_assignment
 
 
-def test_older_metadata_update_the_topics_of_a_pattern() -> None:
+def test_older_metadata_updates_the_topics_of_a_pattern() -> None:
     state = SubscriptionState("latest")
     assert not state.update_from_metadata(["t"])
     state.subscribe(TopicPattern("t.?"))

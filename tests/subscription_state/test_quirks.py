@@ -245,7 +245,7 @@ def test_quirk_without_a_strategy_argument_the_default_is_used_even_if_it_is_non
     assert state.is_offset_reset_needed(T0)
 
 
-def test_quirk_a_null_default_strategy_is_a_policy() -> None:
+def test_quirk_a_null_default_strategy_counts_as_a_reset_policy() -> None:
     state = SubscriptionState(None)
     state.assign_from_user([T0])
 

@@ -22,7 +22,7 @@ TOPICS = ("orders", "payments", "single")
 
 
 class Joining(NamedTuple):
-    """A consumer that joins a group: the settings in which consumers differ."""
+    """A consumer that joins a group: its settings that differ from those of other consumers."""
 
     name: str
     client: str

@@ -32,7 +32,7 @@ REMOVED_MS = 6_000
 
 
 def interleaved(generation: Generation) -> bool:
-    """Return True if the leader did not receive all members of one kind, static or dynamic, before all of the other."""
+    """Return True if static and dynamic members alternate in the order in which the leader received them."""
     kinds = [member.instance_id is not None for member in generation.members]
     return sum(kind != before for before, kind in itertools.pairwise(kinds)) > 1
 

@@ -1,4 +1,4 @@
-"""Wait for events in other threads and processes, without sleeping and with a time limit."""
+"""Condition for events in other threads and processes: it waits without sleeping and with a time limit."""
 
 from __future__ import annotations
 

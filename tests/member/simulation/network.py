@@ -20,7 +20,7 @@ __all__ = ["Dice", "Network", "NetworkQuality"]
 
 
 class Dice:
-    """Random numbers that depend only on a seed, on their user and on the number of earlier draws for one purpose."""
+    """Random numbers. Each depends only on the seed, the user, the purpose and the number of draws for that purpose."""
 
     def __init__(self, seed: int, who: int) -> None:
         self._prefix = f"{seed}/{who}/"
