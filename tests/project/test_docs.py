@@ -63,7 +63,7 @@ def test_examples_of_the_readme() -> None:
 @pytest.mark.parametrize(
     ("page", "examples"),
     [
-        ("calls.md", 10),
+        ("calls.md", 15),
         ("coordinator.md", 10),
         ("idle-members.md", 15),
         ("lag.md", 10),
