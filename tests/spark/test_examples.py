@@ -17,6 +17,7 @@ import pytest
 
 from assignor.spark import Scenario
 from tests.spark import fleet_rows, programs
+from tests.spark.java_options import INTERPRETED
 
 if TYPE_CHECKING:
     import subprocess
@@ -36,6 +37,8 @@ SCENARIOS = (
     Scenario("rolling restart with instance ids").rolling_restart(instance_ids=True),
 )
 """Scenarios of the pipeline."""
+SHORT_PROGRAM = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {INTERPRETED}"
+"""Options of the Java of spark-pipelines, which ignores SPARK_SUBMIT_OPTS and spark.driver.extraJavaOptions."""
 
 
 # ---- the pipeline
@@ -45,7 +48,8 @@ def run_pipeline(folder: Path) -> subprocess.CompletedProcess[str]:
     page = (folder / "README.md").read_text(encoding="utf-8")
     (arguments,) = re.findall(r"^SPARK_CONF_DIR=conf .*?spark-pipelines (.*)$", page, re.MULTILINE)
     program = Path(sys.executable).parent / "spark-pipelines"
-    return programs.run([program, *arguments.replace("'", "").split()], folder, SPARK_CONF_DIR="conf")
+    command = [program, *arguments.replace("'", "").split()]
+    return programs.run(command, folder, SPARK_CONF_DIR="conf", JDK_JAVA_OPTIONS=SHORT_PROGRAM)
 
 
 def materialized(folder: Path, name: str) -> list[Row]:
