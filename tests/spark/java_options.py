@@ -36,11 +36,32 @@ with session_module.session(cores=2, memory="1g") as spark:
 """
 
 
-def java_options() -> dict[str, str]:
-    """Return the environment variable with the options; write the archive unless it exists or is being written."""
+def java_options(configuration: str | None = None) -> dict[str, str]:
+    """Return the environment variable with the options; write the archive unless it exists or is being written.
+
+    Args:
+        configuration: Folder that SPARK_CONF_DIR names. Spark puts it before its jars, and Java ignores an archive if
+            the class path starts with a folder that has files. So this class path has the same jars first.
+    """
+    return {"SPARK_SUBMIT_OPTS": " ".join([*archive_options(configuration), INTERPRETED])}
+
+
+def archive_options(configuration: str | None = None) -> list[str]:
+    """Return the options that make Java read the archive; none if there is no archive."""
     _make_archive()
-    archived = [f"-XX:SharedArchiveFile={ARCHIVE}", "-Xlog:disable"] if ARCHIVE.exists() else []
-    return {"SPARK_SUBMIT_OPTS": " ".join([*archived, INTERPRETED])}
+    if not ARCHIVE.exists():
+        return []
+    path = ["-cp", os.pathsep.join([*_jars(), configuration])] if configuration else []
+    return [f"-XX:SharedArchiveFile={ARCHIVE}", "-Xlog:disable", *path]
+
+
+def _jars() -> list[str]:
+    """Return the start of the class path, as Spark's launcher writes it."""
+    spec = find_spec("pyspark")
+    assert spec
+    assert spec.origin
+    jars = Path(spec.origin).parent / "jars"
+    return [*map(str, jars.glob("slf4j-api-*")), str(jars / "*")]
 
 
 def _make_archive() -> None:

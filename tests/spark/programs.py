@@ -39,7 +39,7 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subpro
     with subprocess.Popen(
         list(map(str, command)),
         cwd=folder,
-        env={**_environment(folder), **variables},
+        env={**_environment(folder, variables.get("SPARK_CONF_DIR")), **variables},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -54,7 +54,7 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subpro
     return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
 
-def _environment(folder: Path) -> Mapping[str, str]:
+def _environment(folder: Path, configuration: str | None) -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     try:
         java = find_java(
@@ -65,7 +65,7 @@ def _environment(folder: Path) -> Mapping[str, str]:
     if java.home:
         kept["JAVA_HOME"] = str(java.home)
     settings = {
-        **java_options(),
+        **java_options(configuration),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_TESTING": "1",  # makes a Connect server use any free port
