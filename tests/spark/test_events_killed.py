@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark.java_options import java_options
+
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +32,7 @@ from assignor.spark.event_stream import KEY
 from assignor.spark.replay_events import batch_events, new_engine_replay
 from assignor.recording.metadata import topics_table
 from tests.spark.event_runs import ENGINE, checksum, stream
+from tests.spark.java_options import archive_options
 from tests.support.synthetic_log import SyntheticLog
 
 folder, groups, steps = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
@@ -40,7 +43,9 @@ session_module._settings = lambda *given: {
     **settings(*given),
     "spark.master": "local-cluster[2,1,600]",
     "spark.executor.memory": "512m",
-    "spark.executor.extraJavaOptions": f"-Djava.io.tmpdir={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.executor.extraJavaOptions": " ".join(
+        [*archive_options(), f"-Djava.io.tmpdir={folder} -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"]
+    ),
     "spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"],
     "spark.task.maxFailures": "8",
     "spark.sql.shuffle.partitions": "2",
@@ -117,7 +122,7 @@ def events_of_killed(folder: Path, groups: int, steps: int, seconds: int) -> dic
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(folder), str(groups), str(steps)],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, **java_options(), "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=seconds,

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.spark.java_options import java_options
+
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
@@ -70,7 +72,7 @@ def test_a_killed_worker_does_not_change_the_result() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],
         cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": path},
+        env={**os.environ, **java_options(), "PYTHONPATH": path},
         capture_output=True,
         text=True,
         timeout=550,

