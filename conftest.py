@@ -70,12 +70,12 @@ def spark() -> Iterator[SparkSession]:
     that it is pickled by value.
     """
     from assignor.spark.session import session
-    from tests.spark.java_options import java_options
+    from tests.spark.java_options import worker_options
 
     with contextlib.ExitStack() as stack:
         try:
             with pytest.MonkeyPatch.context() as patch:
-                for name, value in java_options().items():
+                for name, value in worker_options().items():
                     patch.setenv(name, value)
                 given = stack.enter_context(session(app="assignor tests", cores=2, memory="1g"))
         except MissingDependencyError as error:

@@ -1,4 +1,4 @@
-"""Options of the Java of Spark in tests: it reads its classes from an archive, and does not compile queries.
+"""Options of Spark in tests: Java reads its classes from an archive, and does not compile queries.
 
 Compiling each of many small queries costs more than running it. The archive saves a third of the processor time of a
 program. Java checks it when it starts, and ignores an archive of another Java version or of other jars.
@@ -15,6 +15,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ARCHIVE = Path(__file__).parents[2] / "target" / "spark.jsa"
+
+WORKERS = Path(__file__).with_name("workers")
+
+PRELOADED = "-Dspark.python.daemon.module=preloaded_daemon"
+"""Option for workers that are forked with their imports; needs `WORKERS` on the path."""
 
 INTERPRETED = "-Dspark.sql.codegen.wholeStage=false -Dspark.sql.codegen.factoryMode=NO_CODEGEN"
 
@@ -44,6 +49,13 @@ def java_options(configuration: str | None = None) -> dict[str, str]:
             the class path starts with a folder that has files. So this class path has the same jars first.
     """
     return {"SPARK_SUBMIT_OPTS": " ".join([*archive_options(configuration), INTERPRETED])}
+
+
+def worker_options(configuration: str | None = None) -> dict[str, str]:
+    """Return the environment variables with the options, and the option for workers and their path."""
+    path = [str(WORKERS), *filter(None, [os.environ.get("PYTHONPATH")])]
+    options = java_options(configuration)["SPARK_SUBMIT_OPTS"]
+    return {"SPARK_SUBMIT_OPTS": f"{options} {PRELOADED}", "PYTHONPATH": os.pathsep.join(path)}
 
 
 def archive_options(configuration: str | None = None) -> list[str]:

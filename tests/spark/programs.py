@@ -14,7 +14,7 @@ import pytest
 
 from assignor.errors import MissingDependencyError
 from assignor.spark.java import bundled_java, cache_folder, find_java
-from tests.spark.java_options import java_options
+from tests.spark.java_options import worker_options
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def _environment(folder: Path, configuration: str | None) -> Mapping[str, str]:
     if java.home:
         kept["JAVA_HOME"] = str(java.home)
     settings = {
-        **java_options(configuration),
+        **worker_options(configuration),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_TESTING": "1",  # makes a Connect server use any free port
