@@ -37,9 +37,8 @@ SHARED = {
 
 ALONE = (
     "tests/broker/test_coordinator.py",
-    "tests/spark/test_events_killed.py",
-    "tests/spark/test_fleet_killed.py",
     "tests/spark/test_java.py",
+    "tests/spark/test_killed.py",
 )
 """Files in those folders that run on a worker of their own: they take minutes, or start what they need themselves."""
 
