@@ -28,8 +28,6 @@ SHARED = {
     "tests/broker/plugins": "cluster with racks",
     "tests/broker": "broker",
     "tests/live": "live brokers",  # one after another, each file with its own
-    "tests/spark/test_connect.py": "spark programs",  # these two start programs with Spark of their own
-    "tests/spark/test_examples.py": "spark programs",
     "tests/spark": "spark",
     "benches/tests/test_spark.py": "spark",
 }

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from assignor.errors import WrongTypeError
@@ -19,32 +20,29 @@ from assignor.spark import Fleet, Scenario, synthetic_fleet
 from assignor.spark.progress import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-    import pyarrow as pa
-    from pyspark.sql import DataFrame
-
-SCENARIOS = [
-    Scenario("two more").add_members(2),
-    Scenario("larger").multiply_partitions(2),
-    Scenario("restart").rolling_restart(),
-]
+SCENARIOS = (
+    Scenario("two more members").add_members(2),
+    Scenario("twice the partitions").multiply_partitions(2),
+    Scenario("rolling restart").rolling_restart(),
+    Scenario("rolling restart with instance ids").rolling_restart(instance_ids=True),
+)
+"""Scenarios of the pipeline in examples/."""
 TOPICS = "cluster string, topic string, partitions int"
 MEMBERS = "cluster string, group_id string, member_id string, topics array<string>"
 
 
-def in_order(frame: DataFrame) -> list[str]:
-    """Return the rows in an order that does not depend on Spark."""
-    return sorted(map(repr, frame.toArrow().to_pylist()))
+Answers = dict[str, list[dict[str, Any]]]
+"""Rows of the result of each method, in an order that does not depend on Spark."""
 
 
-def tables(fleet: Fleet) -> list[DataFrame]:
-    """Return the DataFrames of a fleet."""
-    assert fleet.current is not None
-    return [fleet.topics, fleet.members, fleet.current]
+def in_order(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows in an order that does not depend on Spark."""
+    return sorted(rows, key=repr)
 
 
-def answers_of(fleet: Fleet) -> dict[str, list[str]]:
+def answers_of(fleet: Fleet) -> Answers:
     """Return the result of each method."""
     answers = {
         "resolve": fleet.resolve(),
@@ -54,12 +52,21 @@ def answers_of(fleet: Fleet) -> dict[str, list[str]]:
         "what_if": fleet.what_if(SCENARIOS),
         "problems": fleet.problems(),
     }
-    return {name: in_order(frame) for name, frame in answers.items()}
+    return {name: in_order(frame.toArrow().to_pylist()) for name, frame in answers.items()}
 
 
-def generated(spark: SparkSession) -> Fleet:
-    """Return a synthetic fleet of 200 groups, which is generated once."""
-    return Fleet(*(spark.createDataFrame(frame.toArrow()) for frame in synthetic_fleet(spark, 200, racks=3, seed=3)))
+def of_cluster(answers: Answers, cluster: str) -> Answers:
+    """Return the rows of a cluster."""
+    return {name: [row for row in rows if row["cluster"] == cluster] for name, rows in answers.items()}
+
+
+def with_generated(spark: SparkSession, recorded: Sequence[pa.Table]) -> Fleet:
+    """Return a fleet with the tables of a recorded cluster, and 200 synthetic groups in another cluster."""
+    frames = []
+    for table, generated in zip(recorded, synthetic_fleet(spark, 200, racks=3, seed=3), strict=True):
+        other = generated.toArrow()
+        frames.append(spark.createDataFrame(pa.concat_tables([table.cast(other.schema), other])))
+    return Fleet(*frames)
 
 
 def small(spark: SparkSession, members: Sequence[tuple[Any, ...]]) -> Fleet:
@@ -128,12 +135,13 @@ def _failed(spark: SparkSession) -> str:
 def main(recording: str, answers: str) -> None:
     """Call all methods, and write the results."""
     spark = SparkSession.builder.remote("local[2]").getOrCreate()
-    recorded = [frame.toArrow() for frame in tables(Fleet.from_recording(recording, spark=spark))]
+    fleet = Fleet.from_recording(recording, spark=spark)
+    assert fleet.current is not None
+    recorded = [frame.toArrow() for frame in (fleet.topics, fleet.members, fleet.current)]
     found = {
         "session": type(spark).__module__,
-        "tables": [sorted(map(repr, table.to_pylist())) for table in recorded],
-        "recorded": answers_of(Fleet(*map(spark.createDataFrame, recorded))),
-        "generated": answers_of(generated(spark)),
+        "tables": [in_order(table.to_pylist()) for table in recorded],
+        "two clusters": answers_of(with_generated(spark, recorded)),
         "without keys": answers_of(small(spark, WITHOUT_KEYS)),
         "progress": _progress(spark),
         "rejected": _rejected(spark),

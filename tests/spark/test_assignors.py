@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,13 +14,16 @@ from tests.spark import fleet_rows
 from tests.spark.fleet_rows import ASSIGNMENTS, MEMBERS, TOPICS, Row
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pyspark.sql import DataFrame, SparkSession
 
     from assignor.spark import Fleet
+    from tests.spark.conftest import RecordedTables
+    from tests.spark.connect_program import Answers
 
 pytestmark = pytest.mark.spark
 
-RECORDED = Path(__file__).parents[2] / "data" / "fleet_webshop"
 NAMED = pa.schema([*MEMBERS, ("assignor", pa.string()), ("group_protocol", pa.string()), ("generation", pa.int32())])
 CHOICES = [
     ("classic", "range"),
@@ -87,16 +90,20 @@ def random_fleet() -> RandomFleet:
 
 
 @pytest.fixture(scope="module")
-def recorded(spark: SparkSession) -> Fleet:
+def few() -> RandomFleet:
+    """Return a fleet with some groups of each assignor, for slow tests."""
+    return RandomFleet(70 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 28, seed=19)
+
+
+@pytest.fixture(scope="module")
+def recorded(spark: SparkSession, recorded_tables: RecordedTables) -> Fleet:
     from assignor.spark import Fleet
 
-    found = Fleet.from_recording(RECORDED, spark=spark)
-    assert found.current is not None
-    return Fleet(found.topics.persist(), found.members.persist(), found.current.persist())
+    return Fleet(*map(spark.createDataFrame, recorded_tables))
 
 
-def by_group(frame: DataFrame, *names: str) -> dict[str, tuple[Any, ...]]:
-    return {row["group_id"]: tuple(row[name] for name in names) for row in rows(frame)}
+def by_group(rows: Iterable[Row], *names: str) -> dict[str, tuple[Any, ...]]:
+    return {row["group_id"]: tuple(row[name] for name in names) for row in rows}
 
 
 def test_random_groups_get_the_answer_of_their_assignor(spark: SparkSession, random_fleet: RandomFleet) -> None:
@@ -117,8 +124,7 @@ def test_all_assignors_are_computed_in_one_job(spark: SparkSession, random_fleet
     assert [1] * len(queries) == [plan.count("MapInArrow ") for plan in plans]
 
 
-def test_both_engines_give_the_same_result(spark: SparkSession) -> None:
-    few = RandomFleet(70, seed=19)
+def test_both_engines_give_the_same_result(spark: SparkSession, few: RandomFleet) -> None:
     rust, reference = (few.fleet(spark, engine=engine) for engine in ("rust", "reference"))
 
     for found, expected in (
@@ -133,18 +139,18 @@ def test_both_engines_give_the_same_result(spark: SparkSession) -> None:
         assert in_order(expected) == in_order(found)
 
 
-def test_resolved_members_keep_their_assignors(spark: SparkSession) -> None:
+def test_resolved_members_keep_their_assignors(spark: SparkSession, few: RandomFleet) -> None:
     from assignor.spark import Fleet
 
-    fleet = RandomFleet(70, seed=20).fleet(spark)
+    fleet = few.fleet(spark)
 
     assert in_order(fleet.assign()) == in_order(Fleet(fleet.topics, fleet.resolve(), fleet.current).assign())
 
 
-def test_null_and_missing_assignor_columns_mean_range(spark: SparkSession, random_fleet: RandomFleet) -> None:
+def test_null_and_missing_assignor_columns_mean_range(spark: SparkSession, few: RandomFleet) -> None:
     from assignor.spark import Fleet
 
-    fleet = random_fleet.fleet(spark)
+    fleet = few.fleet(spark)
     none = fleet.members.drop("assignor", "group_protocol", "generation")
     null = none.selectExpr("*", "cast(null as string) assignor", "cast(null as string) group_protocol")
 
@@ -169,7 +175,9 @@ def test_the_balance_of_current_needs_owned_partitions(spark: SparkSession, rand
 
 
 def test_the_balance_of_current_is_the_recorded_load(recorded: Fleet) -> None:
-    loads = by_group(recorded.balance(of="current"), "members", "partitions", "unowned", "least_loaded", "most_loaded")
+    balance = rows(recorded.balance(of="current"))
+
+    loads = by_group(balance, "members", "partitions", "unowned", "least_loaded", "most_loaded")
 
     assert (3, 47, 0, 15, 16) == loads["payments-audit"]
     assert (3, 86, 14, 26, 34) == loads["inventory-sync"]
@@ -177,27 +185,29 @@ def test_the_balance_of_current_is_the_recorded_load(recorded: Fleet) -> None:
     assert 14 == len(loads)
 
 
-def test_recorded_groups_are_computed_by_their_own_assignors(recorded: Fleet) -> None:
-    found = by_group(recorded.balance(), "group_protocol", "computed_as")
-    given = by_group(recorded.members, "group_protocol", "assignor")
+def test_recorded_groups_are_computed_by_their_own_assignors(
+    recorded_tables: RecordedTables, recorded_answers: Answers
+) -> None:
+    found = by_group(recorded_answers["balance"], "group_protocol", "computed_as")
+    given = by_group(recorded_tables.members.to_pylist(), "group_protocol", "assignor")
 
     assert (None, None) == found.pop("orders-enricher")
     assert ("classic", "stream") == given.pop("orders-enricher")
     assert given == found
     reason = "assignor 'stream' of group_protocol 'classic' is not supported; supported: "
-    [problem] = rows(recorded.problems())
+    [problem] = recorded_answers["problems"]
     assert ("group", "orders-enricher", 1) == tuple(problem[name] for name in ("table", "name", "rows"))
     assert problem["problem"].startswith(reason)
 
 
-def test_recorded_groups_of_uniform_have_the_load_of_uniform(recorded: Fleet) -> None:
-    loads = by_group(recorded.balance(), "partitions", "unowned", "least_loaded", "most_loaded")
+def test_recorded_groups_of_uniform_have_the_load_of_uniform(recorded_answers: Answers) -> None:
+    loads = by_group(recorded_answers["balance"], "partitions", "unowned", "least_loaded", "most_loaded")
 
     assert (47, 0, 15, 16) == loads["payments-audit"]
 
 
-def test_only_unstable_recorded_groups_move_partitions(recorded: Fleet) -> None:
-    moved = {row["group_id"] for row in rows(recorded.moves())}
+def test_only_unstable_recorded_groups_move_partitions(recorded_answers: Answers) -> None:
+    moved = {row["group_id"] for row in recorded_answers["moves"]}
 
     # inventory-sync is in a rebalance storm, and the last assignment of orders-next is that of another assignor.
     assert {"inventory-sync", "orders-next"} == moved

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from assignor.spark import Fleet
+    from tests.spark.conftest import RecordedTables
+    from tests.spark.connect_program import Answers
 
 pytestmark = pytest.mark.spark
 
-RECORDED = Path(__file__).parents[2] / "data" / "fleet_webshop"
 SCENARIOS = [
     Scenario("as it is"),
     Scenario("two more").add_members(2),
@@ -34,6 +35,10 @@ SCENARIOS = [
     Scenario("restart").rolling_restart(),
     Scenario("static restart").make_static().rolling_restart(),
 ]
+
+
+OF_BOTH_ENGINES = {f"group-{number}" for number in range(60 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 20)}
+"""Groups for which the reference, which is slow, simulates the scenarios."""
 
 
 def table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
@@ -85,6 +90,12 @@ def few() -> tuple[list[Row], list[Row]]:
     return fleet_rows.draw(60, seed=9)
 
 
+@pytest.fixture(scope="module")
+def assigned(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> list[Row]:
+    """Return the spans that the 60 groups get."""
+    return rows(fleet(spark, *few).assign())
+
+
 def test_2000_random_groups_get_the_answer_of_assign(
     spark: SparkSession, random_fleet: tuple[list[Row], list[Row]]
 ) -> None:
@@ -99,26 +110,20 @@ def test_2000_random_groups_get_the_answer_of_assign(
     assert expected != fleet_rows.owned(spans)
 
 
-def test_recorded_groups_get_the_answer_of_assign(spark: SparkSession) -> None:
-    from assignor.spark import Fleet
-
-    recorded = Fleet.from_recording(RECORDED, spark=spark)
-    recorded.members.persist()  # to read the log once
-    assert recorded.current is not None
-
-    expected = fleet_rows.assigned(rows(recorded.topics), rows(recorded.members), rows(recorded.current))
-    found = fleet_rows.owned(rows(recorded.assign()))
+def test_recorded_groups_get_the_answer_of_assign(recorded_tables: RecordedTables, recorded_answers: Answers) -> None:
+    expected = fleet_rows.assigned(*(table.to_pylist() for table in recorded_tables))
+    found = fleet_rows.owned(recorded_answers["assign"])
 
     assert expected == found
     assert {("", "billing"), ("", "orders-next"), ("", "crm-cdc-sink")} < set(found)
 
 
-def test_both_engines_give_the_same_result(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
-    topics, members = few
-    current = [
-        {**row, "member_id": "x" if number % 5 == 0 else row["member_id"]}
-        for number, row in enumerate(rows(fleet(spark, *few).assign()))
-    ]
+def test_both_engines_give_the_same_result(
+    spark: SparkSession, few: tuple[list[Row], list[Row]], assigned: list[Row]
+) -> None:
+    topics = few[0]
+    members, spans = ([row for row in rows if row["group_id"] in OF_BOTH_ENGINES] for rows in (few[1], assigned))
+    current = [{**row, "member_id": "x" if number % 5 == 0 else row["member_id"]} for number, row in enumerate(spans)]
     rust, reference = (fleet(spark, topics, members, current, engine=engine) for engine in ("rust", "reference"))
 
     methods: list[Callable[[Fleet], DataFrame]] = [
@@ -133,28 +138,23 @@ def test_both_engines_give_the_same_result(spark: SparkSession, few: tuple[list[
     assert rows(rust.moves())
 
 
-def test_the_size_of_arrow_batches_does_not_change_the_result(
-    spark: SparkSession, random_fleet: tuple[list[Row], list[Row]]
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("spark.sql.execution.arrow.maxRecordsPerBatch", "7"),
+        ("spark.sql.execution.arrow.useLargeVarTypes", "true"),
+    ],
+)
+def test_the_size_and_the_types_of_arrow_batches_do_not_change_the_result(
+    spark: SparkSession, few: tuple[list[Row], list[Row]], assigned: list[Row], name: str, value: str
 ) -> None:
-    expected = in_order(fleet(spark, *random_fleet).assign())
-    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
-    try:
-        found = in_order(fleet(spark, *random_fleet).assign())
-    finally:
-        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
-
-    assert expected == found
-
-
-def test_large_types_of_arrow_do_not_change_the_result(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
-    expected = in_order(fleet(spark, *few).assign())
-    spark.conf.set("spark.sql.execution.arrow.useLargeVarTypes", "true")
+    spark.conf.set(name, value)
     try:
         found = in_order(fleet(spark, *few).assign())
     finally:
-        spark.conf.unset("spark.sql.execution.arrow.useLargeVarTypes")
+        spark.conf.unset(name)
 
-    assert expected == found
+    assert sorted(map(repr, assigned)) == found
 
 
 def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
@@ -172,15 +172,14 @@ def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tup
 
 
 def test_a_filter_on_the_result_is_not_pushed_below_the_engine(
-    spark: SparkSession, few: tuple[list[Row], list[Row]]
+    spark: SparkSession, few: tuple[list[Row], list[Row]], assigned: list[Row]
 ) -> None:
     given = fleet(spark, *few)
-    every = rows(given.assign())
-    last = every[-1]["group_id"]
+    last = assigned[-1]["group_id"]
 
     filtered = rows(given.assign().where(f"group_id = '{last}'"))
 
-    assert sorted(repr(row) for row in every if row["group_id"] == last) == sorted(map(repr, filtered))
+    assert sorted(repr(row) for row in assigned if row["group_id"] == last) == sorted(map(repr, filtered))
     assert 3 == given.assign().limit(3).count()
 
 
@@ -237,12 +236,14 @@ def test_optional_columns_may_be_missing(spark: SparkSession) -> None:
     assert expected == rows(Fleet(topics, by_pattern).assign())
 
 
-def test_resolved_members_are_valid_members(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
+def test_resolved_members_are_valid_members(
+    spark: SparkSession, few: tuple[list[Row], list[Row]], assigned: list[Row]
+) -> None:
     from assignor.spark import Fleet
 
     given = fleet(spark, *few)
 
-    assert in_order(given.assign()) == in_order(Fleet(given.topics, given.resolve()).assign())
+    assert sorted(map(repr, assigned)) == in_order(Fleet(given.topics, given.resolve()).assign())
 
 
 def test_rows_without_keys_are_counted(spark: SparkSession) -> None:

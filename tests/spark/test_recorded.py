@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from tests.spark.conftest import RecordedTables
+
 pytestmark = pytest.mark.spark
 
 
@@ -41,11 +43,9 @@ def collected(frames: Iterable[DataFrame]) -> Tables:
 
 
 @pytest.fixture(scope="module")
-def fleet(spark: SparkSession) -> Tables:
+def fleet(recorded_tables: RecordedTables) -> Tables:
     """Return the bundled fleet at the end of its recording."""
-    from assignor.spark.recorded_fleet import recorded
-
-    return collected(recorded(spark, RECORDING))
+    return Tables(*(table.to_pylist() for table in recorded_tables))
 
 
 def described_groups() -> dict[str, Row]:
