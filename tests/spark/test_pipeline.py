@@ -7,8 +7,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -61,12 +63,53 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("report") / "fleet"
 
 
-@pytest.fixture(scope="module")
-def fleet(spark: SparkSession, out: Path) -> Report:
-    """Return the report on the bundled recording."""
-    from assignor.spark.report import report
+class Run(NamedTuple):
+    """Results of the command `assignor report`."""
 
-    return report(spark, Recording.open(FLEET), out, quiet=True)
+    code: int
+    report: Report
+    output: str
+    errors: str
+
+
+def run_report(out: Path, page: Path, engine: str) -> Run:
+    """Run the command with the bundled recording; the page lacks its scripts, which are large."""
+    import assignor.spark.report  # noqa: F401  # imports the function that is replaced below
+
+    reports: list[Report] = []
+
+    def remember(*given: Any) -> Report:
+        reports.append(summarize(*given))
+        return reports[0]
+
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(StringIO()) as output,
+        redirect_stderr(StringIO()) as errors,
+    ):
+        patch.setattr("assignor.page.html.bundle", lambda: "/* scripts */")
+        patch.setattr("assignor.recording.summary.summarize", remember)
+        code = main(["report", str(FLEET), "--json", "--out", str(out), "--engine", engine, "--page", str(page)])
+    return Run(code, reports[0], output.getvalue(), errors.getvalue())
+
+
+@pytest.fixture(scope="module")
+def spark_run(spark: SparkSession, out: Path) -> Run:
+    """Run the command in Spark."""
+    assert spark.version
+    return run_report(out, out.with_name("spark.html"), "spark")
+
+
+@pytest.fixture(scope="module")
+def local_run(out: Path) -> Run:
+    """Run the command in this process."""
+    return run_report(out.with_name("local"), out.with_name("local.html"), "local")
+
+
+@pytest.fixture(scope="module")
+def fleet(spark_run: Run) -> Report:
+    """Return the report of Spark on the bundled recording."""
+    return spark_run.report
 
 
 def test_every_record_is_counted_under_its_type(fleet: Report) -> None:
@@ -187,17 +230,31 @@ def test_the_readme_shows_what_the_demo_prints(fleet: Report) -> None:
     assert checked > 20
 
 
-def test_this_process_and_spark_write_the_same_report(fleet: Report, out: Path, tmp_path: Path) -> None:
-    assert_equal_without_spark(fleet, Recording.open(FLEET), out, tmp_path / "local")
+def test_this_process_and_spark_write_the_same_report(spark_run: Run, local_run: Run, out: Path) -> None:
+    assert_equal(spark_run.report, local_run.report, out, out.with_name("local"))
+
+
+def test_json_is_the_only_output_on_standard_output_and_the_page_is_that_of_this_process(
+    spark_run: Run, local_run: Run, out: Path
+) -> None:
+    assert (0, 0) == (spark_run.code, local_run.code)
+    assert out.with_name("local.html").read_bytes() == out.with_name("spark.html").read_bytes()
+    assert spark_run.report.to_json() == json.loads(spark_run.output)
+    assert ["starting Spark", "decoding records", "replaying groups", "summarizing", "writing the page"] == [
+        line.split(":")[0] for line in spark_run.errors.splitlines()
+    ]
 
 
 def assert_equal_without_spark(found: Report, recording: Recording, out: Path, local: Path) -> None:
-    """Assert that a report without Spark equals that of Spark: JSON, text, and the schemas and rows of all tables."""
+    """Assert that a report without Spark equals that of Spark."""
     local.mkdir()
     write_tables(recording, local)
 
-    without_spark = summarize(recording, local)
+    assert_equal(found, summarize(recording, local), out, local)
 
+
+def assert_equal(found: Report, without_spark: Report, out: Path, local: Path) -> None:
+    """Assert that two reports are equal: JSON, text, and the schemas and rows of all tables."""
     assert found.to_json() == without_spark.to_json()
     assert found.to_text(width=100) == without_spark.to_text(width=100)
     assert (out / "report.json").read_bytes() == (local / "report.json").read_bytes()
@@ -205,29 +262,6 @@ def assert_equal_without_spark(found: Report, recording: Recording, out: Path, l
         expected, written = pq.read_table(out / name), pq.read_table(local / name)
         assert expected.schema.remove_metadata() == written.schema.remove_metadata(), name
         assert sorted(map(repr, expected.to_pylist())) == sorted(map(repr, written.to_pylist())), name
-
-
-def test_json_is_the_only_output_on_standard_output_and_the_page_is_that_of_this_process(
-    spark: SparkSession,
-    fleet: Report,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert spark.version
-    monkeypatch.setattr("assignor.page.html.bundle", lambda: "/* scripts */")
-    words = ["report", str(FLEET), "--json", "--out", str(tmp_path / "out")]
-
-    code = main([*words, "--engine", "spark", "--page", str(tmp_path / "spark.html")])
-
-    printed = capsys.readouterr()
-    assert 0 == main([*words, "--engine", "local", "--page", str(tmp_path / "local.html")])
-    assert (tmp_path / "local.html").read_bytes() == (tmp_path / "spark.html").read_bytes()
-    assert 0 == code
-    assert fleet.to_json() == json.loads(printed.out)
-    assert ["starting Spark", "decoding records", "replaying groups", "summarizing", "writing the page"] == [
-        line.split(":")[0] for line in printed.err.splitlines()
-    ]
 
 
 def recording(folder: Path, rows: list[dict[str, Any]], topics: pa.Table | None = None) -> Recording:
@@ -279,14 +313,21 @@ def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, 
     assert 7 == billing.range_generations.equal
 
 
-def test_an_empty_recording_has_an_empty_report(spark: SparkSession, tmp_path: Path) -> None:
+def test_an_empty_recording_has_an_empty_report_which_replaces_an_earlier_one(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     from assignor.spark.report import report
 
     given = recording(tmp_path / "empty", [])
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.json").write_text('{"records": 1, "records_by_type": {}, "bad_records": 0, "groups": []}')
 
-    found = report(spark, given, tmp_path / "out", quiet=True)
+    found = report(spark, given, out, quiet=True)
 
-    assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
+    assert found.to_json() == json.loads((out / "report.json").read_text())
+    assert (out / "groups").is_dir()
+    assert_equal_without_spark(found, given, out, tmp_path / "local")
     assert {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": [], "findings": []} == found.to_json()
     assert "0 groups" in found.to_text()
 
@@ -335,28 +376,17 @@ def test_a_folder_with_other_files_is_not_replaced(spark: SparkSession, tmp_path
     assert "dear" == (tmp_path / "mine" / "letter.txt").read_text()
 
 
-def test_an_earlier_report_is_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark.report import report
-
-    given = recording(tmp_path / "given", [])
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "report.json").write_text('{"records": 1, "records_by_type": {}, "bad_records": 0, "groups": []}')
-
-    found = report(spark, given, out, quiet=True)
-
-    assert found.to_json() == json.loads((out / "report.json").read_text())
-    assert (out / "groups").is_dir()
-
-
 @pytest.mark.parametrize("name", [" é注文 two words a%20b a#b:c", "x{a,b} g[1] q?* b\\s"])
 def test_folders_are_nested_and_have_names_with_special_characters(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
+    """The records have other columns too, which are ignored."""
     from assignor.spark.report import report
 
     given = recording(tmp_path / name, [])
     rows = pq.read_table(FLEET / "records.parquet").slice(0, 50)
+    for column in ("type", "group_id", "Status", "aborted", "a.b"):
+        rows = rows.append_column(column, pa.nulls(50, pa.string()))
     given.records.unlink()
     for start, place in ((30, "a.parquet"), (10, f"{name}/b.parquet"), (0, "partition=7/deep/c.parquet")):
         (given.records / place).parent.mkdir(parents=True, exist_ok=True)
@@ -368,21 +398,6 @@ def test_folders_are_nested_and_have_names_with_special_characters(
 
     assert 50 == found.records == pq.read_table(out / "records").num_rows
     assert_equal_without_spark(found, given, out, tmp_path / "local")
-
-
-def test_other_columns_are_ignored(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark.report import report
-
-    given = recording(tmp_path / "given", [])
-    records = pq.read_table(FLEET / "records.parquet").slice(0, 50)
-    for name in ("type", "group_id", "Status", "aborted", "a.b"):
-        records = records.append_column(name, pa.nulls(50, pa.string()))
-    pq.write_table(records, given.records)
-
-    found = report(spark, given, tmp_path / "out", quiet=True)
-
-    assert 50 == found.records
-    assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
 
 
 def test_decode_rejects_columns_with_names_that_it_adds(spark: SparkSession) -> None:
