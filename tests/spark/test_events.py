@@ -48,8 +48,9 @@ def topics() -> pa.Table:
     return Recording.open(RECORDING).topics()
 
 
-def expected() -> pa.Table:
-    """Return the events that the replay itself finds, without Spark, one partition of the log after the other."""
+@functools.cache
+def expected(*, finish: bool) -> tuple[dict[str, int], str]:
+    """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
     from assignor.recording.metadata import topics_table
     from assignor.spark.event_machine import event_batch
     from assignor.spark.replay_events import new_engine_replay
@@ -60,23 +61,24 @@ def expected() -> pa.Table:
         for batch in log.drop_columns(["partition"]).combine_chunks().to_batches():
             found += replay.push(batch)
         found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
-        found += replay.finish()
-    return pa.Table.from_batches(map(event_batch, found))
+        if finish:
+            found += replay.finish()
+    return checksum(pa.Table.from_batches(map(event_batch, found)))
 
 
-def test_a_batch_has_the_events_of_the_replay(spark: SparkSession) -> None:
+@pytest.mark.parametrize("finish", [False, True])
+def test_a_batch_has_the_events_of_the_replay(spark: SparkSession, *, finish: bool) -> None:
     from assignor.spark import events
 
-    found = checksum(events(spark.createDataFrame(logs_of_two_clusters()), topics(), engine=ENGINE, delay_ms=DELAY))
+    records = spark.createDataFrame(logs_of_two_clusters())
+    found = checksum(events(records, topics(), engine=ENGINE, delay_ms=DELAY, finish=finish))
 
-    assert checksum(expected()) == found
+    assert expected(finish=finish) == found
     counts, _ = found
     assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} == counts.keys()
 
 
 def test_a_stream_in_uneven_parts_with_a_restart_has_the_events_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark import events
-
     parts = uneven_parts(logs_of_two_clusters())
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     try:
@@ -85,8 +87,7 @@ def test_a_stream_in_uneven_parts_with_a_restart_has_the_events_of_a_batch(spark
         spark.conf.set("spark.sql.shuffle.partitions", "4")
 
     assert [part.num_rows for part in parts] == counts
-    wanted = events(spark.createDataFrame(logs_of_two_clusters()), topics(), engine=ENGINE, finish=False)
-    assert checksum(wanted) == checksum(found)
+    assert expected(finish=False) == checksum(found)
 
 
 def test_two_clusters_have_separate_events_and_duplicates_change_nothing(spark: SparkSession) -> None:
