@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from benches import spark_fleets, spark_implementations, spark_replay
 from benches.implementations import WrongAnswerError
-from benches.spark_fleets import Size, checksum, right_answer, written
+from benches.spark_fleets import Checksum, Size, Written, checksum, right_answer, written
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
@@ -19,35 +20,37 @@ pytestmark = pytest.mark.spark
 TINY = Size(groups=6, members=5, topics_per_group=2, topics=20)
 
 
+@pytest.fixture(scope="module")
+def given(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Written:
+    return written(spark, TINY, tmp_path_factory.mktemp("fleet"))
+
+
+@pytest.fixture(scope="module")
+def answer(given: Written) -> Checksum:
+    return right_answer(given)
+
+
 def test_a_call_for_each_group_gives_the_same_answer_and_the_floor_the_same_size(
-    spark: SparkSession, tmp_path: Path
+    given: Written, answer: Checksum
 ) -> None:
-    given = written(spark, TINY, tmp_path)
-
-    answer = right_answer(given)
-
     assert 6 * 5 == given.members.count()
     assert answer == checksum(spark_implementations.in_arrow(given))
     assert 0 <= answer.rows - checksum(spark_implementations.floor(given, answer.rows)).rows <= 2
 
 
-def test_an_answer_that_differs_from_assign_is_rejected(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_that_differs_from_assign_is_rejected(given: Written, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_fleets, "assign", lambda *_, **__: {})
 
     with pytest.raises(WrongAnswerError, match=r"on 6 x 5 x 2") as raised:
-        right_answer(written(spark, TINY, tmp_path))
+        right_answer(given)
     assert "differ" in str(raised.value)
 
 
-def test_the_answer_for_sticky_groups_is_compared_with_assign(spark: SparkSession, tmp_path: Path) -> None:
-    given = written(spark, TINY, tmp_path)
-
+def test_the_answer_for_sticky_groups_is_compared_with_assign(given: Written, answer: Checksum) -> None:
     sticky = right_answer(given, "sticky")
 
     assert sticky == checksum(spark_implementations.fleet(given, "sticky"))
-    assert sticky != right_answer(given)
+    assert sticky != answer
 
 
 def test_the_rates_of_events_are_those_of_right_answers(
