@@ -59,7 +59,7 @@ class LeavingMember(NamedTuple):
     Attributes:
         member_id: Id of the member; "" to remove a static member by its instance id.
         group_instance_id: Instance id of a static member.
-        reason: Reason for people; absent below version 5.
+        reason: Reason in words, which people read in logs; absent below version 5.
     """
 
     member_id: str
@@ -100,7 +100,7 @@ class JoinGroupRequest:
         rebalance_timeout_ms: Time that the coordinator waits for the member to join again; None for the session
             timeout, as in version 0.
         group_instance_id: Instance id of a static member (KIP-345).
-        reason: Reason for people; absent below version 8.
+        reason: Reason in words, which people read in logs; absent below version 8.
         client_id: Id of the sender.
         client_host: Host of the sender.
         version: Version of the request, 0 to 9.
