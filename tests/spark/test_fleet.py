@@ -167,8 +167,9 @@ def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tup
     finally:
         spark.sparkContext.cancelJobGroup("lazy")
     plans = [query.where("cluster = 'eu'")._jdf.queryExecution().executedPlan().toString() for query in queries]
-    assert [1] * len(queries) == [plan.count("MapInArrow ") for plan in plans]
-    assert [1] * len(queries) == [plan.count("Sort [run") for plan in plans]
+    assert [2] * len(queries) == [plan.count("MapInArrow ") for plan in plans]
+    assert [1] * len(queries) == [plan.count("MapInArrow batches(bucket") for plan in plans]
+    assert [1] * len(queries) == [plan.count("Sort [bucket") for plan in plans]
 
 
 def test_a_filter_on_the_result_is_not_pushed_below_the_engine(

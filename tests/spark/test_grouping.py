@@ -1,4 +1,4 @@
-"""Groups in batches of rows: batches may end at any row, and groups with equal hashes may alternate."""
+"""Groups in packed rows: batches may end at any row or blob, and groups with equal hashes may alternate."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from assignor import _core
 from assignor.errors import IllegalStateError
 from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
+from assignor.spark.packing import packed
 from tests.fleet.columns import CURRENT, clusters, groups
 from tests.fleet.columns import cluster as a_cluster
 
@@ -35,8 +36,19 @@ ROWS = pa.schema(
 """Columns as they come from Spark; `topics` becomes a text there, which Python cannot write."""
 
 LISTS = st.none() | st.lists(st.sampled_from(["t", "u", "", "é", None]), max_size=3)
-RUNS = {("c", "g"): 1, ("c", "h"): 1, (None, "g"): 1, ("d", "g"): 2, ("d", None): 2, ("", "g"): 3}
-"""Hashes of keys; some groups share one."""
+NEXT = 1 << 54
+"""Difference of two hashes that are not in the same bucket."""
+
+RUNS = {
+    ("c", "g"): 1,
+    ("c", "h"): 1,
+    (None, "g"): 1,
+    ("d", "g"): -2,
+    ("d", None): -2,
+    ("", "g"): 3,
+    ("", "h"): 5 * NEXT,
+}
+"""Hashes of keys; some groups share one, and some a bucket."""
 
 
 def text(topics: Sequence[str | None] | None) -> bytes | None:
@@ -62,6 +74,17 @@ def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = 
     return found
 
 
+def blobs(given: Sequence[pa.RecordBatch], sizes: Sequence[int] = (), limit: int = 1 << 24) -> list[pa.RecordBatch]:
+    """Return the packed rows of batches as they come from Spark, in batches of the given sizes."""
+    found = [batch for _, packed_rows in packed(iter(given), limit) for batch in packed_rows]
+    if not found:
+        return []
+    table = pa.Table.from_batches(found).sort_by("bucket").combine_chunks()
+    ends = [0, *itertools.accumulate(sizes), len(table)]
+    parts = [table.slice(start, end - start) for start, end in itertools.pairwise(ends) if end >= start]
+    return [batch for part in parts for batch in part.to_batches()]
+
+
 def expected(rows: Sequence[Row]) -> dict[tuple[Any, Any], tuple[list[str], list[str]]]:
     """Return the members and the owned partitions of each group."""
     found: dict[tuple[Any, Any], tuple[list[str], list[str]]] = {}
@@ -75,8 +98,8 @@ def expected(rows: Sequence[Row]) -> dict[tuple[Any, Any], tuple[list[str], list
 
 
 @st.composite
-def sorted_rows(draw: Any) -> list[Row]:
-    """Draw rows in the order of their hashes."""
+def some_rows(draw: Any) -> list[Row]:
+    """Draw rows in any order."""
     rows = []
     for _ in range(draw(st.integers(0, 12))):
         key = draw(st.sampled_from(sorted(RUNS, key=repr)))
@@ -87,52 +110,77 @@ def sorted_rows(draw: Any) -> list[Row]:
         else:
             row["topics"] = draw(LISTS)
         rows.append(row)
-    return sorted(rows, key=lambda row: int(row["run"]))
+    return rows
 
 
-@given(sorted_rows(), st.lists(st.integers(0, 4), max_size=6))
-def test_batches_that_end_anywhere_give_the_same_groups(rows: list[Row], sizes: list[int]) -> None:
+@given(
+    some_rows(), st.lists(st.integers(0, 4), max_size=6), st.lists(st.integers(0, 4), max_size=6), st.integers(1, 2000)
+)
+def test_batches_that_end_anywhere_give_the_same_groups(
+    rows: list[Row], sizes: list[int], blob_sizes: list[int], limit: int
+) -> None:
     found: dict[tuple[Any, Any], tuple[list[str], list[str]]] = {}
     counted = 0
-    for count, column in groups_of(iter(batches(rows, sizes))):
+    given_rows = batches(rows, sizes)
+    assert len(rows) == sum(count for count, _ in packed(iter(given_rows), limit))
+    sent = blobs(given_rows, blob_sizes, limit)
+    for count, column in groups_of(iter(sent), 1 + limit % 4):
         counted += count
-        assert len(column) <= count
         for group in column.to_pylist():
             key = (group["cluster"], group["group_id"])
             assert key not in found
             found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, group["current"])))
 
-    assert len(rows) == counted
+    assert sum(batch.num_rows for batch in sent) == counted
     assert expected(rows) == found
 
 
-def test_a_column_of_groups_is_as_large_as_a_batch_and_the_group_that_it_cuts() -> None:
+def test_a_column_of_groups_ends_with_the_bucket_that_reaches_the_limit() -> None:
     rows = [
-        {"cluster": "c", "group_id": f"g{number // 3}", "run": number // 3, "is_owned": False, "topics": ["t"]}
+        {"cluster": "c", "group_id": f"g{number // 3}", "run": number // 3 * NEXT, "is_owned": False, "topics": ["t"]}
         for number in range(30)
     ]
 
-    sizes = [count for count, _ in groups_of(iter(batches(rows, [4] * 7)))]
+    def sizes(limit: int) -> list[int]:
+        columns = [column for _, column in groups_of(iter(blobs(batches(rows, []))), limit)]
+        return [sum(len(group["members"]) for group in column.to_pylist()) for column in columns]
 
-    assert 30 == sum(sizes)
-    assert max(sizes) <= 4 + 2
-    assert [27, 3] == [count for count, _ in groups_of(iter(batches(rows, [])))]
+    assert [3] * 10 == sizes(1)
+    assert 30 == sum(sizes(10))
+    assert 10 <= max(sizes(10)) <= 10 + 2
+    # The last bucket waits for blobs that may follow.
+    assert [27, 3] == sizes(100)
 
 
 @pytest.mark.parametrize("sizes", [[], [2]])
-def test_rows_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
+def test_blobs_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
     rows: list[Row] = [
-        {"cluster": "c", "group_id": f"g{run}", "run": run, "member_id": "a", "is_owned": False} for run in (1, 2, 1)
+        {"cluster": "c", "group_id": f"g{run}", "run": run * NEXT, "member_id": "a", "is_owned": False}
+        for run in (1, 2, 3)
     ]
+    whole = pa.Table.from_batches(blobs(batches(rows, []))).take([0, 2, 1]).combine_chunks()
+    sent = [batch for start in [0, *sizes] for batch in whole.slice(start, sizes[0] if sizes else 3).to_batches()]
 
     with pytest.raises(IllegalStateError, match=r"^Spark did not sort the rows"):
-        list(groups_of(iter(batches(rows, sizes))))
+        list(groups_of(iter(sent)))
+
+
+def test_the_blobs_of_a_bucket_have_equal_texts_once() -> None:
+    rows: list[Row] = [
+        {"cluster": "c", "group_id": "g", "run": 1, "member_id": f"m{number}", "topics": ["t" * 1000]}
+        for number in range(100)
+    ]
+
+    [blob] = blobs(batches(rows, [30], ["cluster", "group_id", "member_id", "topics", "run"]))
+
+    assert 1 == blob.num_rows
+    assert 1000 == len(blob["topics"][0].as_py())
 
 
 def test_columns_that_are_missing_stay_missing() -> None:
     rows: list[Row] = [{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a", "is_owned": False}]
 
-    [(_, column)] = groups_of(iter(batches(rows, [], ["cluster", "group_id", "member_id", "run"])))
+    [(_, column)] = groups_of(iter(blobs(batches(rows, [], ["cluster", "group_id", "member_id", "run"]))))
 
     assert [{"cluster": "c", "group_id": "g", "members": [{"member_id": "a"}]}] == column.to_pylist()
 
@@ -142,7 +190,7 @@ def test_names_that_are_not_utf8_reach_the_engine() -> None:
     texts = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"t\xff\xfd"))
     batch = batch.set_column(3, "topics", texts).select(["cluster", "group_id", "member_id", "topics", "run"])
 
-    [(_, column)] = groups_of(iter([batch]))
+    [(_, column)] = groups_of(iter(blobs([batch])))
 
     with pytest.raises(ValueError, match=r"^topics: text that is not UTF-8: 't"):
         _core.Clusters(clusters(a_cluster({"t": 1}))).assign(column)

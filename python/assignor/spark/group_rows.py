@@ -1,8 +1,8 @@
 """Queries of `Fleet`: Spark brings the rows of each group together, and the engine answers them in Arrow batches.
 
-Members and owned partitions go to the workers as rows, and the answers come back as rows. A worker receives the topics
-of all clusters with the first row of each Spark partition and keeps them for the other rows. Building a query reads no
-data.
+Workers pack members and owned partitions into blobs, Spark brings the blobs of each group together, and the answers
+come back as rows. A worker receives the topics of all clusters with the first blob of each Spark partition and keeps
+them for the other blobs. Building a query reads no data.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType
 
 from assignor._engine import choose
-from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, OWNED, RUN, SEPARATOR, answer_rows, groups_of
+from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
+from assignor.spark.packing import BUCKET, OWNED, RUN, joined, packed, packed_schema
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, columns_are_known
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ _FIRST_BITS = 33
 def group_rows(
     members: DataFrame, columns: Sequence[str], current: DataFrame | None = None
 ) -> tuple[DataFrame, list[str]]:
-    """Return the rows of members and owned partitions in the form that `grouping.groups_of` reads.
+    """Return members and owned partitions as the blobs that `grouping.groups_of` reads.
 
     Args:
         members: Member rows with at least these columns.
@@ -40,7 +41,7 @@ def group_rows(
         current: Rows of owned partitions, or None.
 
     Returns:
-        The rows, and the names of their columns, which a function of a pipeline must not ask Spark for.
+        The blobs, and the names of their columns, which a function of a pipeline must not ask Spark for.
     """
     # `select`, not `withColumn`: a pipeline's server resolves `withColumn` while the pipeline is being defined. Then a
     # second run would read the tables as they are before it writes them.
@@ -51,16 +52,17 @@ def group_rows(
         owned = current.select(*ASSIGNMENTS.fieldNames(), F.lit(True).alias(OWNED))
         rows = rows.select("*", F.lit(False).alias(OWNED)).unionByName(owned, allowMissingColumns=True)
         names += [OWNED, *(name for name in ASSIGNMENTS.fieldNames() if name not in columns)]
-    # Spark sorts by one number faster than by texts. Adaptive execution may merge these partitions, but cannot split
-    # them.
-    rows = rows.select("*", F.xxhash64(*KEYS).alias(RUN)).repartition(RUN).sortWithinPartitions(RUN)
-    return rows, [*names, RUN]
+    names.append(RUN)
+    schema = packed_schema(names)
+    blobs = _mapped(rows.select("*", F.xxhash64(*KEYS).alias(RUN)), packed, schema)
+    # Adaptive execution may merge these partitions, but cannot split them.
+    return blobs.repartition(BUCKET).sortWithinPartitions(BUCKET), schema.fieldNames()
 
 
 def _topics_text() -> Column:
     separator, null, nothing = (F.lit(mark).cast("string") for mark in (SEPARATOR, NULL_TOPIC, NO_TOPICS))
-    joined = F.call_function("array_join", F.col("topics"), separator, null)
-    return F.when(F.size("topics") == 0, nothing).otherwise(joined)
+    text = F.call_function("array_join", F.col("topics"), separator, null)
+    return F.when(F.size("topics") == 0, nothing).otherwise(text)
 
 
 def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:
@@ -83,7 +85,7 @@ def call_engine(
     """Call a method of the engine for each group.
 
     Args:
-        rows: Rows of `group_rows`.
+        rows: Blobs of `group_rows`.
         columns: The names of their columns.
         clusters: Result of `clusters_row`.
         method: Name of the method of `Clusters`.
@@ -100,23 +102,13 @@ def call_engine(
     all_clusters = clusters.scalar()
     known = F.when(is_first, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
     asked = rows.select(*columns, known.alias("clusters"))
-    answers = _answers(method, engine, arguments)
-    if columns_are_known(asked):
-
-        def batches(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for _, found in answers(given):
-                yield from found
-
-        return asked.mapInArrow(batches, answer)
-    # Not `mapInArrow`, which would ask Spark for the columns.
-    lists = arrow_udf(_in_lists(answers), ArrayType(answer)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
-    return asked.select(lists(F.struct("*")).alias("answer")).select(F.inline("answer"))
+    return _mapped(asked, _answers(method, engine, arguments), answer)
 
 
-_Answers = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
+_Function = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
 
 
-def _answers(method: str, engine: Engine, arguments: tuple[Any, ...]) -> _Answers:
+def _answers(method: str, engine: Engine, arguments: tuple[Any, ...]) -> _Function:
     """Return the function that computes the answers of all rows of a Spark partition."""
 
     def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
@@ -138,12 +130,27 @@ def _answers(method: str, engine: Engine, arguments: tuple[Any, ...]) -> _Answer
     return answers
 
 
-def _in_lists(answers: _Answers) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Return a function with a list for each row that it gets. Most lists are empty; the others have all answers."""
+def _mapped(frame: DataFrame, function: _Function, schema: StructType) -> DataFrame:
+    """Return the rows that a function computes from the rows of each Spark partition."""
+    if columns_are_known(frame):
+
+        def batches(given: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for _, found in function(given):
+                yield from found
+
+        return frame.mapInArrow(batches, schema)
+    # Not `mapInArrow`, which would ask Spark for the columns.
+    lists = arrow_udf(_in_lists(function), ArrayType(schema)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
+    return frame.select(lists(F.struct("*")).alias("found")).select(F.inline("found"))
+
+
+def _in_lists(function: _Function) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
+    """Return a function with a list for each row that it gets. Most lists are empty; the others have all rows found."""
 
     def lists(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        for count, found in answers(map(pa.RecordBatch.from_struct_array, structs)):
-            # There is at least one row for each batch of answers.
+        for count, found in function(map(pa.RecordBatch.from_struct_array, structs)):
+            if len(found) > count:
+                found = [*found[: count - 1], joined(found[count - 1 :])]
             lengths = [1] * (len(found) - 1) + [count - len(found) + 1]
             for batch, length in zip(found, lengths, strict=True):
                 ends = pa.array([0] + [batch.num_rows] * length, pa.int32())

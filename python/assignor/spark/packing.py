@@ -1,0 +1,241 @@
+"""Rows of members and owned partitions, packed for Spark's shuffle.
+
+Spark shuffles, sorts and sends a large value faster than many small ones. So the rows of a task become *blobs*, one for
+each bucket, which is a range of the hash of cluster and group id. All rows of a group are in one bucket. Spark brings
+the blobs of each bucket together and sorts them by bucket, and a worker unpacks them.
+
+A blob has two binary columns for each column of texts: the bytes of the texts, and pairs of the number of consecutive
+rows that have the text and of its length, which is -1 for a null. A column of numbers becomes one binary column. The
+values of the blobs of an Arrow batch follow each other in memory, so all blobs are packed and unpacked at once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
+
+from assignor.errors import IllegalStateError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import numpy.typing as npt
+
+_Number = TypeVar("_Number", np.int32, np.int64)
+
+RUN = "run"
+"""Column with the hash of cluster and group id."""
+
+OWNED = "is_owned"
+"""Column that is true for a row of owned partitions, and false for a row of a member. It may be missing."""
+
+BUCKET = "bucket"
+"""Column with the bucket of a blob: the upper bits of `run`."""
+
+NUMBERS = {RUN: pa.int64(), OWNED: pa.bool_(), "generation": pa.int32(), "start": pa.int32(), "count": pa.int32()}
+"""Types of the columns of numbers. The other columns have texts."""
+
+_LENGTHS = "_lengths"
+
+_BUCKET_BITS = 10
+"""There are enough buckets for hundreds of Spark partitions, and few enough for blobs of many rows."""
+
+PACKED_BYTES = 1 << 24
+"""Number of bytes of rows that a worker collects before it packs them."""
+
+UNPACKED_ROWS = 1 << 15
+"""Number of rows that a worker unpacks at once, if no bucket has more."""
+
+_NULL = np.iinfo(np.int64).min
+"""Null in a column of numbers other than `run`, which has no nulls."""
+
+
+def packed_schema(columns: Sequence[str]) -> StructType:
+    """Return the columns of blobs of rows that have these columns."""
+    names = [each for name in columns for each in ((name,) if name in NUMBERS else (name, name + _LENGTHS))]
+    return StructType([StructField(BUCKET, IntegerType()), *(StructField(name, BinaryType()) for name in names)])
+
+
+def packed(batches: Iterator[pa.RecordBatch], limit: int = PACKED_BYTES) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
+    """Yield blobs of rows and the number of rows in them, whenever rows of `limit` bytes have arrived."""
+    waiting: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        # Equal texts can be in many blobs, so that they count as often as they arrive.
+        size += batch.nbytes
+        waiting.append(_intern_topics(batch))
+        if size >= limit:
+            yield _packed(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield _packed(waiting)
+
+
+def unpacked(batches: Iterator[pa.RecordBatch], limit: int = UNPACKED_ROWS) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """Yield the rows of complete buckets, sorted by `run`, and the number of blobs that they were in.
+
+    Texts of `topics` are dictionary-encoded; equal texts may be in the dictionary several times.
+
+    Args:
+        batches: Blobs, sorted by bucket.
+        limit: Number of rows after which a batch of rows ends with the next bucket.
+
+    Raises:
+        IllegalStateError: The blobs are not sorted.
+    """
+    for blobs in _complete_buckets(batches):
+        buckets = blobs[BUCKET].to_numpy()
+        before = _offsets(blobs[RUN])[0] // 8
+        is_first = np.concatenate([[True], buckets[1:] != buckets[:-1]])
+        # A slice ends with the bucket that reaches the limit.
+        parts = (before[:-1] - before[0])[is_first] // limit
+        starts = np.flatnonzero(is_first)[np.concatenate([[True], parts[1:] != parts[:-1]])]
+        for start, end in zip(starts, [*starts[1:], len(buckets)], strict=True):
+            yield int(end - start), _unpacked(blobs.slice(start, end - start))
+
+
+def _intern_topics(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """Store equal texts of `topics` once, so that the rows of a large group stay small."""
+    place = batch.schema.get_field_index("topics")
+    return batch if place < 0 else batch.set_column(place, "topics", batch.column(place).dictionary_encode())
+
+
+def _packed(batches: list[pa.RecordBatch]) -> tuple[int, list[pa.RecordBatch]]:
+    rows = joined(batches)
+    if not rows.num_rows:
+        return 0, []
+    key = rows[RUN].to_numpy()
+    if "topics" in rows.schema.names:
+        # Rows of a group that have the same topics become neighbours.
+        key = key & ~0xFFFF | pc.fill_null(rows["topics"].indices, -1).to_numpy() & 0xFFFF
+    order = np.argsort(key)
+    buckets = key[order] >> (64 - _BUCKET_BITS)
+    starts = starts_of(buckets[1:] != buckets[:-1])
+    columns = {BUCKET: pa.array(buckets[starts], pa.int32())}
+    for name, column in zip(rows.schema.names, rows.columns, strict=True):
+        if name in NUMBERS:
+            numbers = pc.fill_null(column.cast(pa.int64()), _NULL).to_numpy()
+            columns[name] = _blobs(numbers[order], starts)
+        else:
+            columns[name], columns[name + _LENGTHS] = _packed_texts(column.take(pa.array(order)), starts)
+    return rows.num_rows, [pa.RecordBatch.from_arrays(list(columns.values()), list(columns))]
+
+
+def _packed_texts(texts: pa.Array, starts: npt.NDArray[np.int64]) -> tuple[pa.Array, pa.Array]:
+    is_new = differs(texts)
+    is_new[starts[1:] - 1] = True
+    firsts = starts_of(is_new)
+    if len(firsts) < len(texts):
+        counts = np.diff(np.append(firsts, len(texts)))
+        texts = texts.take(pa.array(firsts))
+        starts = np.searchsorted(firsts, starts)
+    else:
+        counts = np.ones(len(texts), np.int64)
+    if pa.types.is_dictionary(texts.type):
+        texts = texts.dictionary_decode()
+    offsets, data = _offsets(texts)
+    lengths = np.where(texts.is_valid().to_numpy(zero_copy_only=False), np.diff(offsets), -1)
+    ends = pa.array(np.append(offsets[starts], offsets[-1]), pa.int32())
+    bytes_ = pa.Array.from_buffers(pa.binary(), len(starts), [None, ends.buffers()[1], data])
+    return bytes_, _blobs(np.stack([counts, lengths], axis=1).astype(np.int32), starts)
+
+
+def _blobs(values: npt.NDArray[np.generic], starts: npt.NDArray[np.int64]) -> pa.Array:
+    """Return the bytes of the values from each start to the next one."""
+    bytes_ = np.ascontiguousarray(values)
+    ends = pa.array(np.append(starts, len(values)) * (bytes_.nbytes // len(values)), pa.int32())
+    return pa.Array.from_buffers(pa.binary(), len(starts), [None, ends.buffers()[1], pa.py_buffer(bytes_)])
+
+
+def _complete_buckets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield the blobs in batches that do not cut a bucket.
+
+    Raises:
+        IllegalStateError: The blobs are not sorted.
+    """
+    started: list[pa.RecordBatch] = []
+    bucket = None
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        buckets = batch[BUCKET].to_numpy()
+        if np.any(buckets[1:] < buckets[:-1]) or (bucket is not None and buckets[0] < bucket):
+            raise IllegalStateError(
+                "Spark did not sort the rows by the hash of their group, so groups would be incomplete"
+            )
+        first_of_last = int(np.searchsorted(buckets, buckets[-1]))
+        if first_of_last or (started and bucket != buckets[0]):
+            yield joined([*started, batch.slice(0, first_of_last)])
+            started = []
+        started.append(batch.slice(first_of_last))
+        bucket = buckets[-1]
+    if started:
+        yield joined(started)
+
+
+def _unpacked(blobs: pa.RecordBatch) -> pa.RecordBatch:
+    run = _values(blobs[RUN], np.int64)
+    order = np.argsort(run, kind="stable")
+    columns = {}
+    for name in blobs.schema.names:
+        if name in NUMBERS:
+            numbers = _values(blobs[name], np.int64)[order]
+            is_null = None if name == RUN else numbers == _NULL
+            columns[name] = pa.array(numbers, pa.int64(), mask=is_null).cast(NUMBERS[name])
+        elif name + _LENGTHS in blobs.schema.names:
+            columns[name] = _unpacked_texts(blobs[name], blobs[name + _LENGTHS], order, name == "topics")
+    return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
+
+
+def _unpacked_texts(bytes_: pa.Array, runs: pa.Array, order: npt.NDArray[np.int64], is_shared: bool) -> pa.Array:
+    counts, lengths = _values(runs, np.int32).reshape(-1, 2).T
+    first, data = _offsets(bytes_)
+    ends = np.concatenate([[0], np.cumsum(np.maximum(lengths, 0), dtype=np.int64)]) + first[0]
+    texts = pa.Array.from_buffers(pa.string(), len(lengths), [None, pa.array(ends, pa.int32()).buffers()[1], data])
+    places = np.repeat(np.arange(len(counts), dtype=np.int32), counts)[order]
+    indices = pa.array(places, mask=(lengths < 0)[places])
+    return pa.DictionaryArray.from_arrays(indices, texts) if is_shared else texts.take(indices)
+
+
+def _values(blobs: pa.Array, kind: type[_Number]) -> npt.NDArray[_Number]:
+    """Return the values of consecutive blobs."""
+    offsets, data = _offsets(blobs)
+    return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].view(kind)
+
+
+def _offsets(column: pa.Array) -> tuple[npt.NDArray[np.int64], pa.Buffer]:
+    """Return where each text or blob starts and the last one ends, and their bytes."""
+    _, offsets, data = column.buffers()
+    is_large = pa.types.is_large_string(column.type) or pa.types.is_large_binary(column.type)
+    found = np.frombuffer(offsets, np.int64 if is_large else np.int32)[column.offset : column.offset + len(column) + 1]
+    return found.astype(np.int64), data or pa.py_buffer(b"")
+
+
+def differs(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return for each row after the first one if its value differs from that of the row before; nulls are equal."""
+    if pa.types.is_dictionary(column.type):
+        codes = pc.fill_null(column.indices, -1).to_numpy()
+        return codes[1:] != codes[:-1]  # type: ignore[no-any-return]  # pyarrow has no types
+    found = pc.fill_null(pc.not_equal(column[1:], column[:-1]), False).to_numpy(zero_copy_only=False).copy()
+    if column.null_count:
+        is_null = column.is_null().to_numpy(zero_copy_only=False)
+        found = found | (is_null[1:] != is_null[:-1])
+    return found  # type: ignore[no-any-return]  # as above
+
+
+def starts_of(differs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return the places of the first row and of the rows that differ from the row before them."""
+    return np.concatenate([[0], np.flatnonzero(differs) + 1])
+
+
+def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
+    """Return the rows of batches in one batch."""
+    filled = [batch for batch in batches if batch.num_rows] or batches[:1]
+    if len(filled) == 1:
+        return filled[0]
+    columns = [pa.concat_arrays([batch.column(place) for batch in filled]) for place in range(filled[0].num_columns)]
+    return pa.RecordBatch.from_arrays(columns, filled[0].schema.names)
