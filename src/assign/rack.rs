@@ -30,11 +30,12 @@ pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_awa
     let mut seen = vec![false; racks.len()];
     let consumer_racks: Vec<ConsumerRacks> =
         consumers.iter().map(|consumers| ConsumerRacks::of(consumers, &places, &mut seen)).collect();
-    let needed = |topic: usize| {
-        let consumer_set = consumer_sets.of_topic(topic)?;
-        Some(needs(&partitions[topic], &consumer_racks[consumer_set as usize], racks, prefer_rack_aware))
-    };
-    let needed: Vec<bool> = (0..partitions.len()).map(|topic| needed(topic).unwrap_or(false)).collect();
+    let mut needed = vec![false; partitions.len()];
+    for (consumer_set, found) in consumer_racks.iter().enumerate() {
+        for topic in consumer_sets.topics(consumer_set as u32) {
+            needed[*topic as usize] = needs(&partitions[*topic as usize], found, racks, prefer_rack_aware);
+        }
+    }
     if !needed.contains(&true) {
         return solutions;
     }

@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use super::{Options, rack};
-use crate::group::{ConsumerSets, Group, Ids, Lists, Partitions};
+use crate::group::{ConsumerSets, Group, Ids, Lists};
 use crate::plan::{Layout, Plan, Span};
 
 /// Assign each topic in ranges, or by racks where they matter.
@@ -35,14 +35,16 @@ pub(super) fn assign_without_racks(group: &Arc<Group>) -> Plan {
 
 /// Return the shares of all topics as plain ranges.
 fn ranges(group: &Group, sets: &ConsumerSets) -> Vec<Share> {
-    let share = |(topic, partitions): (usize, &Partitions)| match sets.of_topic(topic) {
-        None => Share::Nothing,
-        Some(set) => {
-            let (partitions, consumers) = (partitions.ids.len(), sets.size(set));
-            Share::Ranges { quota: (partitions / consumers) as u32, extra: (partitions % consumers) as u32 }
+    let partitions = group.topics().partitions();
+    let mut shares = vec![Share::Nothing; partitions.len()];
+    for set in 0..sets.len() as u32 {
+        let consumers = sets.size(set) as u32;
+        for topic in sets.topics(set) {
+            let partitions = partitions[*topic as usize].ids.len() as u32;
+            shares[*topic as usize] = Share::Ranges { quota: partitions / consumers, extra: partitions % consumers };
         }
-    };
-    group.topics().partitions().iter().enumerate().map(share).collect()
+    }
+    shares
 }
 
 /// Share of each consumer rank in a topic.
@@ -87,16 +89,12 @@ impl RangeLayout {
     /// Return the topics of a subscription that have a consumer set, ascending.
     fn entries(&self, group: &Group, subscription: u32) -> Vec<Entry> {
         let sets = self.sets.of_subscription(subscription);
-        let entry = |topic: u32| {
-            let set = self.sets.of_topic(topic as usize)?;
-            let limit = self.limit(topic);
-            let set = if sets.len() == 1 { 0 } else { sets.binary_search(&set).ok()? as u32 };
-            Some(Entry { topic, set, limit })
-        };
-        match sets {
-            [only] => self.sets.topics(*only).iter().filter_map(|topic| entry(*topic)).collect(),
-            _ => group.topics_of(subscription).iter().filter_map(|topic| entry(*topic)).collect(),
+        let entry = |topic: u32, set: usize| Entry { topic, set: set as u32, limit: self.limit(topic) };
+        if let [only] = sets {
+            return self.sets.topics(*only).iter().map(|topic| entry(*topic, 0)).collect();
         }
+        let place = |topic: u32| sets.binary_search(&self.sets.of_topic(topic as usize)?).ok();
+        group.topics_of(subscription).iter().filter_map(|topic| Some(entry(*topic, place(*topic)?))).collect()
     }
 
     /// Return the first rank that has no partition of a topic; `u32::MAX` if every consumer has one.

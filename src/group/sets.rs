@@ -113,11 +113,6 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Return a single set, whose members ascend.
-    pub(crate) fn single(members: Vec<u32>) -> Self {
-        Self { sets: Lists::single(members), table: HashTable::new() }
-    }
-
     /// Return the number of a set. `members` may have any order and repetitions; it is sorted in place.
     pub fn number(&mut self, members: &mut Vec<u32>) -> u32 {
         sort_and_dedup(members);
