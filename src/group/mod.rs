@@ -199,7 +199,7 @@ impl Group {
     fn member_rack(&mut self, rack: &str) -> MemberRack {
         let racks = self.topics.racks();
         if let Some(next) = self.next_rack.get(self.last_rack as usize)
-            && racks.name(*next) == rack
+            && racks.is(*next, rack)
         {
             self.last_rack = *next;
             return MemberRack::WithReplicas(*next);

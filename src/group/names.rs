@@ -159,6 +159,14 @@ impl Names {
         &self.text[start..self.ends[number]]
     }
 
+    /// Return true if the name of a number equals a text.
+    #[must_use]
+    #[inline]
+    pub fn is(&self, number: usize, text: &str) -> bool {
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.text.as_bytes()[start..self.ends[number]] == *text.as_bytes()
+    }
+
     /// Iterate over the names, by number.
     #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &str> + Clone {
@@ -215,13 +223,13 @@ impl NameTable {
     /// Return the number of a name; None if the table does not have it.
     #[must_use]
     pub fn number(&self, names: &Names, name: &str) -> Option<u32> {
-        self.0.find(HASHING.hash_one(name), |number| names.get(*number as usize) == name).copied()
+        self.0.find(HASHING.hash_one(name), |number| names.is(*number as usize, name)).copied()
     }
 
     /// Return the number of a name; add the name with the number `new` if the table does not have it.
     pub fn number_or_insert(&mut self, names: &Names, name: &str, new: u32) -> u32 {
         let rehash = |number: &u32| HASHING.hash_one(names.get(*number as usize));
-        *self.0.entry(HASHING.hash_one(name), |number| names.get(*number as usize) == name, rehash).or_insert(new).get()
+        *self.0.entry(HASHING.hash_one(name), |number| names.is(*number as usize, name), rehash).or_insert(new).get()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Topics of a cluster: their partitions, and the racks of the replicas.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use super::names::{NameTable, Names, sorted_by_name};
 use super::sets::Sets;
@@ -89,10 +89,24 @@ impl Racks {
         number
     }
 
+    /// Return the racks as a shared value. All topics without racks share one, which has no sets.
+    #[must_use]
+    pub fn into_shared(self) -> Arc<Self> {
+        static NONE: LazyLock<Arc<Racks>> = LazyLock::new(Arc::default);
+        if self.is_empty() { Arc::clone(&NONE) } else { Arc::new(self) }
+    }
+
     /// Return the name of a rack.
     #[must_use]
     pub fn name(&self, number: u32) -> &str {
         self.names.get(number as usize)
+    }
+
+    /// Return true if a rack has this name.
+    #[must_use]
+    #[inline]
+    pub fn is(&self, number: u32, name: &str) -> bool {
+        self.names.is(number as usize, name)
     }
 
     /// Return the number of a rack; None if no replica is on it.

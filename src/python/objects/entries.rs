@@ -78,21 +78,12 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Replace the contents of a buffer by the items of a plain tuple; return None for anything else.
+    /// Return the items of a plain tuple; None for anything else. They are written to the buffer if they cannot be borrowed.
     #[inline]
-    pub(crate) fn tuple(self, items: &mut Vec<Entry<'a>>) -> Option<()> {
+    pub(crate) fn tuple<'b>(self, buffer: &'b mut Vec<Entry<'a>>) -> Option<&'b [Entry<'a>]> {
         let object = self.object.as_ptr();
-        items.clear();
         // SAFETY: the object is alive, as above. Its class is exactly `tuple`, which keeps its items alive.
-        unsafe {
-            if ffi::PyTuple_CheckExact(object) == 0 {
-                return None;
-            }
-            for index in 0..tuple_length(object) {
-                items.push(Entry::new(tuple_item(object, index))?);
-            }
-        }
-        Some(())
+        unsafe { if ffi::PyTuple_CheckExact(object) == 0 { None } else { Some(access::tuple_items(object, buffer)) } }
     }
 
     /// Return the value of a plain `int` that fits in an int32; None for anything else.
@@ -213,13 +204,9 @@ mod access {
             return Some(read(taken.entries()));
         }
         if container.is_exact_instance_of::<PyTuple>() {
-            let tuple = object.cast::<ffi::PyTupleObject>();
-            // SAFETY: the object is a tuple, alive and immutable; its items follow its header.
-            let entries = unsafe {
-                let length = ffi::PyTuple_GET_SIZE(object) as usize;
-                std::slice::from_raw_parts((&raw const (*tuple).ob_item).cast(), length)
-            };
-            return Some(read(entries));
+            let mut unused = Vec::new();
+            // SAFETY: the object is a tuple, alive while `container` is borrowed.
+            return Some(read(unsafe { tuple_items(object, &mut unused) }));
         }
         if container.is_exact_instance_of::<PyFrozenSet>() {
             // SAFETY: the object is a frozenset, alive while `container` is borrowed, and immutable.
@@ -231,6 +218,20 @@ mod access {
             return Some(read(&entries));
         }
         None
+    }
+
+    /// Return the items of a tuple.
+    ///
+    /// # Safety
+    /// `tuple` is a tuple, and alive while its items are used.
+    #[inline]
+    pub(super) unsafe fn tuple_items<'a, 'b>(tuple: *mut ffi::PyObject, _: &'b mut Vec<Entry<'a>>) -> &'b [Entry<'a>] {
+        // SAFETY: a tuple is immutable; its items follow its header.
+        unsafe {
+            let length = ffi::PyTuple_GET_SIZE(tuple) as usize;
+            let items = &raw const (*tuple.cast::<ffi::PyTupleObject>()).ob_item;
+            std::slice::from_raw_parts(items.cast(), length)
+        }
     }
 
     /// The items of a list. The list is empty until this value is dropped.
@@ -361,7 +362,23 @@ mod access {
 /// Access through the stable API.
 #[cfg(any(Py_LIMITED_API, Py_GIL_DISABLED))]
 mod access {
-    use super::{Bound, Entry, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple};
+    use super::{
+        Bound, Entry, PyAny, PyAnyMethods, PyFrozenSet, PyList, PySet, PyTuple, ffi, tuple_item, tuple_length,
+    };
+
+    /// Write the items of a tuple to the buffer, and return them.
+    ///
+    /// # Safety
+    /// `tuple` is a tuple, and alive while its items are used.
+    pub(super) unsafe fn tuple_items<'a, 'b>(
+        tuple: *mut ffi::PyObject,
+        buffer: &'b mut Vec<Entry<'a>>,
+    ) -> &'b [Entry<'a>] {
+        buffer.clear();
+        // SAFETY: the indexes are below the length.
+        unsafe { buffer.extend((0..tuple_length(tuple)).filter_map(|index| Entry::new(tuple_item(tuple, index)))) };
+        buffer
+    }
 
     /// The references of the container and of `lend`.
     pub(super) const REFERENCES_OF_A_LENT_OBJECT: isize = 2;

@@ -46,18 +46,15 @@ impl<const N: usize> Slots<N> {
     /// Return the addresses of the values of all slots, 0 for a slot that is unset; None if they have to be read one by one.
     #[inline]
     pub(crate) fn addresses(&self, object: &Bound<'_, PyAny>) -> Option<[usize; N]> {
-        // SAFETY: each slot holds a reference or null.
-        self.values(object).map(|values| values.map(|value| unsafe { value.read() } as usize))
+        // SAFETY: an instance of exactly this class extends beyond the offsets of its slots, which hold references or null.
+        let value = |offset| unsafe { object.as_ptr().byte_add(offset).cast::<*mut ffi::PyObject>().read() };
+        self.offsets(object).map(|offsets| offsets.map(|offset| value(offset) as usize))
     }
 
-    /// Return pointers to the slots of an instance of exactly this class; None for any other object.
+    /// Return the offsets of the slots in an object; None if it is not an instance of exactly this class.
     #[inline]
-    fn values(&self, object: &Bound<'_, PyAny>) -> Option<[*const *mut ffi::PyObject; N]> {
-        let offsets = self.offsets.filter(|_| object.get_type_ptr() == self.class.as_ptr().cast())?;
-        // SAFETY: an instance of exactly this class extends beyond the offsets of its slots.
-        Some(
-            offsets.map(|offset| unsafe { object.as_ptr().byte_add(offset).cast::<*mut ffi::PyObject>().cast_const() }),
-        )
+    fn offsets(&self, object: &Bound<'_, PyAny>) -> Option<&[usize; N]> {
+        self.offsets.as_ref().filter(|_| object.get_type_ptr() == self.class.as_ptr().cast())
     }
 
     /// Return the value of a slot by its index in the names.
@@ -67,9 +64,13 @@ impl<const N: usize> Slots<N> {
     #[inline]
     pub(crate) fn get<'py>(&self, slot: usize, object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = object.py();
-        if let Some(values) = self.values(object) {
-            // SAFETY: the slot holds a reference or null. The reference that is returned is a new one.
-            if let Some(value) = unsafe { Bound::from_borrowed_ptr_or_opt(py, values[slot].read()) } {
+        if let Some(offsets) = self.offsets(object) {
+            // SAFETY: as in `addresses`, the slot holds a reference or null. The reference that is returned is a new one.
+            let value = unsafe {
+                let value = object.as_ptr().byte_add(offsets[slot]).cast::<*mut ffi::PyObject>().read();
+                Bound::from_borrowed_ptr_or_opt(py, value)
+            };
+            if let Some(value) = value {
                 return Ok(value);
             }
         }

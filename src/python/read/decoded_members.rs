@@ -57,7 +57,7 @@ pub(crate) fn read(topics: Arc<NamedTopics>, members: &DecodedMembers<'_>) -> Py
         objects.push(id.unbind());
     }
     unique("the group", group.members())?;
-    Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
+    Ok(GroupInput { group: Arc::new(group), topics, members: objects.into() })
 }
 
 fn check_length(name: &str, list: &Bound<'_, PyList>, expected: usize) -> PyResult<()> {

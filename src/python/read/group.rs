@@ -15,7 +15,7 @@ use crate::group::Group;
 pub(crate) struct GroupInput {
     pub(crate) group: Arc<Group>,
     pub(crate) topics: Arc<NamedTopics>,
-    pub(crate) members: Arc<NameObjects>,
+    pub(crate) members: NameObjects,
 }
 
 /// Read the subscriptions of members: columns, or a mapping of member ids to subscriptions.
@@ -30,8 +30,8 @@ pub(crate) fn read(
         if let Some(topic_ids) = topic_ids {
             topic_ids.set_in(&mut group, &topics);
         }
-        return Ok(GroupInput { group: Arc::new(group), topics, members: Arc::default() });
+        return Ok(GroupInput { group: Arc::new(group), topics, members: NameObjects::default() });
     }
     let (group, members) = members::read(&topics, subscriptions, topic_ids)?;
-    Ok(GroupInput { group, topics, members: Arc::new(members.into()) })
+    Ok(GroupInput { group, topics, members: members.into() })
 }

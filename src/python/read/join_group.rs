@@ -56,5 +56,5 @@ pub(crate) fn read(
     if let Some(topic_ids) = topic_ids {
         topic_ids.set_in(&mut group, &topics);
     }
-    Ok(GroupInput { group: Arc::new(group), topics, members: Arc::new(objects.into()) })
+    Ok(GroupInput { group: Arc::new(group), topics, members: objects.into() })
 }

@@ -17,7 +17,7 @@ use super::values::{each_item, is_text, iterate, plain, with_name};
 use crate::group::{Group, java_order};
 use crate::python::error::wrong_type;
 use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
-use crate::python::objects::entries::{lend, references};
+use crate::python::objects::entries::{Entry, lend, references};
 use crate::python::objects::ints;
 use crate::python::objects::slots::Slots;
 use crate::python::objects::tuple_class::TupleClass;
@@ -87,11 +87,12 @@ pub(crate) fn read(
     let py = subscriptions.py();
     let expected = subscriptions.len().unwrap_or(0);
     ints::check(py);
-    // `Group` is a large struct: the reader borrows it, and it is moved only once.
-    let mut group = Group::new(Arc::clone(&topics.topics), expected);
+    // `Group` is a large struct: it is filled in its place in memory.
+    let mut shared = Arc::new(Group::new(Arc::clone(&topics.topics), expected));
+    let group = Arc::get_mut(&mut shared).expect("the group has no other reference");
     let mut reader = MemberReader {
         topics,
-        group: &mut group,
+        group,
         patterns: PatternSubscriptions::default(),
         interner: SubscriptionInterner::new(topics.in_input_order()),
         class: None,
@@ -105,9 +106,9 @@ pub(crate) fn read(
         Ok(())
     })?;
     if let Some(topic_ids) = topic_ids {
-        topic_ids.set_in(&mut group, topics);
+        topic_ids.set_in(group, topics);
     }
-    Ok((Arc::new(group), ids))
+    Ok((shared, ids))
 }
 
 struct MemberReader<'py> {
@@ -136,7 +137,7 @@ impl<'py> MemberReader<'py> {
             *self.class.insert(SubscriptionClass::get(id.py())?)
         };
         let of_kind = subscription.get_type_ptr() == class.class.as_type_ptr();
-        if of_kind && with_name(id, what, |id| self.repeated_subscription(class, id, subscription))?? {
+        if of_kind && with_name(id, what, |id| self.plain_subscription(class, id, subscription))?? {
             return Ok(());
         }
         if !of_kind && !subscription.is_instance(class.class)? {
@@ -185,10 +186,11 @@ impl<'py> MemberReader<'py> {
         number
     }
 
-    /// Add a member if all its values except owned partitions are None or objects of earlier members; otherwise return false.
+    /// Add a member that has only topics, a rack, owned partitions, and the generation of an earlier member; return false for any
+    /// other member.
     ///
     /// Most members of a large group share such objects. The objects are recognised by their addresses.
-    fn repeated_subscription(
+    fn plain_subscription(
         &mut self,
         class: SubscriptionClass<'_>,
         id: &str,
@@ -197,19 +199,32 @@ impl<'py> MemberReader<'py> {
         use SubscriptionField::{Generation, GroupInstanceId, OwnedPartitions, Pattern, Rack, Topics, UserData};
         let Some(addresses) = class.slots.addresses(subscription) else { return Ok(false) };
         let address = |field: SubscriptionField| addresses[field as usize];
-        if [Pattern, GroupInstanceId, Rack, UserData].into_iter().any(|field| address(field) != self.none) {
+        if [Pattern, GroupInstanceId, UserData].into_iter().any(|field| address(field) != self.none) {
             return Ok(false);
         }
         let generation = self.interner.known_generation(address(Generation));
         if generation.is_none() && address(Generation) != self.none {
             return Ok(false);
         }
-        let Some(number) = self.interner.known_container(address(Topics)) else { return Ok(false) };
         let owned = class.slots.get(OwnedPartitions as usize, subscription)?;
         if !owned.is_exact_instance_of::<PyTuple>() {
             return Ok(false);
         }
-        self.group.push(id, number, None, None);
+        let rack = class.slots.get(Rack as usize, subscription)?;
+        let rack = Some(&rack).filter(|rack| !rack.is_none()).map(|rack| Entry::of(rack).text());
+        if rack == Some(None) {
+            return Ok(false);
+        }
+        let number = if let Some(number) = self.interner.known_container(address(Topics)) {
+            number
+        } else {
+            let names = class.slots.get(Topics as usize, subscription)?;
+            if !names.is_exact_instance_of::<PyTuple>() {
+                return Ok(false);
+            }
+            self.names(id, &names)?
+        };
+        self.group.push(id, number, None, rack.flatten());
         self.owned_partitions(class, &owned)?;
         self.group.set_member_data(None, generation);
         Ok(true)

@@ -25,7 +25,7 @@ pub(crate) struct NamedTopics {
 
 impl NamedTopics {
     /// Return topics, given in any order.
-    pub(crate) fn new(objects: NameObjects, names: Names, partitions: Vec<Partitions>, racks: Racks) -> Self {
+    pub(crate) fn new(objects: NameObjects, names: Names, partitions: Vec<Partitions>, racks: Arc<Racks>) -> Self {
         let (topics, sorted) = Topics::sorted(names, partitions, racks);
         let Some(sorted) = sorted else {
             return Self { topics: Arc::new(topics), objects, order: None, shared: None, catalog: OnceLock::new() };

@@ -23,7 +23,7 @@ pub(crate) fn read(parts: &Bound<'_, PyAny>) -> PyResult<(GroupInput, [Vec<i32>;
     let wrong = |reason: String| Err(IllegalArgumentError::new_err(reason));
     let partitions = vec![Partitions::counted(0); names.len()];
     let names: Names = names.into_iter().collect();
-    let topics = NamedTopics::new(NameObjects::default(), names, partitions, Racks::default());
+    let topics = NamedTopics::new(NameObjects::default(), names, partitions, Racks::default().into_shared());
     if topics.order.is_some() {
         return wrong("topics have to be in Java's order".into());
     }
@@ -42,5 +42,5 @@ pub(crate) fn read(parts: &Bound<'_, PyAny>) -> PyResult<(GroupInput, [Vec<i32>;
         group.set_field_sizes(FieldSizes { user_data: *user_data, owned_partitions: *owned_partitions, rack: *rack });
     }
     unique("the plan", group.members())?;
-    Ok((GroupInput { group: Arc::new(group), topics: Arc::new(topics), members: Arc::default() }, columns))
+    Ok((GroupInput { group: Arc::new(group), topics: Arc::new(topics), members: NameObjects::default() }, columns))
 }

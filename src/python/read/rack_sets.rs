@@ -1,14 +1,15 @@
 //! Interner of the sets of racks that replicas are on.
 //!
 //! Replicas are often placed in a repeating pattern. If combination B followed combination A last time, the combination after A is
-//! first compared with B. Most combinations are found in this way, without a look-up in a table.
+//! first compared with B, by the addresses of its names and then by their text. Most combinations are found in this way, without a
+//! look-up in a table.
 
 use pyo3::prelude::*;
 
 use super::values::{is_text, iterate, with_name};
 use crate::group::{Racks, Sets};
 use crate::python::error::wrong_type;
-use crate::python::objects::entries::{Entry, lend};
+use crate::python::objects::entries::{Entry, addresses, lend};
 
 /// Interner of the racks of replicas.
 #[derive(Default)]
@@ -16,20 +17,64 @@ pub(crate) struct RackSetInterner {
     racks: Racks,
     /// Combinations as given: in order, with repetitions.
     met: Sets,
-    /// For each combination, its set of racks and the combination that followed last time.
-    known: Vec<(u32, u32)>,
+    known: Vec<Combination>,
+    /// By combination and place, the address of the name read last; 0 if it is not known.
+    addresses: Vec<usize>,
+    /// Combinations that may have addresses.
+    addressed: Vec<u32>,
     last: u32,
     numbers: Vec<u32>,
 }
 
+/// Combination of racks.
+struct Combination {
+    /// Its set of racks.
+    set: u32,
+    /// The combination that followed last time.
+    next: u32,
+    /// Start and end of its addresses.
+    start: usize,
+    end: usize,
+}
+
 impl RackSetInterner {
-    /// Return the set of racks; None if an entry is not a name.
+    /// Forget the addresses of names: the objects may be gone.
+    pub(crate) fn forget_addresses(&mut self) {
+        for combination in self.addressed.drain(..) {
+            let Combination { start, end, .. } = self.known[combination as usize];
+            self.addresses[start..end].fill(0);
+        }
+    }
+
+    /// Return the set of racks; None if an entry is not a name. All entries since `forget_addresses` have to be alive.
+    #[inline]
     pub(crate) fn set(&mut self, entries: &[Entry<'_>]) -> Option<u32> {
-        if let Some((_, next)) = self.known.get(self.last as usize).copied()
-            && self.is(next, entries)?
+        if let Some(last) = self.known.get(self.last as usize) {
+            let next = last.next;
+            let Combination { set, start, end, .. } = self.known[next as usize];
+            let expected = &self.addresses[start..end];
+            // Most names are few `str` objects that all partitions share.
+            if expected.len() == entries.len()
+                && expected.iter().zip(entries).all(|(address, entry)| *address == entry.address())
+            {
+                self.last = next;
+                return Some(set);
+            }
+        }
+        let set = self.set_by_text(entries)?;
+        let Combination { start, end, .. } = self.known[self.last as usize];
+        self.addressed.push(self.last);
+        self.addresses[start..end].copy_from_slice(addresses(entries));
+        Some(set)
+    }
+
+    /// Return the set of racks, and make its combination the last one; None if an entry is not a name.
+    fn set_by_text(&mut self, entries: &[Entry<'_>]) -> Option<u32> {
+        if let Some(Combination { next, .. }) = self.known.get(self.last as usize)
+            && self.is(*next, entries)?
         {
-            self.last = next;
-            return Some(self.known[self.last as usize].0);
+            self.last = *next;
+            return Some(self.known[self.last as usize].set);
         }
         self.numbers.clear();
         for rack in entries {
@@ -46,7 +91,7 @@ impl RackSetInterner {
         racks: impl Fn() -> String,
         rack: impl Fn() -> String,
     ) -> PyResult<u32> {
-        if let Some(Some(set)) = lend(given, |entries| self.set(entries)) {
+        if let Some(Some(set)) = lend(given, |entries| self.set_by_text(entries)) {
             return Ok(set);
         }
         let type_error = || wrong_type(&racks(), "an iterable of str or None", given);
@@ -77,7 +122,7 @@ impl RackSetInterner {
             return Some(false);
         }
         for (number, rack) in numbers.iter().zip(entries) {
-            if rack.text()? != self.racks.name(*number) {
+            if !self.racks.is(*number, rack.text()?) {
                 return Some(false);
             }
         }
@@ -89,11 +134,13 @@ impl RackSetInterner {
         let combination = self.met.number_of(&self.numbers);
         if combination as usize == self.known.len() {
             let set = self.racks.set(&mut self.numbers);
-            self.known.push((set, combination));
+            let (start, end) = self.met.all().bounds(combination as usize);
+            self.known.push(Combination { set, next: combination, start, end });
+            self.addresses.resize(end, 0);
         }
-        self.known[self.last as usize].1 = combination;
+        self.known[self.last as usize].next = combination;
         self.last = combination;
-        self.known[combination as usize].0
+        self.known[combination as usize].set
     }
 
     /// Return the racks and their sets.

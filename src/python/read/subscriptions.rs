@@ -35,7 +35,8 @@ const AHEAD: usize = 16;
 pub(crate) struct SubscriptionInterner {
     /// By number of a name; the last entry predicts the first name of a container.
     predictions: Vec<Prediction>,
-    /// Numbers of names that may have an address in `predictions`. If there are more of them than predictions, any name may have one.
+    /// True if any name may have an address in `predictions`; otherwise only those in `addressed` may have one.
+    is_any_addressed: bool,
     addressed: Vec<u32>,
     /// Numbers of names that several containers hold, by address.
     by_address: FxHashMap<usize, u32>,
@@ -61,6 +62,7 @@ impl SubscriptionInterner {
     pub(crate) fn new(topics: impl ExactSizeIterator<Item = (u32, usize)>) -> Self {
         let mut found = Self {
             predictions: vec![Prediction { address: 0, next: NONE }; topics.len() + 1],
+            is_any_addressed: true,
             addressed: Vec::new(),
             by_address: FxHashMap::default(),
             last: Vec::new(),
@@ -79,18 +81,18 @@ impl SubscriptionInterner {
             found.predictions[before].next = number;
             found.predictions[number as usize].address = address;
             before = number as usize;
-            found.addressed.push(number);
         }
         found
     }
 
     /// Forget all addresses: Python code may have run.
     pub(crate) fn forget_addresses(&mut self) {
-        if self.addressed.len() > self.predictions.len() {
+        if self.is_any_addressed {
             self.predictions.iter_mut().for_each(|prediction| prediction.address = 0);
         } else {
             self.addressed.iter().for_each(|number| self.predictions[*number as usize].address = 0);
         }
+        self.is_any_addressed = false;
         self.addressed.clear();
         // New tables: clearing a table takes time in proportion to its capacity.
         self.by_address = FxHashMap::default();
@@ -208,7 +210,7 @@ impl SubscriptionInterner {
         let mut before = topics;
         for name in names {
             let expected = self.predictions[before].next as usize;
-            let number = if expected < topics && group.topics().names().get(expected) == name {
+            let number = if expected < topics && group.topics().names().is(expected, name) {
                 expected as u32
             } else {
                 group.topic_number(name)
@@ -226,6 +228,7 @@ impl SubscriptionInterner {
     fn read_numbers(&mut self, group: &mut Group, entries: &[Entry<'_>]) -> Result<bool, usize> {
         let mut numbers = std::mem::take(&mut self.numbers);
         numbers.clear();
+        numbers.reserve_exact(entries.len());
         let topics = self.predictions.len() - 1;
         let mut before = topics;
         let mut known = 0;
@@ -247,7 +250,7 @@ impl SubscriptionInterner {
                         self.numbers = numbers;
                         return Err(index);
                     };
-                    if expected < topics && group.topics().names().get(expected) == name {
+                    if expected < topics && group.topics().names().is(expected, name) {
                         expected as u32
                     } else {
                         let number = group.topic_number(name);
@@ -259,8 +262,9 @@ impl SubscriptionInterner {
                 };
             numbers.push(number);
             if (number as usize) < topics {
-                if self.addressed.len() <= topics + 1 {
+                if !self.is_any_addressed {
                     self.addressed.push(number);
+                    self.is_any_addressed = self.addressed.len() > topics;
                 }
                 self.predictions[number as usize].address = entry.address();
                 self.predictions[before].next = number;

@@ -131,6 +131,6 @@ impl TopicColumnsReader {
             partitions.racks =
                 partitions.racks.take().filter(|column| column.iter().any(|set| !racks.sets().get(*set).is_empty()));
         }
-        Ok(NamedTopics::new(NameObjects::default(), self.names, partitions, racks))
+        Ok(NamedTopics::new(NameObjects::default(), self.names, partitions, racks.into_shared()))
     }
 }

@@ -37,7 +37,7 @@ fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
         objects.push(object.unbind());
         Ok(())
     })?;
-    Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks()))
+    Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks().into_shared()))
 }
 
 /// Distance, in partitions, between the partition that is read and the partition that is prefetched.
@@ -87,8 +87,9 @@ impl PartitionReader {
         static CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
         let class = CLASS.get_or_try_init(list.py(), || TupleClass::new(info))?;
         let combinations = &mut self.combinations;
+        combinations.forget_addresses(); // the list keeps its entries alive, but not those of other lists
         lend(list, |entries| {
-            let mut racks = Vec::new();
+            let mut buffer = Vec::new();
             for (place, entry) in entries.iter().enumerate() {
                 // Partitions and their tuples of racks may be anywhere in memory: both are prefetched.
                 if let Some(ahead) = entries.get(place + 2 * AHEAD) {
@@ -99,8 +100,7 @@ impl PartitionReader {
                 }
                 let read = entry.pair(class).and_then(|[id, on]| {
                     let id = id.int().filter(|id| *id >= 0)?;
-                    on.tuple(&mut racks)?;
-                    Some((id, combinations.set(&racks)?))
+                    Some((id, combinations.set(on.tuple(&mut buffer)?)?))
                 });
                 match read {
                     Some(partition) => listed.push(partition),

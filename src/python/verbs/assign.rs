@@ -130,7 +130,7 @@ pub(crate) fn plan<'py>(
     }
     let GroupInput { group, topics, members } =
         read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?;
-    Ok(PyPlan::new(solve(py, &group, options)?, options.assignor, topics, members))
+    Ok(PyPlan::new(solve(py, &group, options)?, options.assignor, topics, members.into()))
 }
 
 /// Call a function of the reference.

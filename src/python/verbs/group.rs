@@ -55,7 +55,7 @@ pub(crate) struct PyGroup {
 impl From<GroupInput> for PyGroup {
     fn from(GroupInput { group, topics, members }: GroupInput) -> Self {
         let _ = group.order(); // compute the order now rather than in the first call
-        Self { group, topics, members }
+        Self { group, topics, members: Arc::new(members) }
     }
 }
 

@@ -80,6 +80,6 @@ impl PyPlan {
             .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
         let plan =
             Plan::from_spans(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
-        Ok(Self::new(plan, assignor, input.topics, input.members))
+        Ok(Self::new(plan, assignor, input.topics, input.members.into()))
     }
 }
