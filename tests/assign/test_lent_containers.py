@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from assignor import _core, assign, errors
+from assignor import PartitionInfo, Topics, _core, assign, errors
 
 SEEN_WHILE_READ = sys.version_info < (3, 12) and "abi3" not in str(_core.__file__)
 """True if finalizers can run while the core reads memory; since Python 3.12 they run in Python code only."""
@@ -70,3 +70,26 @@ def test_a_container_looks_empty_while_it_is_read_and_is_restored_afterwards(
         seen.update(lengths)
 
     assert 0 in seen or not SEEN_WHILE_READ
+
+
+def test_racks_of_a_list_that_was_cleared_are_not_confused_with_later_ones() -> None:
+    def rack(number: int) -> str:
+        return f"rack{number}"
+
+    first = [PartitionInfo(0, (rack(1),))]
+    address = id(first[0].racks[0])
+    last: list[PartitionInfo] = []
+
+    class Between:
+        """Partitions whose iterator replaces the only rack of `first` by another one, mostly at the same address."""
+
+        def __iter__(self) -> Iterator[PartitionInfo]:
+            first.clear()
+            others = [rack(2) for _ in range(100)]
+            other = next((other for other in others if id(other) == address), others[0])
+            last.append(PartitionInfo(0, (other,)))
+            return iter([PartitionInfo(0, (rack(1),))])
+
+    topics = Topics({"first": first, "next": Between(), "then": last})
+
+    assert [("rack1",), ("rack1",), ("rack2",)] == [topics[name][0].racks for name in ("first", "next", "then")]
