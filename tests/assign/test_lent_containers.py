@@ -92,4 +92,5 @@ def test_racks_of_a_list_that_was_cleared_are_not_confused_with_later_ones() -> 
 
     topics = Topics({"first": first, "next": Between(), "then": last})
 
-    assert [("rack1",), ("rack1",), ("rack2",)] == [topics[name][0].racks for name in ("first", "next", "then")]
+    racks = {"first": "rack1", "next": "rack1", "then": "rack2"}
+    assert dict(topics) == {name: [PartitionInfo(0, (only,))] for name, only in racks.items()}
