@@ -13,13 +13,17 @@ use std::iter;
 
 use rustc_hash::FxHashMap;
 
-use crate::group::{ConsumerSets, Group, Lists, MemberRack, Partitions, Racks, Sets};
+use crate::group::{Group, Lists, MemberRack, Partitions, Racks, RankedConsumerSets, Sets};
 
 /// Marks a position without an owner, and the end of a list of consumers.
 const NO_OWNER: u32 = u32::MAX;
 
 /// Solve the topics for which racks matter; return groups of topics with the positions of each rank in their common solution.
-pub(super) fn solve(group: &Group, consumer_sets: &ConsumerSets, prefer_rack_aware: bool) -> Vec<(Vec<u32>, Lists)> {
+pub(super) fn solve(
+    group: &Group,
+    consumer_sets: &RankedConsumerSets,
+    prefer_rack_aware: bool,
+) -> Vec<(Vec<u32>, Lists)> {
     let mut solutions = Vec::new();
     if !group.has_members_with_replicas() {
         return solutions;

@@ -9,12 +9,12 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, OnceLock};
 
 use super::{Options, rack};
-use crate::group::{ConsumerSets, Group, Ids, Lists};
+use crate::group::{Group, Ids, Lists, RankedConsumerSets};
 use crate::plan::{Layout, Plan, Span};
 
 /// Assign each topic in ranges, or by racks where they matter.
 pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
-    let sets = ConsumerSets::of(group);
+    let sets = RankedConsumerSets::of(group);
     let mut shares = ranges(group, &sets);
     let mut solutions = Vec::new();
     for (topics, positions) in rack::solve(group, &sets, options.prefer_rack_aware) {
@@ -28,13 +28,13 @@ pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
 
 /// Assign each topic in ranges, ignoring racks.
 pub(super) fn assign_without_racks(group: &Arc<Group>) -> Plan {
-    let sets = ConsumerSets::of(group);
+    let sets = RankedConsumerSets::of(group);
     let shares = ranges(group, &sets);
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, Vec::new()))
 }
 
 /// Return the shares of all topics as plain ranges.
-fn ranges(group: &Group, sets: &ConsumerSets) -> Vec<Share> {
+fn ranges(group: &Group, sets: &RankedConsumerSets) -> Vec<Share> {
     let partitions = group.topics().partitions();
     let mut shares = vec![Share::Nothing; partitions.len()];
     for set in 0..sets.len() as u32 {
@@ -62,7 +62,7 @@ enum Share {
 /// per position of each rack-aware solution.
 #[derive(Debug)]
 struct RangeLayout {
-    sets: ConsumerSets,
+    sets: RankedConsumerSets,
     /// Per topic.
     shares: Vec<Share>,
     /// Rack-aware solutions: positions by rank. Ranks after the last list have no positions.
@@ -82,7 +82,7 @@ struct Entry {
 }
 
 impl RangeLayout {
-    fn new(sets: ConsumerSets, shares: Vec<Share>, solutions: Vec<Lists>) -> Self {
+    fn new(sets: RankedConsumerSets, shares: Vec<Share>, solutions: Vec<Lists>) -> Self {
         Self { sets, shares, solutions, by_limit: OnceLock::new() }
     }
 

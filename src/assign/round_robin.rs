@@ -16,7 +16,7 @@ use crate::plan::{Owners, Plan};
 /// Assign partitions to the members in turn.
 pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Plan {
     let mut owners = Owners::new(group);
-    let sets = ConsumerSets::unranked(group);
+    let sets = ConsumerSets::of(group);
     let ring = group.order();
     let consumers = places(group, &sets);
     let mut pointer = 0;

@@ -15,7 +15,7 @@ mod topics;
 use std::sync::{Arc, OnceLock};
 
 pub use builder::GroupBuilder;
-pub use consumer_sets::ConsumerSets;
+pub use consumer_sets::{ConsumerSets, RankedConsumerSets};
 use member_data::MemberDataTable;
 pub use member_data::{FieldSizes, MemberData};
 use names::Sorted;

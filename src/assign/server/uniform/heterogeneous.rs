@@ -17,7 +17,7 @@ const ROUNDS: usize = 16;
 
 /// Change the target to a balanced one.
 pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
-    let sets = ConsumerSets::unranked(group);
+    let sets = ConsumerSets::of(group);
     let pairs = (0..).zip(target.order).flat_map(|(place, member)| {
         sets.of_subscription(group.subscription_of(*member as usize)).iter().map(move |set| (*set, place))
     });
