@@ -19,6 +19,8 @@ QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >
 # The demo needs only a part of the development set, and a build of the core that compiles quickly.
 PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
+# `.ci/run` takes longest where it waits for the core, so other compilations give way to that of the core.
+CARGO := nice cargo
 # A variable, because `make -n` executes each recipe line that contains $(MAKE).
 AT_ONCE := $(MAKE) --no-print-directory --silent --jobs 2
 # Without this, cargo looks for the job server of `make -j2`, and warns that it is missing.
@@ -82,7 +84,7 @@ demo: core ## Report on the recorded fleet in data/fleet_webshop, with a page to
 test: test-rust test-python ## Run the tests in Rust and Python, without the long profiles
 
 test-rust:
-	cargo test --locked --quiet
+	$(CARGO) test --locked --quiet
 
 test-python: core
 	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder
@@ -101,9 +103,9 @@ check-python: core
 
 check-rust: # needs no build of the package, so it can run beside it
 	cargo fmt --check
-	cargo clippy --locked --quiet --all-targets --features python -- -D warnings
-	cargo clippy --locked --quiet --lib -- -D warnings # finds code that only the binding uses
-	cargo clippy --locked --quiet --lib --all-features -- -D warnings # the code for the stable ABI
+	$(CARGO) clippy --locked --quiet --all-targets --features python -- -D warnings
+	$(CARGO) clippy --locked --quiet --lib -- -D warnings # finds code that only the binding uses
+	$(CARGO) clippy --locked --quiet --lib --all-features -- -D warnings # the code for the stable ABI
 
 bench: core ## Time assignor and its peers in Python and Java
 	$(BIN)/python -m benches.run
