@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 SHARED = {
     "tests/broker/plugins": "cluster with racks",
+    "tests/broker/test_clients.py": "spark",  # has brokers of its own
     "tests/broker": "broker",
     "tests/live": "live brokers",  # one after another, each file with its own
     "tests/spark": "spark",
