@@ -158,7 +158,7 @@ impl<'a> RecordedAssignment<'a> {
             "{differing} of {} members own other partitions than Kafka's {} assignor gives them{}",
             self.members.len(),
             self.assignor.name(),
-            if same_partitions { "; the same partitions are assigned" } else { "" }
+            if same_partitions { "; in total the same partitions are assigned" } else { "" }
         )
     }
 }

@@ -194,7 +194,8 @@ mod tests {
 
         let comparison = compare(Assignor::Range, &members, None, 15, &metadata(&[(10, &[("t", 3)])])).unwrap();
 
-        let text = "2 of 2 members own other partitions than Kafka's range assignor gives them; the same partitions are assigned";
+        let text = "2 of 2 members own other partitions than Kafka's range assignor gives them; \
+                    in total the same partitions are assigned";
         assert_eq!(vec![text], comparison.remarks);
     }
 

@@ -301,14 +301,14 @@ fn add_unchanged(causes: &mut Causes, changes: &Difference, before: &GroupRecord
     if !others.is_empty() {
         causes.add(&REJOINED, format!("{text}, or {} did.", listed(&others)));
     } else if changes.remaining.len() > 1 {
-        let sentence = format!("{text}, because the other members sent the same bytes as before.");
+        let sentence = format!("{text}. The other members sent the same bytes as before.");
         causes.add(&["leader_rejoined"], sentence);
     } else {
         causes.add(&["leader_rejoined"], format!("{text}."));
     }
 }
 
-/// Return the members except the leader whose subscription bytes changed, because such a change can start a rebalance.
+/// Return the members, other than the leader, whose subscription bytes changed: such a change can start a rebalance.
 fn others_of<'a>(changes: &'a Difference, before: &GroupRecord) -> Vec<&'a str> {
     let leader = before.leader.as_deref();
     let remaining = changes.remaining.iter();

@@ -158,7 +158,7 @@ impl Committed {
         sorted(found)
     }
 
-    /// Return the partitions for which an offset was committed while they had this owner.
+    /// Return the partitions of an owner for which an offset was committed while it owned them.
     pub(super) fn committed_by(&self, owner: &str) -> Vec<Partition> {
         let is_committed = |partition: &PartitionState| {
             partition.ownership.as_ref().is_some_and(|ownership| &*ownership.owner == owner && ownership.has_commit)

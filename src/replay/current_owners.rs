@@ -25,9 +25,9 @@ pub(super) struct CurrentOwners {
     members: FxHashMap<Arc<str>, OwnerPartitions>,
     /// Number of partitions of each owner; owners without partitions are left out.
     counts: FxHashMap<Arc<str>, usize>,
-    /// Members whose records changed since the owners were updated.
+    /// Members whose records changed since the last update of the owners.
     pub(super) changed: BTreeSet<Arc<str>>,
-    /// Partitions without an owner whose commits were reported since then.
+    /// Partitions without an owner whose commits were reported since the last update of the owners.
     pub(super) reported: Vec<Partition>,
 }
 

@@ -58,7 +58,7 @@ impl Replay {
         Self { context, ..Self::default() }
     }
 
-    /// Apply a record, and add its events after those of the deadlines of its group up to its timestamp.
+    /// Apply a record, and add its events. The events of the group's deadlines up to the record's timestamp come first.
     pub fn push(&mut self, cluster: &str, entry: &LogRecord<'_>, events: &mut Vec<Event>) {
         self.counts.records += 1;
         if let Some(commit) = read_commit(entry.key, entry.value) {

@@ -1,6 +1,6 @@
 //! Snapshots of a replay: the state of all groups as bytes, with a version and a checksum.
 //!
-//! The header is `assignor`, a byte for the engine, an u16 version, and the u32 length and CRC-32 of the body, all big-endian. The body
+//! The header is `assignor`, a byte for the engine, a u16 version, and the u32 length and CRC-32 of the body, all big-endian. The body
 //! has the fields of the state one after another; a list begins with the number of its elements. The reader checks each length against
 //! the remaining bytes, so a damaged snapshot causes an error, not a panic or a large allocation.
 

@@ -71,7 +71,8 @@ fn assigned_topics(record: &GroupRecord) -> Option<BTreeMap<&str, i32>> {
     Some(found)
 }
 
-/// Return the topics that appeared in subscriptions when they were created, or disappeared when they were deleted, as with patterns.
+/// Return the topics that appeared in subscriptions when they were created, or disappeared when they were deleted.
+/// Subscriptions change in this way if clients match patterns.
 ///
 /// Topic metadata shows whether a topic existed. Without it, a topic counts only if the subscriptions of all members changed in the
 /// same way and there are several members: a single member may have changed its subscription itself.
@@ -161,7 +162,8 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
     };
     if let (Some(first), Some(last)) = (metadata.around(before.at).next(), metadata.around(after.at).last()) {
         let (old, mut new) = (counts(first), counts(last));
-        // A topic that a pattern matched at the previous record was created before it and explains an earlier epoch.
+        // A topic that a pattern matched at the previous record was created before that record and explains an earlier
+        // epoch.
         new.retain(|topic, _| old.contains_key(topic) || !before.resolved.values().flatten().any(|each| each == topic));
         let [old, new] = [&old, &new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), *count)));
         let changes = counted_topics(&old.collect(), &new.collect());

@@ -24,7 +24,7 @@ def compared(engine: str, *events: Event, topics: list[Row]) -> list[tuple[str |
 
 
 def not_range(differing: int, members: int, *, same_partitions: bool) -> str:
-    end = "; the same partitions are assigned" if same_partitions else ""
+    end = "; in total the same partitions are assigned" if same_partitions else ""
     return f"{differing} of {members} members own other partitions than Kafka's range assignor gives them{end}"
 
 

@@ -121,7 +121,7 @@ def test_a_leader_that_is_another_client_is_named(
     history = replayed(engine, classic(1, *unlike_kafka, protocol=protocol), topics=TOPIC)
     differs = (
         f"2 of 2 members own other partitions than Kafka's {protocol} assignor gives them"
-        "; the same partitions are assigned"
+        "; in total the same partitions are assigned"
     )
     remark = [f"the leader a is not a Java client of Kafka 3.5 or newer: {reason}"] if reason else []
     assert reasons(history) == [differs, *remark]

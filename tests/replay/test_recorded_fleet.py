@@ -50,7 +50,8 @@ REMARKS = [
         "legacy-bridge",
         2,
         "different",
-        "2 of 2 members own other partitions than Kafka's range assignor gives them; the same partitions are assigned",
+        "2 of 2 members own other partitions than Kafka's range assignor gives them;"
+        " in total the same partitions are assigned",
     ),
 ]
 """All remarks about range generations."""

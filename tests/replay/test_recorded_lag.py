@@ -209,7 +209,7 @@ def test_committed_offsets_outside_the_log_are_a_finding(tmp_path: Path) -> None
     (finding,) = (each for each in report.findings() if each.kind == "out_of_range")
     assert ("warning", 3_000, None) == (finding.severity, finding.since, finding.until)
     assert "committed offsets of 2 partitions are not in the log" == finding.text
-    assert "Beyond the end: t[0]. Before the start, 5 deleted: t[1]." == finding.evidence
+    assert "Beyond the end: t[0]. Before the start (5 records deleted): t[1]." == finding.evidence
     sums = only(report).lag
     assert sums is not None
     assert (55, 1, 1, 1) == tuple(sums.sums[name] for name in ("lag", "unknown", "beyond_end", "before_start"))

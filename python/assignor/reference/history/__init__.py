@@ -1,7 +1,7 @@
 """Summary of a group's history, as a row with the columns of `assignor.spark.schemas.HISTORY`.
 
-It has counts, the generations or epochs, and a comparison of each with the answer of its assignor, if that is one of
-Kafka's.
+It has counts, and the generations or epochs. Each generation or epoch is compared with the answer of its assignor, if
+that assignor is one of Kafka's.
 """
 
 from __future__ import annotations

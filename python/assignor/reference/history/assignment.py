@@ -132,7 +132,7 @@ class RecordedAssignment:
         differing = sum(has != should for has, should in zip(recorded, expected, strict=True))
         members = f"{differing} of {len(self.members)} members"
         text = f"{members} own other partitions than Kafka's {self.assignor} assignor gives them"
-        return text + ("; the same partitions are assigned" if flat(recorded) == flat(expected) else "")
+        return text + ("; in total the same partitions are assigned" if flat(recorded) == flat(expected) else "")
 
 
 def topic_id(text: str) -> int | None:

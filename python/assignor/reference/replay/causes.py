@@ -231,7 +231,7 @@ def add_unchanged(causes: Causes, changes: Difference, before: GroupRecord, miss
     if others:
         causes.add(REJOINED, f"{text}, or {listed(others)} did.")
     elif len(changes.remaining) > 1:
-        causes.add(["leader_rejoined"], f"{text}, because the other members sent the same bytes as before.")
+        causes.add(["leader_rejoined"], f"{text}. The other members sent the same bytes as before.")
     else:
         causes.add(["leader_rejoined"], f"{text}.")
 

@@ -47,7 +47,7 @@ def last_commit(state: GroupState, member: KnownMember) -> int | None:
 def member_events(
     state: GroupState, entry: LogRecord, changes: Difference, generation: int, began: int | None, until: int
 ) -> list[Event]:
-    """Return the events of the members of a classic group, from the difference to its record before.
+    """Return the events of the members of a classic group, from the difference to its previous record.
 
     `began` and `until` are the ends of the join phases of the two generations.
     """

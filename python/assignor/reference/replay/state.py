@@ -51,7 +51,7 @@ class PendingLeave:
 
 @dataclass
 class HeldGeneration:
-    """Generation, and the group record before it, whose comparison waits for later topic metadata."""
+    """Generation whose comparison waits for later topic metadata, and the group record before it."""
 
     generation: Generation
     before: Generation | None

@@ -105,7 +105,7 @@ def epoch_topic_causes(before: GroupRecord, after: GroupRecord, metadata: Metada
         return found
     first, last = metadata.around(before.at), metadata.around(after.at)
     if first and last:
-        # A topic that a pattern matched existed before: its creation explains an earlier epoch.
+        # A topic in `before.resolved` already existed then, so its creation explains an earlier epoch.
         resolved = {topic for each in before.resolved.values() for topic in each}
         old = {topic: len(ids) for topic, ids in first[0].topics.items() if topic in topics}
         new = {topic: len(ids) for topic, ids in last[-1].topics.items() if topic in topics}
