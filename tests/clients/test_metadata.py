@@ -171,7 +171,7 @@ ORDERED: list[Given] = [
     (confluent.partitions_per_topic, of_confluent),
     (confluent.partitions_per_topic, of_confluent_descriptions),
 ]
-"""Readers with their input, if the input preserves the order of replicas."""
+"""Readers whose input preserves the order of replicas, each with the function that makes its input."""
 
 ALL: list[Given] = [*ORDERED, (kafka_python.partitions_per_topic, of_kafka_python)]
 

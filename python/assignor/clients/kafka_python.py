@@ -48,7 +48,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Return an assignor; importing them imports the client."""
+    """Return an assignor. Its module imports the client."""
     if name in __all__:
         from assignor.clients import kafka_python_assignors
 

@@ -83,7 +83,7 @@ def plan_joined(
     group, missing = _core.decoded_group(partitions_per_topic, members)
     if missing:
         log.warning(
-            "%s: no partitions are known of %d subscribed topics, which are assigned when their metadata arrives: %s%s",
+            "%s: %d subscribed topics have no known partitions; they are assigned when their metadata arrives: %s%s",
             assignor,
             len(missing),
             ", ".join(missing[:SHOWN_PARTITIONS]),
@@ -127,8 +127,8 @@ class Membership:
             topics=tuple(names),
             rack=self.client_rack or None,
             user_data=self._rules.subscription_user_data(names),
-            # An eager member has given up its partitions, and a cooperative one those of topics that it no longer
-            # subscribes to.
+            # An eager member has given up all its partitions. A cooperative member has given up the partitions of
+            # topics that it no longer subscribes to.
             owned_partitions=tuple(partition for partition in self._assigned if partition.topic in subscribed)
             if self.cooperative
             else (),
@@ -142,7 +142,7 @@ class Membership:
         self._rules.on_assignment(self._assigned, generation)
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
-        """Return the protocol in which the member rejoins."""
+        """Return the rebalance protocol of the member."""
         return [RebalanceProtocol.COOPERATIVE if self.cooperative else RebalanceProtocol.EAGER]
 
 
