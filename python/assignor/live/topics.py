@@ -116,7 +116,7 @@ def offsets(
 ) -> Offsets:
     """Return the first offset of partitions, and the offset after the last record.
 
-    A broker that does not answer affects the partitions that it leads only.
+    A broker that does not answer affects only the partitions that it leads.
 
     Args:
         settings: Settings of the clients.

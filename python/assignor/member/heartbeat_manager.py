@@ -302,7 +302,7 @@ class HeartbeatManager:
             self._out.append(effects.RaiseError(code, error.name, message))
         elif error.reaction is Reaction.REJOIN:
             machine.fence()
-            # Otherwise keep the backoff: the coordinator fenced the member soon after it accepted the member.
+            # Keep the backoff if the coordinator fenced the member before or soon after it accepted the join.
             if self._accepted_join == heartbeat.join_number and now - self._accepted_at >= self._timer.backoff_max_ms:
                 self._timer.forget_failures()
         elif error.reaction is Reaction.FAIL and not (

@@ -68,7 +68,7 @@ class Reconciler:
         return self._in_progress is not None
 
     def reported_partitions(self) -> Assignment:
-        """Return the partitions that a heartbeat reports: the owned ones, and all that may be added before the answer.
+        """Return the partitions that a heartbeat reports: the owned ones, and all that may be added before its answer.
 
         A coordinator with a new target would consider an unreported partition revoked, and assign it to another member.
         """

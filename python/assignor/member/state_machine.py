@@ -198,7 +198,7 @@ class MemberStateMachine:
         self._subscription: tuple[tuple[str, ...], str | None] | None = None
         # Subscription in the heartbeats of a leaving member that still releases its partitions.
         self._left_subscription: tuple[tuple[str, ...], str | None] | None = None
-        # Number of the join that the application left, until the leave is complete.
+        # `join_number` at the time of a leave that is not complete; None if there is no such leave.
         self._incomplete_leave: int | None = None
         self._poll_expired = False
         self._polled = False
@@ -353,7 +353,7 @@ class MemberStateMachine:
         self._lose_all()
 
     def complete_leave(self, join_number: int) -> None:
-        """Report that the leave is complete, if the application left this join."""
+        """Report that the leave is complete, if an incomplete leave belongs to this join."""
         if self._incomplete_leave == join_number:
             self._incomplete_leave = None
             self._out.append(effects.LeaveCompleted())

@@ -1,6 +1,6 @@
 """Colours and shapes of a page, for a light and a dark background.
 
-A colour stands for a family of causes, and colour and shape together for one cause. The tests compute that the colours
+A colour stands for a family of causes, and colour and shape together for one cause. The tests check that the colours
 of families differ for readers with each kind of colour blindness, and that text has a contrast of at least 4.5:1.
 """
 

@@ -97,7 +97,7 @@ def _silences(stuck: list[Event]) -> str:
         for each in stuck[:_MEMBERS_SHOWN]
     ]
     more = [f"{len(stuck) - _MEMBERS_SHOWN:,} more"] if len(stuck) > _MEMBERS_SHOWN else []
-    return f"{'; '.join(shown + more)}. A member without new records may also commit nothing."
+    return f"{'; '.join(shown + more)}. A member may also commit nothing because it has no new records."
 
 
 def _of_offsets(group: str, events: list[Event], describe: Callable[[int, int], str]) -> Finding:

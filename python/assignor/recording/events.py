@@ -43,7 +43,7 @@ def to_json(event: Event, *, ascii_only: bool = False) -> str:
 
 
 def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = ()) -> Iterator[Event]:
-    """Replay a recording in this process, and yield its events in the order in which the machine emits them.
+    """Replay a recording in this process, and yield its events in the order in which the replay returns them.
 
     Args:
         recording: The recording.

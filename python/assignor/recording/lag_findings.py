@@ -30,6 +30,6 @@ def findings_of_lag(group: str, lag: GroupLag) -> Iterator[Finding]:
         count = sum(length for _, _, length in (*beyond, *before))
         parts = [f"Beyond the end: {format_spans(beyond)}."] if beyond else []
         if before:
-            parts.append(f"Before the start, {lag.deleted:,} deleted: {format_spans(before)}.")
+            parts.append(f"Before the start ({format_count(lag.deleted, 'record')} deleted): {format_spans(before)}.")
         text = f"committed offsets of {format_count(count, 'partition')} are not in the log"
         yield Finding("out_of_range", lag.at, None, group, text, " ".join(parts))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assignor.recording.folder import Recording
 
 _LISTS = {"generations": "generations", "members": "members", "assignment": "assignments"}
-"""Columns of a history that have a row per generation, member or span, and the tables that they become."""
+"""Columns of a history that are lists of generations, members or spans, and the tables to which they are written."""
 
 _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 """Tables and their columns without nulls, as in the files that Spark writes."""

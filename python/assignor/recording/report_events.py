@@ -17,13 +17,13 @@ KINDS = ("rebalance", "storm", "stuck", "offsets")
 """Kinds of events that are kept: findings and the page come from them."""
 
 COLUMNS = frozenset((*COMMON, *(name for kind in KINDS for name in FIELDS[kind])))
-"""Columns of the events, which have the order of the engine: the common ones and those of the kept kinds."""
+"""Columns that are kept: those of all events, and those of the kept kinds."""
 
 
 class ReportEvents:
     """Replay of the records of a recording as events. It keeps those of `KINDS`.
 
-    The events are those of `assignor replay` for a read_committed reader: the same machine finds them.
+    The events are those of `assignor replay` for a read_committed reader: both use `_core.Replay`.
 
     Args:
         metadata: Topic metadata, see `recording.metadata.topics_table`.
