@@ -3,10 +3,10 @@
 Code that starts a rebalance passes a fact: a named tuple with the details of the event. `explain` turns a fact into a
 `RebalanceCause` and a sentence for people.
 
-The first seven causes are those that documentation for users lists. A coordinator sees some of them indirectly: after a
-topic changes, the leader joins again; after a process dies, its heartbeats stop. The next causes are the remaining
-reasons for which Kafka's coordinator starts a rebalance of a classic group. The last three are causes that only
-`assignor.replay` reports, from the log.
+The first seven causes are those that documentation for users of Kafka lists. A coordinator sees some of them
+indirectly: after a topic changes, the leader joins again; after a process dies, its heartbeats stop. The next causes
+are the remaining reasons for which Kafka's coordinator starts a rebalance of a classic group. The last three are causes
+that only `assignor.replay` reports, from the log.
 
 Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,
 kafka-group-coordinator 4.3.1.

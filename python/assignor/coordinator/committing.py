@@ -127,7 +127,10 @@ def _write_offsets(
 
 
 def _commit_response(request: OffsetCommitRequest, results: dict[int, ErrorCode]) -> OffsetCommitResponse:
-    """Return the answer in the order of `results`, or grouped by topic, as by a broker, if a partition is unknown."""
+    """Return the answer, with its partitions in the order of `results`.
+
+    If a partition is unknown, the partitions are grouped by topic, as in a broker's answer.
+    """
     order = list(results)
     if ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in results.values():
         places = {name: place for place, name in enumerate(dict.fromkeys(request.offsets[i].topic for i in order))}

@@ -345,7 +345,7 @@ class ClassicGroup(Timer):
         self.offsets[partition] = offset
 
     def _shared(self, protocols: Protocols) -> Protocols:
-        """Return these protocols, or the object of the latest call if it is equal, so that equal members share it."""
+        """Return these protocols, or the equal object of the latest call, so that equal members share one object."""
         if protocols != self._latest_protocols:
             self._latest_protocols = tuple([(shared(name), metadata) for name, metadata in protocols])
         return self._latest_protocols

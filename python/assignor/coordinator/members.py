@@ -110,7 +110,7 @@ class GroupMember(Timer):
 class MemberTable(dict[str, GroupMember]):
     """Members by id; insert with `put`, which keeps the order of the hash map.
 
-    Lookup, insertion and removal cost O(1), the first member O(log n) on average.
+    Lookup, insertion and removal cost O(1); finding the first member costs O(log n) on average.
     """
 
     __slots__ = ("_capacity", "_firsts", "_in_order", "_insertions")

@@ -52,7 +52,7 @@ JOIN_WITH_INSTANCE_ID = 5
 JOIN_WITH_PROTOCOL_TYPE = 7
 JOIN_WITH_SKIP_ASSIGNMENT = 9
 SYNC_WITH_PROTOCOL = 5
-"""First versions in which a request or its answer carries the field after `WITH`."""
+"""First versions in which a request or its answer carries the field that each constant names after `WITH_`."""
 
 NO_GENERATION = -1
 """Generation of an answer without a generation."""

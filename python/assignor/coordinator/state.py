@@ -68,7 +68,9 @@ class ErrorCode(enum.IntEnum):
 class GroupState(enum.Enum):
     """State of a classic group, one of Kafka's five; the value is the name that Kafka's tools show."""
 
-    __hash__ = object.__hash__  # in C; the hash of Enum is a Python function, and every request looks up its answer
+    # `object.__hash__` is implemented in C. The hash of Enum is a Python function, and every request would call it to
+    # look up its answer.
+    __hash__ = object.__hash__
 
     EMPTY = "Empty"
     """The group has no members; it may have offsets, and member ids that were issued but not used yet."""

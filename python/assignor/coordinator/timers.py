@@ -3,8 +3,8 @@
 Most timers never fire, because each heartbeat moves a session timer to a later deadline. Timers with equal deadlines
 share one `Deadline`, which counts them, and one list, which keeps the order in which they were set. A timer that moves
 leaves a stale entry in its old list: a list is removed with its last timer, and rebuilt when most entries are stale. So
-setting or cancelling a timer costs O(1), and O(log n) for the first timer at a deadline. A heap has the deadlines. It
-keeps a deadline without timers until it reaches the top, or until most deadlines of the heap have no timers.
+setting or cancelling a timer costs O(1), and O(log n) for the first timer at a deadline. A heap orders the deadlines. A
+deadline without timers stays in the heap until it reaches the top, or until most deadlines of the heap have no timers.
 
 Timers with equal deadlines fire in the order in which they were set, as in Kafka's timing wheel.
 """
@@ -28,7 +28,8 @@ _NEVER = 2**63
 class TimerKind(enum.Enum):
     """Kind of timer; the value says what ends at its deadline."""
 
-    __hash__ = object.__hash__  # in C; looked up for each timer that fires
+    # `object.__hash__` is implemented in C, unlike the hash of Enum. Each timer that fires looks up its kind.
+    __hash__ = object.__hash__
 
     JOIN_PHASE = "the join phase of a rebalance"
     SYNC_PHASE = "the sync phase of a rebalance"
@@ -162,7 +163,7 @@ class Timers:
         return found
 
     def _put_back(self) -> None:
-        """Put timers that have not fired back, before those that were set to the same time later."""
+        """Put back the timers that have not fired; they precede timers that were set to the same time later."""
         due, self._due = self._due, Deadline(0)
         timers = [timer for timer in reversed(self._order) if timer.deadline is due]
         found = self._by_time.get(due.time)
