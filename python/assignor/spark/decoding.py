@@ -48,7 +48,8 @@ def decode(records: DataFrame) -> DataFrame:
 def decoded_columns(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
     """Decode columns of keys and values into structs of `schemas.DECODED`.
 
-    Spark accepts more and smaller columns than it passes, if the total number of rows is equal.
+    The result may have more and smaller columns than Spark passes: Spark only requires that the total number of rows is
+    equal.
     """
     for keys, values in batches:
         for start, length in slices(keys, values):

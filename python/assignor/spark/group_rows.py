@@ -145,7 +145,10 @@ def _mapped(frame: DataFrame, function: _Function, schema: StructType) -> DataFr
 
 
 def _in_lists(function: _Function) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
-    """Return a function with a list for each row that it gets. Most lists are empty; the others have all rows found."""
+    """Wrap a function so that it yields one list for each row that it gets.
+
+    Most lists are empty; the others have all rows that the function computes.
+    """
 
     def lists(structs: Iterator[pa.Array]) -> Iterator[pa.Array]:
         for count, found in function(map(pa.RecordBatch.from_struct_array, structs)):

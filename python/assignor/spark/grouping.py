@@ -102,7 +102,7 @@ def _lists(rows: pa.RecordBatch, names: list[str], starts: npt.NDArray[np.int64]
 
 
 def _split(texts: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the lists of topics of texts. Names are not checked to be UTF-8; the engine does that."""
+    """Return the list of topics in each text. The engine checks that names are UTF-8; this function does not."""
     is_large = pa.types.is_large_string(texts.dictionary.type)
     values = texts.dictionary.cast(pa.large_binary() if is_large else pa.binary())
     lists = pc.split_pattern(values, SEPARATOR)

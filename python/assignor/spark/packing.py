@@ -4,9 +4,10 @@ Spark shuffles, sorts and sends a large value faster than many small ones. So th
 each bucket, which is a range of the hash of cluster and group id. All rows of a group are in one bucket. Spark brings
 the blobs of each bucket together and sorts them by bucket, and a worker unpacks them.
 
-A blob has two binary columns for each column of texts: the bytes of the texts, and pairs of the number of consecutive
-rows that have the text and of its length, which is -1 for a null. A column of numbers becomes one binary column. The
-values of the blobs of an Arrow batch follow each other in memory, so all blobs are packed and unpacked at once.
+A blob has two binary columns for each column of texts. A text that consecutive rows share is stored once. The first
+column has the bytes of the texts. The second has two numbers for each text: the number of consecutive rows that have
+it, and its length, which is -1 for a null. A column of numbers becomes one binary column. The values of the blobs of an
+Arrow batch follow each other in memory, so all blobs are packed and unpacked at once.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def packed(batches: Iterator[pa.RecordBatch], limit: int = PACKED_BYTES) -> Iter
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
-        # Equal texts can be in many blobs, so that they count as often as they arrive.
+        # Each of several equal texts can end up in a different blob, so add the size before equal texts are merged.
         size += batch.nbytes
         waiting.append(_intern_topics(batch))
         if size >= limit:
@@ -216,7 +217,7 @@ def _offsets(column: pa.Array) -> tuple[npt.NDArray[np.int64], pa.Buffer]:
 
 
 def differs(column: pa.Array) -> npt.NDArray[np.bool_]:
-    """Return for each row after the first one if its value differs from that of the row before; nulls are equal."""
+    """Return, for each row after the first, True if its value differs from the previous row's; nulls are equal."""
     if pa.types.is_dictionary(column.type):
         codes = pc.fill_null(column.indices, -1).to_numpy()
         return codes[1:] != codes[:-1]  # type: ignore[no-any-return]  # pyarrow has no types

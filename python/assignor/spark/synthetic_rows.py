@@ -25,19 +25,19 @@ TOPIC_NAME_LENGTHS = (5, 33, 67)
 """Shortest, median and longest topic name of the configuration, in characters; lengths are interpolated linearly."""
 
 PARTITIONS = {1: 80, 3: 100, 6: 100, 10: 120, 15: 450, 20: 110, 30: 30, 50: 10}
-"""Partition count to the number of topics with it, per 1,000 topics.
+"""Number of topics with each partition count, per 1,000 topics.
 
-Counted: median 15, maximum 50, and 4,556 in total or 12.6 per topic. The other numbers are invented to fit.
+Counted: median 15, maximum 50, and 4,556 partitions in total or 12.6 per topic. The other numbers are invented to fit.
 """
 
 TOPICS_PER_GROUP = {1: 735, 2: 130, 3: 50, 5: 40, 8: 25, 13: 15, 21: 5}
-"""Number of subscribed topics to the number of groups with it, per 1,000 groups.
+"""Number of groups with each number of subscribed topics, per 1,000 groups.
 
 Counted per application: median 1, mean 1.85, maximum 21. The other numbers are invented to fit.
 """
 
 MEMBERS_PER_GROUP = {1: 250, 2: 200, 3: 200, 4: 100, 6: 100, 12: 80, 24: 50, 60: 18, 200: 2}
-"""Number of members to the number of groups with it, per 1,000 groups. Invented."""
+"""Number of groups with each number of members, per 1,000 groups. Invented."""
 
 TOPICS_PER_FAMILY = 8
 """Number of topics whose names have a common prefix, so that one pattern matches them. Invented."""
