@@ -26,7 +26,7 @@ class Assignor(NamedTuple):
 
 
 def assignor_of(roster: Roster) -> tuple[Assignor | None, str | None]:
-    """Return the assignor that all members of a group name, or None and the reason why there is no such assignor.
+    """Return the assignor that is named by all members of a group, or None and a reason if there is no such assignor.
 
     Rows without a name are ignored. By default the protocol is `classic` and the assignor is Kafka's default.
     """

@@ -68,10 +68,10 @@ def owners(plan: Plan) -> dict[TopicPartition, set[str]]:
 
 
 def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
-    """Return the partitions at which co-partitioned topics have different owners.
+    """Return the breaks: the partition ids that have different owners in co-partitioned topics.
 
-    Topics are co-partitioned if a member subscribes to all of them and they have the same number of partitions. A break
-    is (number of partitions, partition id).
+    Topics are co-partitioned if a member subscribes to all of them and they have the same number of partitions. Each
+    break is a pair: this number of partitions, and the partition id.
     """
     broken = set()
     owned = owners(plan)

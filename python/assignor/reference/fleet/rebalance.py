@@ -35,7 +35,8 @@ def owned_by(plan: Plan) -> Owned:
 def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan) -> Rebalanced:
     """Rebalance a group whose members own the partitions of the plan `before`.
 
-    With the cooperative assignor, members rejoin after they have given up partitions. These then get their new owners.
+    With the cooperative assignor, members rejoin after they have given up partitions. These partitions then
+    get their new owners.
     """
     plan = Plan.of(roster, cluster, assignor, owned_by(before))
     rebalances = 1

@@ -28,7 +28,8 @@ def look_behind(cursor: Cursor, body: Node, width: Width, negated: bool, start: 
     fewest = min(min_length(body), MAX_INT)
     found = max_length(body)
     longest = MAX_INT if found is None else min(found, MAX_INT)
-    # If the maximum length overflowed, it is negative, and Java starts after the position. That sum can overflow, too.
+    # If the maximum length overflowed, it is negative. Java then starts after the position, because it subtracts the
+    # length from the position. This difference can overflow, too.
     needed = wrapped(MAX_INT + width.most + 1) if width.most < 0 else 0
     if (width.most >= 0 and max(fewest, width.least) > width.most) or needed > MAX_NAME_LENGTH:
         return EMPTY if negated else _NOTHING

@@ -1,4 +1,4 @@
-"""Choice of the next subscriber of a topic that gets a partition (taker) and that gives one up (giver).
+"""Choice of the next taker and the next giver of a topic: the subscribers that get a partition and that give one up.
 
 Subscribers are sorted once per topic by number of partitions, then by place in the members' table. Takers are a prefix
 of this list, givers a suffix. All takers have the same number of partitions, which is their level; the same is true of
