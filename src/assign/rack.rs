@@ -5,8 +5,8 @@
 //! solution. Position p is the p-th smallest partition id of each of these topics. Kafka takes p itself as the id. If ids have
 //! gaps, Kafka therefore assigns partitions that do not exist; this defect is not reproduced.
 //!
-//! The algorithm is linear: an assigned partition is never reassigned and a consumer's capacity never grows, so an entry that a
-//! queue has passed cannot become usable again. Each queue is read once.
+//! The algorithm is linear: an assigned partition is never reassigned and a consumer's capacity never grows. So an
+//! entry that is behind the read position of its queue cannot become usable again, and each queue is read once.
 
 use std::borrow::Cow;
 use std::iter;

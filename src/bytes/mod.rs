@@ -282,9 +282,9 @@ pub fn java_text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// Decode text as Java's `new String(bytes, UTF_8)` does: each ill-formed sequence becomes one U+FFFD.
 ///
-/// Java finds ill-formed sequences as the Unicode standard recommends: a maximal part of a well-formed sequence, else one byte. The
-/// exception is an encoded surrogate (`ED A0..BF` and perhaps a continuation byte), which Java replaces by one U+FFFD. The standard
-/// replaces it by two or three.
+/// An ill-formed sequence is, as the Unicode standard recommends, the longest beginning of a well-formed sequence, or
+/// one byte if no well-formed sequence begins with it. The exception is an encoded surrogate (`ED A0..BF` and perhaps a
+/// continuation byte), which Java replaces by one U+FFFD. The standard replaces it by two or three.
 #[must_use]
 pub fn java_string(mut bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());

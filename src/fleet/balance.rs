@@ -32,7 +32,8 @@ pub struct GroupBalance {
     /// Number of partitions at which co-partitioned topics have different owners. Topics are co-partitioned if a member
     /// subscribes to all of them and they have the same number of partitions.
     pub co_partition_breaks: usize,
-    /// Number of partitions without a replica on their owner's rack; both must have racks.
+    /// Number of partitions without a replica on their owner's rack. A partition without racks, or with an owner
+    /// without a rack, does not count.
     pub rack_misses: i64,
     /// Size in bytes of the group's record in `__consumer_offsets` (key and value), without client ids and hosts; None if the
     /// group has no such record, or its assignor is not known.

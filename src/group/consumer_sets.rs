@@ -265,7 +265,8 @@ impl Ranked {
     }
 }
 
-/// Return the subscriptions to each topic that members have, ascending; an empty list for a topic without partitions.
+/// Return the subscriptions to each topic, ascending, without those that no member has. The list of a topic without
+/// partitions is empty.
 fn subscriptions_of_topics(group: &Group, members_per_subscription: &[u32]) -> Lists {
     let partitions = group.topics().partitions();
     let subscriptions = (0..group.subscriptions.len() as u32)

@@ -53,8 +53,8 @@ pub struct Group {
     instance_ids: Vec<(u32, String)>,
     /// Rack of each member; empty while no member has a rack.
     member_racks: Vec<MemberRack>,
-    /// For each rack A, the rack of the member that was added after the last member on A. Because members are often on racks in
-    /// turn, this rack is tried first for the member after the next one on A.
+    /// For each rack A, the rack of the member that followed the most recent member on A. Members are often on racks in
+    /// turn. So if the last member is on A, this rack is tried first for the next member.
     next_rack: Vec<u32>,
     last_rack: u32,
     /// Lengths of the names of racks without replicas, by member.

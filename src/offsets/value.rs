@@ -22,8 +22,8 @@ pub enum Value<S = String, B = Vec<u8>> {
 impl<S: AsRef<str>, B: AsRef<[u8]>> Value<S, B> {
     /// Return true if the value of a tagged field is the default, which is not written.
     ///
-    /// The default of a nullable field is the empty array or structure, not null. Kafka's generator reads `"default": null` in this
-    /// way, and its JSON prints a null that was written.
+    /// The default of a nullable field is the empty array or structure, not null: Kafka's message generator reads
+    /// `"default": null` in this way. A null is therefore written, and Kafka's JSON converters print it.
     pub(super) fn is_default(&self, default: i64) -> bool {
         match self {
             Self::Null => false,

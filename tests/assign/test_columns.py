@@ -256,7 +256,7 @@ WRONG_TOPICS = {
     "a table cannot have rows that are null": pa.chunked_array([pa.array([{"topic": "t", "partitions": 3}, None])]),
     "a table is needed, not an array of Int64": pa.array([1]),
     "rack_set has 1 entries, and all partitions has 2": TopicColumns(["t"], [2], [0], [("r",)]),
-    r"rack_set\[1\] is 1, and rack_sets has 1": TopicColumns(["t"], [2], [0, 1], [("r",)]),
+    r"rack_set\[1\] is 1, and rack_sets has 1 entries": TopicColumns(["t"], [2], [0, 1], [("r",)]),
     "topics as a table need the columns topic and partitions": pa.table({"name": ["t"], "partitions": [1]}),
     "racks of topic 't' has 1 entries, and its partitions has 2": pa.table(
         {"topic": ["t"], "partitions": [2], "racks": [[["r"]]]}
@@ -272,7 +272,7 @@ def test_errors_name_the_invalid_topic(message: str) -> None:
 
 WRONG_MEMBERS = {
     "subscription has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0], [["t"]]),
-    r"subscription\[1\] is 1, and there are 1": MemberColumns(["a", "b"], [0, 1], [["t"]]),
+    r"subscription\[1\] is 1, and subscriptions has 1 entries": MemberColumns(["a", "b"], [0, 1], [["t"]]),
     "column member_id has 'a' twice": MemberColumns(["a", "a"], [0, 0], [["t"]]),
     "rack has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0, 0], [["t"]], rack=["r"]),
     r"member_id\[0\] must be a str, not int: 7": MemberColumns([7], [0], [["t"]]),  # type: ignore[list-item]  # deliberately wrong type

@@ -22,7 +22,9 @@ pub(super) fn look_behind(
     }
     let least = i32::try_from(body.min_length()).unwrap_or(i32::MAX);
     let most = body.max_length().and_then(|most| i32::try_from(most).ok()).unwrap_or(i32::MAX);
-    // If the maximum length overflowed, it is negative, and Java starts after the position. That sum can overflow, too.
+    // If the maximum length overflowed, it is negative. Java subtracts it from the position to get the earliest start,
+    // which is then after the position, so nothing matches. From position `needed` on, this difference overflows, too,
+    // and matches are possible.
     let needed = if width.most < 0 { i32::MAX.wrapping_add(width.most).wrapping_add(1) } else { 0 };
     let never = width.most >= 0 && least.max(width.least) > width.most || needed > MAX_NAME_LENGTH;
     if never {

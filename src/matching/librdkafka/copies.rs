@@ -68,7 +68,8 @@ pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
     Ok(resolve_assertions(&written, Met::NO, unroller.position)?.0)
 }
 
-/// Reason for a backreference to a group that can match in several ways: glibc may use the text of the wrong way.
+/// Error for a backreference to a group that can match in several ways: glibc may compare it with the text of the wrong
+/// match.
 const AMBIGUOUS: &str = "a backreference that glibc may match incorrectly";
 
 /// Collect the groups with backreferences. Each may have only one backreference, which must not be repeated.

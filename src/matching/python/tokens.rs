@@ -30,7 +30,8 @@ impl Token {
     }
 }
 
-/// Tokens of a pattern. The next token is read ahead, so a lone backslash at the end is an error early, as in `re`.
+/// Tokens of a pattern. The next token is read ahead. So, as in `re`, an error for a lone backslash at the end comes
+/// before an error for the token in front of it.
 pub(super) struct Tokens {
     /// The pattern.
     pub(super) text: Scanner,

@@ -41,7 +41,8 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
         let number = |(row, index): (usize, &i32)| {
             numbers.get(*index as usize).copied().ok_or_else(|| {
                 let known = numbers.len();
-                IllegalArgumentError::new_err(format!("subscription[{row}] is {index}, and there are {known}"))
+                let reason = format!("subscription[{row}] is {index}, and subscriptions has {known} entries");
+                IllegalArgumentError::new_err(reason)
             })
         };
         let numbers = subscription.0.iter().enumerate().map(number).collect::<PyResult<Vec<u32>>>()?;

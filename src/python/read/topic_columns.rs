@@ -91,7 +91,8 @@ impl TopicColumnsReader {
         if highest >= 0 && highest as usize >= sets.len() {
             let row = column.iter().position(|set| *set as usize >= sets.len()).unwrap_or_default();
             let (set, sets) = (column[row], sets.len());
-            return Err(IllegalArgumentError::new_err(format!("rack_set[{row}] is {set}, and rack_sets has {sets}")));
+            let reason = format!("rack_set[{row}] is {set}, and rack_sets has {sets} entries");
+            return Err(IllegalArgumentError::new_err(reason));
         }
         let are_same = sets.iter().zip(0..).all(|(set, index)| *set == index);
         let mut rest = &column[..];

@@ -135,12 +135,13 @@ pub(crate) fn one_dimension(array: &Bound<'_, PyUntypedArray>, column: &str) -> 
     }
 }
 
-/// Raise an error if a name occurs twice; `what` says what has the names.
+/// Raise an error if a name occurs twice; the message begins with `what`, the container of the names.
 pub(crate) fn unique(what: &str, names: &Names) -> PyResult<()> {
     twice(what, names, NameTable::first_duplicate(names))
 }
 
-/// Raise an error for a name that occurs twice, given by number; `what` says what has the names.
+/// Raise an error for a name that occurs twice, given by number; the message begins with `what`, the container of the
+/// names.
 pub(crate) fn twice(what: &str, names: &Names, number: Option<usize>) -> PyResult<()> {
     match number {
         None => Ok(()),

@@ -357,7 +357,7 @@ impl EventBatches {
         Ok(())
     }
 
-    /// Return the batches; a last one without rows only if there is no other.
+    /// Return the batches. If there are no events, return one batch without rows.
     pub(super) fn finish(mut self) -> Vec<RecordBatch> {
         if self.columns.rows > 0 || self.finished.is_empty() {
             self.finished.push(self.columns.finish());

@@ -28,7 +28,7 @@ pub(super) struct KeptObjects {
     table: NameTable,
     /// Partitions by topic.
     topics: Vec<KeptTopic>,
-    /// Sum of the ends of all topics, at least 1 for each.
+    /// Sum of `KeptTopic::end` over all topics; each topic counts at least 1.
     total: usize,
     /// Place in `topics` of each topic of the current call.
     places: Vec<u32>,
