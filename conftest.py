@@ -92,7 +92,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let programs that tests start be interrupted, even in a background job, which ignores interrupts."""
+    """Let interrupts reach the programs that tests start, even if pytest is a background job, which ignores them."""
     assert sys.__stderr__
     config.stash[STDERR] = os.dup(sys.__stderr__.fileno())  # later, pytest captures what tests write there
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -111,7 +111,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Limit the fixtures of a test that failed too; pytest cancels the limit in this hook."""
+    """Limit the fixtures of a failed test as well; pytest cancels the limit in this hook."""
     if isinstance(node, pytest.Item):
         _limit(node)
 
@@ -129,7 +129,10 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
         return _scope(nodeid)
 
     def schedule(self) -> None:
-        """Give two files to a worker that replaces another, as at the start; it keeps one test until more follow."""
+        """Give two files to a worker that replaces another, as at the start.
+
+        A worker holds its last test until more follow.
+        """
         super().schedule()
         for node in self.nodes:
             self._reschedule(node)

@@ -24,7 +24,7 @@ FIND_COORDINATOR, JOIN, HEARTBEAT, SYNC = 10, 11, 12, 14
 VERSIONS = {FIND_COORDINATOR: 1, JOIN: 5, HEARTBEAT: 3, SYNC: 3}
 NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 0, 27, 79
 NOT_YET = (14, 15, 16)
-"""Errors while the coordinator is loading, not available, or another broker; heartbeats succeed even then."""
+"""Errors that mean: the coordinator is loading, not available, or another broker. Heartbeats succeed even then."""
 
 PATIENCE = 120.0
 """Seconds to wait for an answer."""

@@ -102,7 +102,7 @@ def write_files(log: pa.Table, source: Path) -> None:
 
 
 def run_stream(spark: SparkSession, source: Path) -> list[tuple[int, int]]:
-    """Write the events of a stream of the files; return the records and the milliseconds of each micro-batch."""
+    """Write the events of a stream that reads the files; return records and milliseconds of each micro-batch."""
     before = spark.conf.get(_SHUFFLE)
     spark.conf.set(_SHUFFLE, str(CORES))  # each partition of the state has a fixed cost in each micro-batch
     try:
@@ -135,4 +135,4 @@ def answer(found: DataFrame) -> Answer:
 def check(what: str, found: Answer, expected: Answer) -> None:
     """Raise an error if the events of a job differ from those that the replay finds in this process."""
     if found != expected:
-        raise WrongAnswerError(f"{what} on Spark has other events than the machine: {found} and {expected}")
+        raise WrongAnswerError(f"{what} on Spark has other events than a replay without Spark: {found} and {expected}")

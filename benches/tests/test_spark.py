@@ -67,5 +67,5 @@ def test_the_rates_of_events_are_those_of_right_answers(
     assert min(*rates["batch"], *rates["stream"]) > 0
     assert 2 == len(section.target_results)
     monkeypatch.setattr(spark_replay, "right_answer", lambda *_: {})
-    with pytest.raises(WrongAnswerError, match="a batch on Spark has other events than the machine"):
+    with pytest.raises(WrongAnswerError, match="a batch on Spark has other events than a replay without Spark"):
         spark_replay.replay_section(spark, tmp_path, 8, 21, 1, lambda _: None, raw)

@@ -106,7 +106,7 @@ DEFECTS = {
         {"a": "t3 t4 t5", "b": "t0 t1 t2", "c": "u0 u1"},
         ({"a": "t3 t4 t5", "b": "u0", "c": "t0 t1 u1"}, {"a": "t3 t4 t5", "b": "", "c": "u0 u1"}),
     ),
-    "an earlier owner that takes no part in balancing makes it fail": Defect(
+    "an earlier owner that takes no part in balancing makes the assignment fail": Defect(
         STICKY,
         {"t": 6, "u": 2, "v": 1},
         {"a": Given("t", "t0 t1 t2 t3 t4 t5", 5), "b": Given("t", "", 5), "c": Given("v", "t0 t1 t2 t3 t4 t5", 4)},

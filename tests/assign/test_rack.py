@@ -160,8 +160,8 @@ def test_static_members_are_served_first_under_racks_too(engine: Engine) -> None
 
 
 def test_gaps_in_ids_of_co_partitioned_topics_lose_no_partitions(engine: Engine) -> None:
-    # Kafka takes position 0 as id 0 and gives t0 u0 to a and t1 u1 to b. The topics have the ids 1 and 2, so Kafka
-    # assigns partitions that do not exist, and 2 has no owner. Here position 0 is the smallest id.
+    # Kafka takes position 0 as id 0 and gives t0 u0 to a and t1 u1 to b. The topics have the ids 1 and 2, so
+    # t0 and u0 do not exist, and t2 and u2 have no owner. Here position 0 is the smallest id.
     partitions = [PartitionInfo(1, ("r0",)), PartitionInfo(2, ("r1",))]
 
     answer = ask({"t": partitions, "u": partitions}, {"a": None, "b": "r0"}, engine)

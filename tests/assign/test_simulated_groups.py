@@ -62,7 +62,7 @@ def test_drawn_groups_get_the_same_assignment_as_in_kafka(
             counts["cases of Kafka's defects"] += is_defect
             counts["cases of Kafka's defects that are the same in each run"] += is_defect and number < ALWAYS
             counts.update(f"cases with {tag}" for tag in line["tags"])
-            counts["cases on the general way"] += line.get("path") == "general"
+            counts["cases of the general algorithm"] += line.get("path") == "general"
     for name, count in counts.items():
         record_property(name, count)
 

@@ -52,7 +52,10 @@ PAST_MS = 100
 """Milliseconds after the expiry of a timer until its effects are compared."""
 
 CLOSE_MS = 20
-"""Two timers less than this time plus that of the slowest response apart may expire in another order at the broker."""
+"""Milliseconds, to which the time of the slowest response is added.
+
+If two timers are due within this time of each other, the broker may let them expire in another order.
+"""
 
 SLOW_MS = 80
 """A slower response may have delayed a timer of the broker too much."""

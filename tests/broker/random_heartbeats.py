@@ -27,9 +27,10 @@ FILE = "member_exchanges_at_random.jsonl.gz"
 """File of the random scenarios, in the format of `recording.py`."""
 
 RESOLVED_AGAIN = 10_000
-"""Milliseconds after the first pattern of a group in which the coordinator does not resolve its patterns again.
+"""Milliseconds from the first pattern of a group until the coordinator may resolve the group's patterns again.
 
-Later, it depends on milliseconds which heartbeat makes it resolve them, so a scenario with patterns ends here.
+From then on, a difference of milliseconds decides which heartbeat makes the coordinator resolve them. So a scenario
+with patterns ends at this time.
 """
 
 PATTERNS = ("t[01]", ".*", "t2|x", "none")

@@ -344,7 +344,7 @@ def test_denied_requests_are_problems(groups: Groups) -> None:
             found.errors.append(denied)
             return completed(found)
 
-        def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]  # too
+        def describe_consumer_groups(self, group_ids: list[str], **settings: Any) -> dict[str, Future[Any]]:  # type: ignore[override]  # untyped
             failed: Future[Any] = Future()
             failed.set_exception(denied)
             return {**super().describe_consumer_groups(group_ids, **settings), "idle": failed}

@@ -89,7 +89,7 @@ def await_ends_of_transactions(committed: Settings, every: Settings) -> None:
 
 @pytest.fixture(scope="module")
 def cluster(broker: Cluster) -> Cluster:
-    """Return the broker; its log has a commit without a transaction, one in a committed and one in an aborted one."""
+    """Return the broker; its log has commits outside of transactions, in a committed and in an aborted transaction."""
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
     consumer = Consumer({"bootstrap.servers": broker.address, "group.id": GROUP})

@@ -1,7 +1,8 @@
 """Replay of traces of Kafka's SubscriptionState class: all outcomes and states must be equal.
 
 `pytest tests -m conformance -k subscription_state` runs these tests on `tests/vectors` or on the folder
-`ASSIGNOR_VECTORS`. After each operation the whole visible state is compared. Of errors, class and message are compared.
+`ASSIGNOR_VECTORS`. After each operation the whole visible state is compared. For errors, class and message are
+compared.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def test_topics_in_a_dictionary_give_the_same_answers(fleet: Fleet) -> None:
 
 
 HALVES = [("d", "beyond", start, 2**30 - 1) for start in (0, 2**30 - 1)] + [("d", "beyond", 2**31 - 2, 2)]
-"""Runs with all partition ids, whose number exceeds int32."""
+"""Runs that together contain all partition ids. The number of ids, 2**31, exceeds int32."""
 
 MUTANTS: dict[str, tuple[object, str, Any]] = {
     "no breaks": (balance, "co_partition_breaks", lambda _plan: ()),
@@ -97,7 +97,7 @@ RICH = Fleet(
         ("more", None, [("add_members", 1), ("remove_members", 2), ("rolling_restart", False)]),
     ],
 )
-"""A group in which each of these rules affects the answer."""
+"""A fleet with one group, for which each of the `MUTANTS` gives another answer."""
 
 
 @pytest.mark.parametrize("name", MUTANTS)

@@ -1,4 +1,4 @@
-"""Watching the recorded fleet in small pieces gives the events of its replay; clocks and silence are as documented."""
+"""The watcher: its events for the recorded fleet in small pieces, its clocks, and its silence before `start`."""
 
 from __future__ import annotations
 
@@ -235,7 +235,9 @@ def two_partitions(time: int) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize(("is_earliest", "expected"), [(False, []), (True, ["generation"])])
-def test_a_generation_before_the_start_that_waits_for_topic_metadata(is_earliest: bool, expected: list[str]) -> None:
+def test_an_earlier_generation_that_waits_for_topic_metadata_is_reported_only_after_an_earliest_start(
+    is_earliest: bool, expected: list[str]
+) -> None:
     watcher = Watcher()
     watcher.observe_topics(two_partitions(500))
     watcher.push(batch(generation(0, 1_000, 1)), {3: 1})

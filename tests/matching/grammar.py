@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 LETTERS = ("a", "b", "a", "b", "A", "c", "k", "s", "i", "-", "_", "1", ".")
 BEYOND_ASCII = ("é", "ſ", "\u212a", "İ", "ı", "µ", "\U00010400", "\n", " ", "\x00", "#", "~", "&", "/")
-"""Characters that no name has. Some are other cases of an ASCII letter."""
+"""Characters that no topic name contains. Some equal an ASCII letter if case is ignored."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Grammar:
         escapes: Escapes of characters and classes.
         places: Assertions.
         members: Members of a set besides letters and ranges of letters.
-        quantifiers: Quantifiers without greed.
-        greeds: Suffixes of a quantifier.
+        quantifiers: Quantifiers without a suffix.
+        greeds: Suffixes that make a quantifier lazy or possessive; `""` leaves it greedy.
         groups: Beginnings of a group that does not capture.
         captures: Beginnings of a capturing group; a number in place of `{}` makes its name unique.
         behinds: Beginnings of a look-behind.

@@ -369,8 +369,8 @@ def differences(event: Json, our: Json, kafka: Json) -> list[str]:
         ours["deadline"] = None if wake is None or wake >= NEVER else wake
         kafkas["deadline"] = deadline(event["at"], kafka)
     if not kafka["coordinator"] and kafka["state"] not in WITHOUT_HEARTBEATS:
-        # Kafka's member looks repeatedly, with a backoff; ours requests one look-up, or waits if it has just requested
-        # one.
+        # Kafka's member looks for the coordinator repeatedly, with a backoff; ours requests one look-up, or waits if it
+        # has just requested one.
         looks = our["looks_for_coordinator"] or our["looks_soon"]
         ours["looks_for_coordinator"], kafkas["looks_for_coordinator"] = looks, True
     if our["committing_epoch"] != "not now":  # ours does not commit partitions that it does not own

@@ -19,7 +19,9 @@ MEASUREMENTS = 12
 
 
 def lagging(folder: Path) -> Recording:
-    """Write a recording with `MEASUREMENTS` end offsets of each partition; partition n grows by 1,000 + n between two.
+    """Write a recording with `MEASUREMENTS` end offsets of each partition.
+
+    From one measurement to the next, the end offset of partition n grows by 1,000 + n.
 
     Args:
         folder: New folder, which gets the name of the recorded cluster.

@@ -78,7 +78,7 @@ def test_public_names_exist_and_are_sorted_and_unique() -> None:
 
 def test_an_unknown_name_raises_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="module 'assignor' has no attribute 'asign'"):
-        assignor.asign  # noqa: B018 - looking is the test
+        assignor.asign  # noqa: B018 - the access is tested
 
 
 def test_errors_are_subclasses_of_assignor_error() -> None:

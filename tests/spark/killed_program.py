@@ -115,7 +115,7 @@ def log_of(groups: int, steps: int) -> pa.Table:
 
 
 def alone(log: pa.Table, *, finish: bool) -> tuple[dict[str, int], str]:
-    """Return the checksum of the events that the machine finds in this process."""
+    """Return the checksum of the events that an `EventMachine` finds in this process."""
     keyed = log.append_column("bucket", pa.array([0] * log.num_rows, pa.int32()))
     keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
     settings = MachineSettings(lambda: new_engine_replay(topics_table(None), ENGINE, {}), finish=finish)

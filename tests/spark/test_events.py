@@ -213,7 +213,10 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
 
 
 def test_a_repeated_micro_batch_does_not_see_the_machine_that_applied_it() -> None:
-    """A worker keeps its machine after an attempt that Spark discards; the stored state is that before the attempt."""
+    """A worker keeps its `EventMachine` after an attempt that Spark discards.
+
+    The stored state is that before the attempt.
+    """
     made: list[Replay] = []
 
     def new_replay() -> Any:

@@ -33,7 +33,7 @@ ROWS = pa.schema(
         ("run", pa.int64()),
     ]
 )
-"""Columns as they come from Spark; `topics` becomes a text there, which Python cannot write."""
+"""Columns as Spark gives them, except `topics`: `batches` makes a text of its bytes, which are not always UTF-8."""
 
 LISTS = st.none() | st.lists(st.sampled_from(["t", "u", "", "é", None]), max_size=3)
 NEXT = 1 << 54
@@ -48,7 +48,7 @@ RUNS = {
     ("", "g"): 3,
     ("", "h"): 5 * NEXT,
 }
-"""Hashes of keys; some groups share one, and some a bucket."""
+"""Hash of each key. Some groups have equal hashes, and some have different hashes in one bucket."""
 
 
 def text(topics: Sequence[str | None] | None) -> bytes | None:

@@ -135,7 +135,7 @@ def hostile(samples: list[Message]) -> Iterator[Message]:
 
 
 def overwritten(data: bytes, at: int, count: bytes) -> bytes:
-    """Return the bytes with others at one position."""
+    """Return the data with the bytes at one position replaced by those of `count`."""
     return data[:at] + count + data[at + len(count) :]
 
 

@@ -133,7 +133,7 @@ def _skip_entity(schema: Any, message: bytes, at: int) -> int:
     for field in dataclasses.fields(schema):
         if "tag" in field.metadata:
             continue
-        compact = schema.__flexible__ and not (is_header and field.name == "client_id")  # older than compact
+        compact = schema.__flexible__ and not (is_header and field.name == "client_id")  # never a compact string
         wanted = field.type
         if get_origin(wanted) is types.UnionType:
             wanted = next(part for part in get_args(wanted) if part is not types.NoneType)

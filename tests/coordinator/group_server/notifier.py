@@ -1,4 +1,4 @@
-"""Condition for events in other threads and processes: it waits without sleeping and with a time limit."""
+"""Condition for events in other threads and processes: a test waits for it without polling, and with a time limit."""
 
 from __future__ import annotations
 

@@ -84,8 +84,8 @@ class Program:
     def settling_limit_ms(self) -> int:
         """Longest time that the group may take to settle after the last fault.
 
-        Twice in a row it may take a session and a rebalance to remove a lost member, and patterns are resolved only
-        every ten seconds.
+        The removal of a lost member may take a session timeout and a rebalance timeout, and may be needed twice in a
+        row. Patterns are resolved only every ten seconds.
         """
         options = [dict(client.options) for client in self.clients]
         rebalance: int = max(each["rebalance_timeout_ms"] for each in options)

@@ -17,9 +17,9 @@ import java.util.SortedSet;
 import java.util.TreeSet;
 
 /**
- * Kafka's member that logs internal events: a transition that its table rejects, because callers may swallow the error; a
- * repeated acknowledgement of an assignment; and the partitions that it is reconciling, or that the application owns,
- * since it joined.
+ * Kafka's member that logs two internal events: a transition that its table rejects, because callers may swallow the error,
+ * and a repeated acknowledgement of an assignment. It also keeps the partitions that it is reconciling and those that the
+ * application owns, until it joins again, leaves or is fenced.
  */
 final class WatchedMember extends ConsumerMembershipManager {
     /** Target assignment of the coordinator, which is private in Kafka's member. */
