@@ -10,7 +10,7 @@ PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
 BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') build.rs Cargo.toml Cargo.lock pyproject.toml
-# With more workers than processors, timers of the broker tests end in another order, and their programs are repeated.
+# With more workers than processors, timers in the broker tests expire in another order, and these tests repeat their requests.
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
@@ -19,13 +19,14 @@ QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >
 # The demo needs only a part of the development set, and a build of the core that compiles quickly.
 PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
-# `.ci/run` takes longest where it waits for the core, so other compilations give way to that of the core.
+# `.ci/run` waits longest for the core to compile, so all other compilations run with a lower priority.
 CARGO := nice cargo
 # A variable, because `make -n` executes each recipe line that contains $(MAKE).
 AT_ONCE := $(MAKE) --no-print-directory --silent --jobs 2
 # Without this, cargo looks for the job server of `make -j2`, and warns that it is missing.
 unexport MAKEFLAGS MFLAGS
-# Many tests start Python, which without its cache compiles all packages again each time: pip --no-compile leaves that to it.
+# Many tests start Python. Python must write its bytecode cache, because pip --no-compile does not write it: without the cache,
+# each start compiles all packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help build core demo test test-rust test-python test-long check check-python check-rust
@@ -101,7 +102,7 @@ check-python: core
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest assignor._core
 
-check-rust: # needs no build of the package, so it can run beside it
+check-rust: # needs no build of the package, so it can run at the same time as that build
 	cargo fmt --check
 	$(CARGO) clippy --locked --quiet --all-targets --features python -- -D warnings
 	$(CARGO) clippy --locked --quiet --lib -- -D warnings # finds code that only the binding uses

@@ -193,7 +193,7 @@ def with_default(parameter: inspect.Parameter) -> str:
 
 
 def members(cls: type) -> Iterator[tuple[str, Any]]:
-    """Return the public properties and methods that a class or its bases in this package define, without overridden."""
+    """Return the public properties and methods of a class and its bases in this package, without overridden ones."""
     seen = set()
     for base in cls.__mro__:
         if base.__module__.startswith("assignor.") or is_compiled(base):

@@ -30,7 +30,7 @@ LIFE = DOCS.parent / "tests" / "vectors" / "member_timeline.json.gz"
 
 
 def state_diagram() -> str:
-    """Return the member's transitions as a mermaid diagram, without those that keep the state, except assignments."""
+    """Return a mermaid diagram of the member's transitions: those to another state, and new assignments."""
     edges: dict[tuple[MemberState, MemberState], list[str]] = {}
     for state, row in TRANSITIONS.items():
         for trigger, after in row.items():

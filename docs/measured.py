@@ -33,7 +33,7 @@ RATIOS = {
     "[`uniform`](docs/assignors/uniform.md) of the broker": {"java-uniform": ""},
     "[`range`](docs/assignors/server-range.md) of the broker": {"java-server-range": ""},
 }
-"""The README's table of ratios: by assignor, its sections, each with the Python client that it compares, if any."""
+"""Rows of the README's table of ratios: the sections of each assignor, each with its Python client, if any."""
 
 
 def sections(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
@@ -138,7 +138,7 @@ def missed_targets(folder: Path = FOLDER) -> str:
 
 
 def ratio_table(folder: Path = FOLDER) -> str:
-    """Return the README's table: for each assignor, time of Kafka's class or of a Python client over time of `plan`."""
+    """Return the README's table of ratios: the time of Kafka's class or a Python client divided by that of `plan`."""
     rows = [
         ["assignor", "compared with", "groups", "geometric mean", "smallest"],
         ["---", "---", "---:", "---:", "---:"],
