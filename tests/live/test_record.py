@@ -6,6 +6,7 @@ import contextlib
 import functools
 import itertools
 import json
+import random
 import re
 import shlex
 import time
@@ -22,7 +23,7 @@ from confluent_kafka.cimpl import NewTopic
 from assignor.cli import main
 from assignor.live import recorder
 from assignor.live.connection import CONSUMER, ClientSettings
-from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader
+from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader, OffsetsLog
 from assignor.live.properties import parse_properties, to_librdkafka
 from assignor.live.recorder import record
 from assignor.offsets import decode_record
@@ -199,6 +200,45 @@ def test_small_rounds_and_batches_give_the_same_records(
     for id in (0, 1):
         offsets = [offset for partition, offset in found if partition == id]
         assert sorted(offsets) == offsets, "the files are in the order of the log"
+
+
+class CallLog:
+    """Consumer that logs the names of the calls that it forwards."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self.consumer = consumer
+        self.names: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        self.names.append(name)
+        return getattr(self.consumer, name)
+
+
+def test_partitions_that_a_reader_gets_again_are_resumed_first(broker: Cluster) -> None:
+    for _ in range(2):  # consecutive group ids are on both partitions of the log
+        Commits(broker).plain(range(5))
+    settings = ClientSettings.read(broker.address, timeout=20)
+    log = OffsetsLog(settings, isolation=READ_UNCOMMITTED)
+    ends = {id: end for id, (_, end) in log.bounds(settings.admin()).items()}
+    present = set(in_log(broker.address, READ_UNCOMMITTED))
+    rng = random.Random(1)
+
+    with LogReader(log, **{"auto.offset.reset": "earliest"}) as reader:
+        reader._consumer = calls = CallLog(reader._consumer)
+        for _ in range(10):
+            starts = {id: rng.randint(0, end) for id, end in ends.items()}
+            stops = {
+                id: rng.randint(start, end) for (id, start), end in zip(starts.items(), ends.values(), strict=True)
+            }
+            reader.assign(starts, stops)
+            found = [place for batch in reader.batches() for place in zip(*batch.to_pydict().values(), strict=True)]
+            wanted = {(id, offset) for id, offset in present if starts[id] <= offset < stops[id]}
+            assert wanted == {place[:2] for place in found}
+
+    assert "pause" in calls.names
+    pairs = set(itertools.pairwise(calls.names))
+    assert ("resume", "assign") in pairs
+    assert ("assign", "resume") not in pairs, "librdkafka may drop the records of a partition that is resumed too late"
 
 
 def test_report_on_a_live_cluster_equals_the_report_on_its_recording(

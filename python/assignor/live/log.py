@@ -144,6 +144,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         self._log = log
         self._ends: dict[int, int] | None = None
         self.positions: dict[int, int] = {}
+        self._paused: list[Any] = []
         self._consumer = log.settings.consumer(**{"isolation.level": log.isolation, **_FETCHING, **settings})
 
     def __exit__(self, *error: object) -> None:
@@ -161,8 +162,12 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         self.positions = dict(starts)
         self._ends = None if ends is None else {id: ends[id] for id in starts}
         places = [TopicPartition(self._log.topic, id, start) for id, start in starts.items() if self._is_open(id)]
+        # `assign` resumes no partition. In librdkafka, a `resume` after it can overtake the start of a partition, whose
+        # records are then dropped.
+        if self._paused:
+            self._consumer.resume(self._paused)
+            self._paused = []
         self._consumer.assign(places)
-        self._consumer.resume(places)  # `assign` does not resume a partition that was assigned before
 
     @property
     def is_done(self) -> bool:
@@ -222,7 +227,9 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
 
         self.positions[id] = max(self.positions[id], offset)
         if not self._is_open(id):
-            self._consumer.pause([TopicPartition(self._log.topic, id)])
+            partition = TopicPartition(self._log.topic, id)
+            self._consumer.pause([partition])
+            self._paused.append(partition)
 
     def _handle(self, id: int, error: Any, message: Any) -> None:
         """Handle an event that is not a record."""
