@@ -77,25 +77,44 @@ fn balance(target: &mut Target<'_>, topics: &[(u32, u32)], subscribers: &Lists, 
     let is_shared = |(_, set): &&(u32, u32)| subscribers.get(*set as usize).len() > 1;
     let shared: Vec<(u32, u32)> = topics.iter().filter(is_shared).copied().collect();
     let mut last_changed = None;
+    let mut changes = 0;
+    // Per consumer set, the number of changes when it was last found balanced: topics with the same subscribers are balanced
+    // until the next change.
+    let mut balanced_at = vec![None; subscribers.len()];
     for _ in 0..ROUNDS {
         for (topic, set) in &shared {
             if last_changed == Some(*topic) {
                 return;
             }
-            if balance_topic(target, *topic, subscribers.get(*set as usize), balancer) || last_changed.is_none() {
+            let set = *set as usize;
+            let mut has_moved = false;
+            if balanced_at[set] != Some(changes) {
+                let subscribers = subscribers.get(set);
+                let (least, most) = bounds(subscribers, &target.sizes);
+                if most - least > 1 {
+                    has_moved = balance_topic(target, *topic, subscribers, (least, most), balancer);
+                    changes += usize::from(has_moved);
+                } else {
+                    balanced_at[set] = Some(changes);
+                }
+            }
+            if has_moved || last_changed.is_none() {
                 last_changed = Some(*topic);
             }
         }
     }
 }
 
-/// Move partitions of one topic; return true if any partition moved.
-fn balance_topic(target: &mut Target<'_>, topic: u32, subscribers: &[u32], balancer: &mut Balancer) -> bool {
+/// Move partitions of one topic; return true if any partition moved. The subscribers have at least `least` and at most `most`
+/// partitions.
+fn balance_topic(
+    target: &mut Target<'_>,
+    topic: u32,
+    subscribers: &[u32],
+    (least, most): (u32, u32),
+    balancer: &mut Balancer,
+) -> bool {
     let Target { owners, sizes, .. } = target;
-    let (least, most) = bounds(subscribers, sizes);
-    if most - least <= 1 {
-        return false;
-    }
     let partitions = owners.starts[topic as usize] as usize..owners.starts[topic as usize + 1] as usize;
     let owners = &mut owners.members[partitions];
     let mut movable = Movable::of(owners);
