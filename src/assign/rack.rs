@@ -9,7 +9,6 @@
 //! entry that is behind the read position of its queue cannot become usable again, and each queue is read once.
 
 use std::borrow::Cow;
-use std::iter;
 
 use rustc_hash::FxHashMap;
 
@@ -239,28 +238,36 @@ impl<'a> Share<'a> {
     /// Return the positions of each consumer; consumers after the last list have none.
     fn give_matching(&mut self, queues: &mut Queues<'_>) -> Lists {
         let anywhere = queues.heads.len() as u32 - 1;
-        let mut given = Lists::with_capacity(self.consumers.len().min(self.is_given.len()), self.is_given.len());
+        // The last entry is only overwritten: an entry is written before it is known whether its position is free.
+        let mut entries = vec![0; self.is_given.len() + 1];
+        let mut ends = Vec::with_capacity(self.consumers.len().min(self.is_given.len()));
+        let mut end = 0;
         for place in self.consumers {
             let limit = self.limit();
             if limit == 0 {
                 break;
             }
-            let (list, head) = (&queues.positions[*place as usize], &mut queues.heads[*place as usize]);
-            let next = iter::from_fn(|| {
-                loop {
-                    let position = if *place == anywhere { *head } else { *list.get(*head)? as usize };
-                    let is_given = self.is_given.get_mut(position)?;
-                    *head += 1;
-                    if !std::mem::replace(is_given, true) {
-                        return Some(position as u32);
-                    }
-                }
-            });
-            let taken = given.push_from(next.take(limit));
-            self.extra -= usize::from(taken > self.quota);
+            let list = &queues.positions[*place as usize][..];
+            let mut head = queues.heads[*place as usize];
+            let start = end;
+            while end - start < limit {
+                let next = if *place == anywhere { Some(head as u32) } else { list.get(head).copied() };
+                let Some((position, is_given)) =
+                    next.and_then(|next| Some((next, self.is_given.get_mut(next as usize)?)))
+                else {
+                    break;
+                };
+                head += 1;
+                entries[end] = position;
+                end += usize::from(!std::mem::replace(is_given, true));
+            }
+            queues.heads[*place as usize] = head;
+            ends.push(end);
+            self.extra -= usize::from(end - start > self.quota);
         }
         self.consumers.iter().for_each(|place| queues.heads[*place as usize] = 0);
-        given
+        entries.truncate(end);
+        Lists::of(entries, ends)
     }
 
     /// Give each position in turn to the first consumer with capacity that is on one of its racks or has no rack. If the
@@ -308,11 +315,11 @@ impl<'a> Share<'a> {
     /// Give each consumer in turn the first free positions, up to its capacity. Return the positions of each consumer.
     fn give_rest(self, mut given: Lists) -> Lists {
         let Self { consumers, quota, mut extra, is_given } = self;
-        let mut free =
-            (0..).zip(is_given).filter_map(|(position, is_given)| (!is_given).then_some(position)).peekable();
-        if free.peek().is_none() {
+        if given.total() == is_given.len() {
             return given;
         }
+        let mut free =
+            (0..).zip(is_given).filter_map(|(position, is_given)| (!is_given).then_some(position)).peekable();
         // Consumers before the first one with capacity keep what they have.
         let has_capacity = |list: &[u32]| list.len() < quota + usize::from(extra > 0);
         let first = given.iter().position(has_capacity).unwrap_or(given.len());

@@ -20,9 +20,10 @@ impl Lists {
         Self { ends: vec![list.len()], entries: list }
     }
 
-    /// Return an empty collection with capacity for `lists` lists of `entries` numbers together.
-    pub(crate) fn with_capacity(lists: usize, entries: usize) -> Self {
-        Self { entries: Vec::with_capacity(entries), ends: Vec::with_capacity(lists) }
+    /// Return the lists that follow each other in `entries` and stop before the given ends.
+    pub(crate) fn of(entries: Vec<u32>, ends: Vec<usize>) -> Self {
+        debug_assert_eq!(entries.len(), ends.last().copied().unwrap_or(0));
+        Self { entries, ends }
     }
 
     /// Return a list of values for each key, in the order given.
@@ -51,14 +52,6 @@ impl Lists {
         self.ends.push(self.entries.len());
     }
 
-    /// Add a list, and return its length.
-    pub(crate) fn push_from(&mut self, list: impl Iterator<Item = u32>) -> usize {
-        let start = self.entries.len();
-        self.entries.extend(list);
-        self.ends.push(self.entries.len());
-        self.entries.len() - start
-    }
-
     /// Remove the lists from the one with number `first` on, and return them.
     pub(crate) fn split_off(&mut self, first: usize) -> Self {
         let mut ends = self.ends.split_off(first);
@@ -67,6 +60,11 @@ impl Lists {
             *end -= start;
         }
         Self { entries: self.entries.split_off(start), ends }
+    }
+
+    /// Return the number of entries of all lists together.
+    pub(crate) fn total(&self) -> usize {
+        self.entries.len()
     }
 
     /// Return the number of lists.
@@ -196,12 +194,10 @@ mod tests {
 
     #[test]
     fn lists_that_are_split_off_are_numbered_from_zero() {
-        let mut lists = Lists::default();
-        let lengths = [&[5, 6][..], &[], &[7], &[8, 9]].map(|list| lists.push_from(list.iter().copied()));
+        let mut lists = Lists::of(vec![5, 6, 7, 8, 9], vec![2, 2, 3, 5]);
 
         let rest = lists.split_off(2);
 
-        assert_eq!([2, 0, 1, 2], lengths);
         assert_eq!(vec![&[5, 6][..], &[]], lists.iter().collect::<Vec<_>>());
         assert_eq!(vec![&[7][..], &[8, 9]], rest.iter().collect::<Vec<_>>());
     }
