@@ -49,24 +49,24 @@ pub(super) fn solve(
         if found.all_unset {
             continue; // Consumers without racks accept every partition: plain ranges give the same result.
         }
-        let mut together: FxHashMap<usize, Vec<u32>> = FxHashMap::default();
-        for topic in consumer_sets.topics(consumer_set as u32) {
-            together.entry(partitions[*topic as usize].ids.len()).or_default().push(*topic);
-        }
+        let size = |topic: u32| partitions[topic as usize].ids.len();
+        let mut topics = consumer_sets.topics(consumer_set as u32).to_vec();
+        topics.sort_by_key(|topic| size(*topic));
         let consumers = consumers.get(consumer_set);
-        for (positions, topics) in together {
-            if matches!(topics[..], [only] if !needed[only as usize]) {
+        for topics in topics.chunk_by(|left, right| size(*left) == size(*right)) {
+            if matches!(topics, [only] if !needed[*only as usize]) {
                 continue;
             }
-            let mut share = Share::new(consumers, positions);
-            let given = if let [only] = topics[..] {
-                queues.list(partitions[only as usize].racks.as_deref().unwrap_or_default(), racks.sets());
+            let mut share = Share::new(consumers, size(topics[0]));
+            let given = if let [only] = topics {
+                queues.list(partitions[*only as usize].racks.as_deref().unwrap_or_default(), racks.sets());
+                queues.restart(&found.racks);
                 share.give_matching(&mut queues)
             } else {
                 let common = in_all(topics.iter().map(|topic| &partitions[*topic as usize]), &mut sets);
                 share.give_together(common.as_deref(), &sets, &mut queues)
             };
-            solutions.push((topics, share.give_rest(given)));
+            solutions.push((topics.to_vec(), share.give_rest(given)));
         }
     }
     solutions
@@ -162,15 +162,21 @@ fn in_all<'p>(mut topics: impl Iterator<Item = &'p Partitions>, sets: &mut Cow<'
 struct Queues<'a> {
     /// Sets of racks of the positions in `positions`.
     column: &'a [u32],
-    /// Positions by rack. Topics often repeat the same racks and differ only in size: such a topic uses the lists of a
-    /// larger one, or adds to those of a smaller one.
-    positions: Vec<Vec<u32>>,
+    /// Topics often repeat the same racks and differ only in size: such a topic uses the positions of a larger one, or adds
+    /// to those of a smaller one.
+    positions: Vec<PositionQueue>,
     /// Racks that have positions.
     listed: Vec<u32>,
-    /// Number of entries read of each queue of positions.
-    heads: Vec<usize>,
     /// By place, the first consumer that may have capacity.
     consumers: Vec<u32>,
+}
+
+/// Positions on a rack; none for places that are not racks.
+#[derive(Clone, Default)]
+struct PositionQueue {
+    entries: Vec<u32>,
+    /// Number of entries that were read. Consumers without a rack count all positions of the topic here.
+    head: usize,
 }
 
 impl<'a> Queues<'a> {
@@ -178,9 +184,8 @@ impl<'a> Queues<'a> {
         let count = places.racks + 2;
         Self {
             column: &[],
-            positions: vec![Vec::new(); count],
+            positions: vec![PositionQueue::default(); count],
             listed: Vec::new(),
-            heads: vec![0; count],
             consumers: vec![NO_OWNER; count],
         }
     }
@@ -191,12 +196,12 @@ impl<'a> Queues<'a> {
             return;
         }
         if !column.starts_with(self.column) {
-            self.listed.drain(..).for_each(|rack| self.positions[rack as usize].clear());
+            self.listed.drain(..).for_each(|rack| self.positions[rack as usize].entries.clear());
             self.column = &[];
         }
         for (position, set) in (0..).zip(column).skip(self.column.len()) {
             for rack in sets.get(*set) {
-                let list = &mut self.positions[*rack as usize];
+                let list = &mut self.positions[*rack as usize].entries;
                 if list.is_empty() {
                     self.listed.push(*rack);
                 }
@@ -204,6 +209,13 @@ impl<'a> Queues<'a> {
             }
         }
         self.column = column;
+    }
+
+    /// Read the positions on these racks, and those of consumers without a rack, from the start again.
+    fn restart(&mut self, racks: &[u32]) {
+        let anywhere = self.positions.len() - 1;
+        self.positions[anywhere].head = 0;
+        racks.iter().for_each(|rack| self.positions[*rack as usize].head = 0);
     }
 }
 
@@ -237,7 +249,7 @@ impl<'a> Share<'a> {
     /// Give each consumer in turn the first positions on its rack, up to its capacity; a consumer without a rack takes any.
     /// Return the positions of each consumer; consumers after the last list have none.
     fn give_matching(&mut self, queues: &mut Queues<'_>) -> Lists {
-        let anywhere = queues.heads.len() as u32 - 1;
+        let anywhere = queues.positions.len() as u32 - 1;
         // The last entry is only overwritten: an entry is written before it is known whether its position is free.
         let mut entries = vec![0; self.is_given.len() + 1];
         let mut ends = Vec::with_capacity(self.consumers.len().min(self.is_given.len()));
@@ -247,25 +259,20 @@ impl<'a> Share<'a> {
             if limit == 0 {
                 break;
             }
-            let list = &queues.positions[*place as usize][..];
-            let mut head = queues.heads[*place as usize];
-            let start = end;
+            let queue = &mut queues.positions[*place as usize];
+            let (start, mut head) = (end, queue.head);
             while end - start < limit {
-                let next = if *place == anywhere { Some(head as u32) } else { list.get(head).copied() };
-                let Some((position, is_given)) =
-                    next.and_then(|next| Some((next, self.is_given.get_mut(next as usize)?)))
-                else {
-                    break;
-                };
+                let next = if *place == anywhere { Some(head as u32) } else { queue.entries.get(head).copied() };
+                let Some(position) = next else { break };
+                let Some(is_given) = self.is_given.get_mut(position as usize) else { break };
                 head += 1;
                 entries[end] = position;
                 end += usize::from(!std::mem::replace(is_given, true));
             }
-            queues.heads[*place as usize] = head;
+            queue.head = head;
             ends.push(end);
             self.extra -= usize::from(end - start > self.quota);
         }
-        self.consumers.iter().for_each(|place| queues.heads[*place as usize] = 0);
         entries.truncate(end);
         Lists::of(entries, ends)
     }
