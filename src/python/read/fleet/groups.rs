@@ -144,7 +144,7 @@ struct SubscriptionReader<'a> {
     clusters: &'a ClusterColumn,
     cluster: &'a Cluster,
     cluster_name: &'a str,
-    name: String,
+    group_id: &'a str,
     found: Vec<RosterSubscription<'a>>,
     /// The place of the last list of topics, and its subscription.
     last: Option<(usize, u32)>,
@@ -161,7 +161,7 @@ impl<'a> SubscriptionReader<'a> {
             clusters,
             cluster: read.cluster,
             cluster_name: read.cluster_name,
-            name: read.name(),
+            group_id: read.group_id,
             found: Vec::new(),
             last: None,
             by_place: FxHashMap::default(),
@@ -179,7 +179,10 @@ impl<'a> SubscriptionReader<'a> {
     /// Return the subscription of a member.
     fn number(&mut self, member: usize, id: &str) -> PyResult<u32> {
         let groups = self.groups;
-        let wrong = |reason: &str| IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", self.name));
+        let (cluster_name, group_id) = (self.cluster_name, self.group_id);
+        let wrong = |reason: &str| {
+            IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", group_name(cluster_name, group_id)))
+        };
         let topics = groups.topics.as_ref().and_then(|topics| Some((topics, topics.place(member)?)));
         let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
         if let Some(pattern) = pattern {
@@ -218,7 +221,7 @@ impl<'a> SubscriptionReader<'a> {
     }
 
     fn of_pattern(&mut self, text: &str, member: usize, id: &str) -> PyResult<u32> {
-        let owner = || format!("{}: member '{id}'", self.name);
+        let owner = || format!("{}: member '{id}'", group_name(self.cluster_name, self.group_id));
         let dialects = self.groups.dialects.as_ref().filter(|dialects| dialects.is_valid(member));
         let dialect = dialects.map_or("java", |dialects| dialects.value(member));
         let dialect = Dialect::named(dialect)
@@ -271,12 +274,7 @@ impl<'a> GroupRow<'a> {
 
     /// Return the name of the group in errors.
     pub(crate) fn name(&self) -> String {
-        let Self { cluster_name, group_id, .. } = self;
-        if cluster_name.is_empty() {
-            format!("group '{group_id}'")
-        } else {
-            format!("group '{group_id}' of cluster '{cluster_name}'")
-        }
+        group_name(self.cluster_name, self.group_id)
     }
 
     /// Return true if the group id is not null; `""` is an id.
@@ -316,5 +314,14 @@ impl<'a> GroupRow<'a> {
             }
         }
         Ok(found)
+    }
+}
+
+/// Return the name of a group in errors.
+fn group_name(cluster_name: &str, group_id: &str) -> String {
+    if cluster_name.is_empty() {
+        format!("group '{group_id}'")
+    } else {
+        format!("group '{group_id}' of cluster '{cluster_name}'")
     }
 }
