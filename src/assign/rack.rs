@@ -215,7 +215,9 @@ impl<'a> Queues<'a> {
     fn restart(&mut self, racks: &[u32]) {
         let anywhere = self.positions.len() - 1;
         self.positions[anywhere].head = 0;
-        racks.iter().for_each(|rack| self.positions[*rack as usize].head = 0);
+        for rack in racks {
+            self.positions[*rack as usize].head = 0;
+        }
     }
 }
 
