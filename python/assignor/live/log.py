@@ -144,7 +144,6 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         self._log = log
         self._ends: dict[int, int] | None = None
         self.positions: dict[int, int] = {}
-        self._paused: list[Any] = []
         self._consumer = log.settings.consumer(**{"isolation.level": log.isolation, **_FETCHING, **settings})
 
     def __exit__(self, *error: object) -> None:
@@ -159,14 +158,13 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         """
         from confluent_kafka import TopicPartition
 
+        paused = [TopicPartition(self._log.topic, id) for id in self.positions if not self._is_open(id)]
         self.positions = dict(starts)
         self._ends = None if ends is None else {id: ends[id] for id in starts}
         places = [TopicPartition(self._log.topic, id, start) for id, start in starts.items() if self._is_open(id)]
         # `assign` resumes no partition. In librdkafka, a `resume` after it can overtake the start of a partition, whose
         # records are then dropped.
-        if self._paused:
-            self._consumer.resume(self._paused)
-            self._paused = []
+        self._consumer.resume(paused)
         self._consumer.assign(places)
 
     @property
@@ -227,9 +225,7 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
 
         self.positions[id] = max(self.positions[id], offset)
         if not self._is_open(id):
-            partition = TopicPartition(self._log.topic, id)
-            self._consumer.pause([partition])
-            self._paused.append(partition)
+            self._consumer.pause([TopicPartition(self._log.topic, id)])
 
     def _handle(self, id: int, error: Any, message: Any) -> None:
         """Handle an event that is not a record."""
