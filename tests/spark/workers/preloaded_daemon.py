@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import gc
 
-import pandas as pd  # type: ignore[import-untyped]  # noqa: F401
-import pyarrow as pa  # noqa: F401
+import pandas as pd  # type: ignore[import-untyped]  # noqa: F401  # has no types; the forked workers use it
+import pyarrow as pa  # noqa: F401  # the forked workers use it
 from pyspark.daemon import manager
 
-import assignor.spark  # noqa: F401
+import assignor.spark  # noqa: F401  # as above
 
 if __name__ == "__main__":
     gc.freeze()
