@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -88,11 +87,14 @@ def with_plans(workload: Workload) -> dict[str, Call]:
         WrongAnswerError: An answer is wrong.
     """
     topics, members = workload.partitions_per_topic(), workload.subscriptions()
-    joined = replace(workload, members=workload.members + 1).subscriptions()
-    found, after = plan(topics, members), plan(topics, joined)
+    # The first member leaves and a last one joins, so all partitions move, whatever the size of the group.
+    replaced = {**members, "new": members["member0"]}
+    del replaced["member0"]
+    found, after = plan(topics, members), plan(topics, replaced)
     lists = dict(found)
-    new, diff = f"member{len(members)}", found.diff(after)
-    _check(diff.added.get(new, []) == after[new] and found.diff(found).moved == 0, "diff")
+    diff = found.diff(after)
+    _check(diff.added.get("new", []) == after["new"] and found.diff(found).moved == 0, "diff")
+    _check(diff.moved == workload.total_partitions, "diff")
     _check(sum(map(len, diff.revoked.values())) == sum(map(len, diff.added.values())), "diff")
     encoded = {member: list(decode_assignment(data).partitions) for member, data in found.encode().items()}
     _check(encoded == lists, "encode")
@@ -103,7 +105,7 @@ def with_plans(workload: Workload) -> dict[str, Call]:
     _check(bool(check({**lists, "member0": []}, topics, members).unowned) == bool(lists["member0"]), "check")
     return {
         "check": partial(check, lists, topics, members),
-        "Plan.diff": lambda: plan(topics, members).diff(plan(topics, joined)),
+        "Plan.diff": lambda: plan(topics, members).diff(plan(topics, replaced)),
         "Plan.encode": lambda: plan(topics, members).encode(),
         "Plan.balance": lambda: plan(topics, members).balance(),
         "Plan.spans": lambda: plan(topics, members).spans(),
