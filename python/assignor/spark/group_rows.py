@@ -43,8 +43,8 @@ def group_rows(
     Returns:
         The blobs, and the names of their columns, which a function of a pipeline must not ask Spark for.
     """
-    # `select`, not `withColumn`: a pipeline's server resolves `withColumn` while the pipeline is being defined. Then a
-    # second run would read the tables as they are before it writes them.
+    # `select`, not `withColumn`: a pipeline's server resolves `withColumn` while the pipeline is being defined. With
+    # `withColumn`, a second run would therefore read the tables as they are before it writes them.
     topics = _topics_text().alias("topics")
     rows = members.select(*(topics if name == "topics" else F.col(name) for name in columns))
     names = list(columns)
@@ -68,7 +68,8 @@ def _topics_text() -> Column:
 def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:
     """Return one row with all clusters and their topics, without topics that lack a name or a cluster."""
     topic = F.struct(*(name for name in columns if name != "cluster"))
-    named = topics.where(F.col("cluster").isNotNull() & F.col("topic").isNotNull())
+    # In one partition, neither of the aggregations needs a shuffle of its own.
+    named = topics.where(F.col("cluster").isNotNull() & F.col("topic").isNotNull()).repartition(1)
     of_clusters = named.groupBy("cluster").agg(F.collect_list(topic).alias("topics"))
     return of_clusters.agg(F.collect_list(F.struct("cluster", "topics")).alias("clusters"))
 
