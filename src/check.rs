@@ -181,7 +181,8 @@ impl<'g> CheckedAssignment<'g> {
         for topic in 0..numbers {
             ends[topic + 1] += ends[topic];
         }
-        // `ends` has the start of each topic's spans; writing a span moves it towards their end.
+        // At first `ends` has the start of each topic's spans. Each written span advances it by one, until it is their
+        // end.
         let mut of_topics = vec![(0, 0); self.spans.len()];
         for span in &self.spans {
             let place: &mut usize = &mut ends[span.topic as usize];

@@ -72,7 +72,8 @@ pub(super) fn solve(
     solutions
 }
 
-/// Numbers of the places of consumers: one for each rack with replicas, one for all other racks, and one for consumers without a rack.
+/// Places of consumers, as numbers. Each rack with replicas is one place, all other racks together are one place, and
+/// consumers without a rack are at one more place.
 struct Places {
     racks: usize,
 }
@@ -175,7 +176,8 @@ struct Queues<'a> {
 #[derive(Clone, Default)]
 struct PositionQueue {
     entries: Vec<u32>,
-    /// Number of entries that were read. Consumers without a rack count all positions of the topic here.
+    /// Number of entries that were read. The queue of consumers without a rack has no entries: there it is the number
+    /// of positions of the topic that were read.
     head: usize,
 }
 

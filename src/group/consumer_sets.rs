@@ -108,7 +108,7 @@ impl ConsumerSets {
 #[derive(Debug)]
 pub struct RankedConsumerSets(Form);
 
-/// In most groups all members subscribe to the same topics. They need two arrays.
+/// Form of the sets and ranks. In most groups all members subscribe to the same topics: such a group needs two arrays.
 #[derive(Debug)]
 enum Form {
     One(OnlyConsumerSet),

@@ -11,8 +11,9 @@ pub(crate) const HASHING: BuildHasherDefault<FxHasher> = BuildHasherDefault::new
 
 /// Compare as Java's `String.compareTo` does: by UTF-16 code unit.
 ///
-/// UTF-8 order is code point order. The two differ only where one string has a character of two code units (lead byte
-/// `F0` and up) and the other one from U+E000 to U+FFFF (lead byte `EE` or `EF`): surrogates sort before those.
+/// UTF-8 order is code point order. UTF-16 order differs from it only where one string has a character of two code
+/// units (lead byte `F0` and up) and the other string has a character from U+E000 to U+FFFF (lead byte `EE` or `EF`):
+/// surrogates sort before such a character.
 #[must_use]
 pub fn java_order(left: &str, right: &str) -> Ordering {
     let (left, right) = (left.as_bytes(), right.as_bytes());

@@ -36,7 +36,7 @@ impl Lists {
             ends[key + 1] += ends[key];
         }
         let mut entries = vec![0; ends[keys]];
-        // `ends` has the start of each list; writing a value moves it towards the end.
+        // At first `ends` has the start of each list. Each written value advances it by one, until it is the end.
         pairs.for_each(|(key, value)| {
             let place = &mut ends[key as usize];
             entries[*place] = value;

@@ -180,7 +180,8 @@ where
     for field in fields.iter().filter(|field| field.is_in(format.version)) {
         let content = given.iter().find(|(name, _)| *name == field.name);
         if let (Some(tag), Some((_, content))) = (field.tag, content) {
-            // Count first, so that a structure that lacks a field is an error instead of a default.
+            // Compute the size before the comparison with the default, so that a structure that lacks a field is an
+            // error and does not count as the default.
             let size = Writer::encoded_size(|writer| write_tagged_field(writer, content, field, format));
             let size = size.map_err(|e| e.within(field.name))?;
             if !content.is_default(field.default) {

@@ -58,8 +58,9 @@ impl Columns {
             ends[member] += ends[member - 1];
         }
         let mut spans = vec![Span { topic: 0, start: 0, count: 0 }; ends[ends.len() - 1]];
-        // `ends` has the start of each member's spans; writing a span moves it towards their end. Spans are written as a whole,
-        // because writing to four columns in random order would cause four times the cache misses.
+        // At first `ends` has the start of each member's spans. Each written span advances it by one, until it is their
+        // end. Spans are written as a whole, because writing to four columns in random order would cause four times the
+        // cache misses.
         each_span(group, owners, |member, span| {
             spans[ends[member as usize]] = span;
             ends[member as usize] += 1;

@@ -91,7 +91,7 @@ impl Plan {
     }
 }
 
-/// Return the number in the later plan of each member of the earlier one.
+/// Return, for each member of the earlier plan, its number in the later plan; None if it is not in the later plan.
 fn same_names(earlier: &Plan, later: &Plan) -> Vec<Option<u32>> {
     let table = crate::group::NameTable::of(later.members());
     earlier.members().iter().map(|name| table.number(later.members(), name)).collect()

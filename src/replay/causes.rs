@@ -43,7 +43,7 @@ impl Causes {
     }
 }
 
-/// Return the cause `unknown` with what is missing.
+/// Return the cause `unknown`, with a sentence as its evidence.
 fn unknown(sentence: String) -> Causes {
     Causes { names: vec!["unknown"], sentences: vec![sentence] }
 }
@@ -127,7 +127,8 @@ pub(super) fn epoch_causes(
     causes
 }
 
-/// Add a cause for the conversion between the classic and the consumer protocol, at its record and at the next one.
+/// Add a cause if the group was converted between the classic and the consumer protocol, at the new record or at the
+/// previous one.
 fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &GroupRecord) {
     if !before.is_some_and(|before| after.is_converted || before.is_converted) {
         return;
@@ -141,7 +142,7 @@ fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &Gro
     causes.add(&[name], sentence.to_owned());
 }
 
-/// Add the members that had to give up partitions in the previous generation, and therefore joined again.
+/// Add causes for the members that had to give up partitions in the previous generation, and therefore joined again.
 ///
 /// Assignors other than those of Kafka's consumer, such as that of Kafka Streams, can ask other members to join again.
 fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord, changes: &Difference) {
@@ -210,7 +211,7 @@ pub(super) fn departure_causes(
     (not_decided(), String::new())
 }
 
-/// Add a member that is missing.
+/// Add causes for a member that is missing from the new record.
 fn add_departure(causes: &mut Causes, member: &KnownMember, began: Option<i64>, until: i64, last_commit: Option<i64>) {
     let (names, text) = departure_causes(member, began, until, last_commit);
     let ending = if names.contains(&EXPIRED[0]) { " or its session expired" } else { "" };
@@ -240,7 +241,7 @@ fn longest_timeout(record: &GroupRecord) -> i128 {
     record.members.values().map(|member| member.rebalance_timeout.unwrap_or(0)).max().unwrap_or(0).into()
 }
 
-/// Add a static member with a new member id in a new generation.
+/// Add causes for a static member that has a new member id in a new generation.
 fn add_replacement(
     causes: &mut Causes,
     old: &KnownMember,
@@ -259,7 +260,7 @@ fn add_replacement(
     causes.add(&names, text);
 }
 
-/// Add the members whose subscription changed.
+/// Add causes for the members whose subscription changed.
 fn add_subscriptions(causes: &mut Causes, changes: &Difference, before: &GroupRecord) {
     let is_opaque = before.kind == GroupKind::Classic && before.protocol_type.as_deref() != Some(CONSUMER);
     if is_opaque && !(changes.joined.is_empty() && changes.left.is_empty()) {
@@ -278,7 +279,7 @@ fn add_subscriptions(causes: &mut Causes, changes: &Difference, before: &GroupRe
     causes.add(&names, format!("{} changed the subscription.", listed(&ids)));
 }
 
-/// Add new members.
+/// Add a cause for new members.
 fn add_joined(causes: &mut Causes, changes: &Difference) {
     if !changes.joined.is_empty() {
         let ids: Vec<&str> = changes.joined.iter().map(|member| &*member.id).collect();

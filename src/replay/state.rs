@@ -242,7 +242,7 @@ impl GroupState {
         }
     }
 
-    /// Lower `earliest` to a deadline, if it is later.
+    /// Lower `earliest` to a deadline, if the deadline is earlier.
     pub(super) fn lower_deadline(&mut self, deadline: i64) {
         self.earliest = Some(self.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
     }

@@ -80,7 +80,7 @@ pub(super) struct Queue {
 impl Queue {
     /// Return the lowest-ranked member of a set that is not empty.
     ///
-    /// The members of the set are those for which `has` is true. It must give the same result in each call.
+    /// `has` returns true for the members of the set, which must be the same in each call.
     pub(super) fn lowest(&mut self, ranks: &Ranks, members: &[u32], has: impl Fn(u32) -> bool) -> u32 {
         let fallen = &ranks.fallen[self.known..];
         if self.entries.is_empty() || fallen.len() + self.entries.len() > 2 * members.len() + 16 {

@@ -41,8 +41,8 @@ pub(super) struct Movements {
 }
 
 impl Movements {
-    /// Move a partition to another member, or another partition of the same topic that has moved in the opposite direction. Return
-    /// the member that loses the partition.
+    /// Move a partition to another member. If another partition of the same topic has moved in the opposite direction,
+    /// move that one back instead. Return the member that loses the partition.
     pub(super) fn make(&mut self, group: &Group, owners: &mut Owners, topic: u32, partition: u32, target: u32) -> u32 {
         let moved = self.actual(owners, topic, partition, target);
         let owner = std::mem::replace(&mut owners.members[moved as usize], target);

@@ -139,7 +139,7 @@ fn sticky_reads_user_data_and_compares_it_with_the_generation_field() {
     };
 
     assert_eq!(vec![0, NO_OWNER], claims(true, [(Some(user_data(5)), Some(5)), (Some(user_data(3)), Some(3))]));
-    // Without a generation field the older claim counts as the newer one.
+    // The claim of "b" is compared with the missing generation field of "a", which counts as -1: the older claim wins.
     assert_eq!(vec![1, NO_OWNER], claims(true, [(Some(user_data(5)), None), (Some(user_data(3)), None)]));
     assert_eq!(vec![NO_OWNER; 2], claims(true, [(None, Some(5)), (Some(Vec::new()), Some(3))]));
     // A member that claims a partition twice conflicts with itself: it loses a partition that "a" also claims, and does not regain it.

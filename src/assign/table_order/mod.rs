@@ -75,7 +75,7 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
     for bucket in 0..buckets {
         ends[bucket + 1] += ends[bucket];
     }
-    // `ends` has the start of each bucket; writing a key moves it towards the end.
+    // At first `ends` has the start of each bucket. Each written key advances it by one, until it is the end.
     let mut order = vec![0; hashes.len()];
     for (index, hash) in (0..).zip(hashes) {
         let place = &mut ends[bucket(*hash, buckets)];

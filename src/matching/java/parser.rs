@@ -109,7 +109,7 @@ impl Parser {
         Ok(SizedNode { node: Node::concat(nodes), steps })
     }
 
-    /// Parse an item other than a group, which begins with the character, and its quantifier.
+    /// Parse an item other than a group, and its quantifier. `char` is the first character of the item.
     fn single(&mut self, char: char) -> Result<SizedNode, PatternError> {
         let atom = match char {
             '[' => {

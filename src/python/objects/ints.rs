@@ -86,7 +86,7 @@ mod access {
     }
 }
 
-/// Without that header there are no digits.
+/// Replacement for other builds of Python, which reads no digits.
 #[cfg(not(all(target_pointer_width = "64", not(any(Py_LIMITED_API, Py_GIL_DISABLED, Py_3_15)))))]
 mod access {
     use pyo3::ffi;

@@ -167,7 +167,7 @@ pub(crate) fn joined(chunks: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     Ok(make_array(joined.freeze()))
 }
 
-/// Return an array whose dictionaries have keys of 64 bits, so that those of several chunks fit in one.
+/// Return an array whose dictionaries have keys of 64 bits, so that one dictionary can hold those of several chunks.
 fn with_wide_keys(data: ArrayData) -> Result<ArrayData, ArrowError> {
     if let DataType::Dictionary(key, _) = data.data_type() {
         if matches!(**key, DataType::Int64) {

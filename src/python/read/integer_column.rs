@@ -28,7 +28,7 @@ impl IntegerColumn {
             {
                 return Ok(Self(plain.to_vec()));
             }
-            // A number above int64 becomes negative here, and is rejected as one.
+            // A number above int64 becomes negative here, and is then rejected because it is negative.
             let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
             return Self::checked(numbers.readonly().as_array().iter().copied(), column);
         }

@@ -307,7 +307,8 @@ pub(crate) fn intern_names(
         return intern_iterable(group, interner, owner, names);
     }
     let address = names.as_ptr() as usize;
-    // The mapping or subscription holds one reference, and this reader one or two. With more, other members probably share the container.
+    // The mapping or subscription holds one reference, and this reader one or two. If there are more references, other
+    // members probably share the container.
     let is_shared = references(names) > 3;
     if is_shared && let Some(number) = interner.known_container(address) {
         return Ok(number);

@@ -35,7 +35,7 @@ const AHEAD: usize = 16;
 pub(crate) struct SubscriptionInterner {
     /// By number of a name; the last entry predicts the first name of a container.
     predictions: Vec<Prediction>,
-    /// True if any name may have an address in `predictions`; otherwise only those in `addressed` may have one.
+    /// True if all names may have an address in `predictions`; if false, only the names in `addressed` may have one.
     is_any_addressed: bool,
     addressed: Vec<u32>,
     /// Numbers of names that several containers hold, by address.
@@ -105,12 +105,12 @@ impl SubscriptionInterner {
         self.last_generation = (0, 0);
     }
 
-    /// Return the generation in an object, if it is the object read last.
+    /// Return the generation read last, if the object with this address contained it.
     pub(crate) fn known_generation(&self, address: usize) -> Option<i32> {
         (address != 0 && self.last_generation.0 == address).then_some(self.last_generation.1)
     }
 
-    /// Store the generation in an object.
+    /// Remember a generation as the one read last, with the address of the object that contained it.
     pub(crate) fn note_generation(&mut self, address: usize, generation: i32) {
         self.last_generation = (address, generation);
     }

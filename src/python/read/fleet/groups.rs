@@ -282,7 +282,7 @@ impl<'a> GroupRow<'a> {
         self.groups.group_ids.is_valid(self.row)
     }
 
-    /// Return the error for input or an answer of this group.
+    /// Return an error about this group, for invalid input or for a result that is too large.
     pub(crate) fn wrong(&self, reason: &str) -> PyErr {
         IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
     }
