@@ -111,7 +111,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Limit the fixtures of a failed test as well; pytest cancels the limit in this hook."""
+    """Limit the fixtures of a failed test as well, because pytest's own function for this hook cancels the limit."""
     if isinstance(node, pytest.Item):
         _limit(node)
 
@@ -131,7 +131,7 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
     def schedule(self) -> None:
         """Give two files to a worker that replaces another, as at the start.
 
-        A worker holds its last test until more follow.
+        A worker does not run the last test that it has until it gets more tests.
         """
         super().schedule()
         for node in self.nodes:

@@ -1,8 +1,8 @@
 """Cost of one request to the coordinator, by the size of the group and by the number of groups.
 
-Each operation is timed over many members in a row. Requests are created before, and results are checked after. Requests
-whose answer or record contains all members are not timed: the leader's join and sync, the replacement of a static
-member in a Stable group, a description.
+Each operation is timed over many members in a row. Requests are created before the clock starts, and results are
+checked after it has stopped. Requests whose answer or record contains all members are not timed: the leader's join and
+sync, the replacement of a static member in a Stable group, a description.
 """
 
 from __future__ import annotations

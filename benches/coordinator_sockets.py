@@ -24,7 +24,10 @@ FIND_COORDINATOR, JOIN, HEARTBEAT, SYNC = 10, 11, 12, 14
 VERSIONS = {FIND_COORDINATOR: 1, JOIN: 5, HEARTBEAT: 3, SYNC: 3}
 NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 0, 27, 79
 NOT_YET = (14, 15, 16)
-"""Errors that mean: the coordinator is loading, not available, or another broker. Heartbeats succeed even then."""
+"""Errors of a group whose coordinator is loading, is not available, or is another broker.
+
+A heartbeat succeeds even then, so a SyncGroup request finds out.
+"""
 
 PATIENCE = 120.0
 """Seconds to wait for an answer."""
@@ -148,7 +151,7 @@ class Members:
                 _, answers = self._exchange({0: self._message(api, body)})
                 if read_error(answers[0]) not in NOT_YET:
                     break
-                _require(time.monotonic() < end, "being available")
+                _require(time.monotonic() < end, f"its coordinator, which is not available after {PATIENCE:.0f} s")
                 time.sleep(0.2)
 
     def _join(self, number: int) -> bytes:

@@ -148,7 +148,7 @@ class CoordinatedGroups:
         joins = self.joins()
         phases["first joins, with id"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
         require(not answers, "joins that should wait for the delay")
-        self.now += 2 * DELAY_MS  # the first step is extended, because members joined during it
+        self.now += 2 * DELAY_MS  # members joined during the first step of the delay, so a second step follows
         phases["end of the initial delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
         self._joined(answers)
         return phases | self._sync()

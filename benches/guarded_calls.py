@@ -126,9 +126,9 @@ CALLS: dict[str, Prepare] = {
 """The calls by name. Unless the name says otherwise, there are 300 members and 100 topics of 20 partitions, and each
 member subscribes to all topics by a list. In calls with an assignor, one member has just joined, and the others own
 their partitions. `plan.diff` also makes the two plans, and calls that decode a message also encode it. Calls that match
-names have 300 topics, and one or 50 patterns; messages have 1,000 topics or partitions. Calls of `decode_batch` and
-`Replay.push` have the records in their names: 1,000 commits, 10 generations of 100 members, or 300 records of members
-of a consumer group."""
+names have 300 topics, and one or 50 patterns; messages have 1,000 topics or partitions. `decode_batch` and
+`Replay.push` read the records that the name of the call mentions: 1,000 commits, 10 generations of 100 members, or 300
+records of members of a consumer group."""
 
 
 def main(names: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Guard against regressions, which `make guard` runs: compares instructions of calls with a committed budget.
+"""Guard against regressions: comparison of the instruction counts of calls with a committed budget (`make guard`).
 
 Unlike times, instruction counts do not depend on other work of the machine. Counts of one build are reproducible;
 if the total size of the environment variables differs, they differ by at most 2 %. The processor does not matter if it

@@ -89,7 +89,7 @@ def in_turn(calls: Iterable[Callable[[], Any]]) -> Callable[[], Any]:
 def answers(workload: Workload) -> list[Plan]:
     """Return the engine's answer to each rebalance of an event, including the one that precedes the event.
 
-    Plans are cached, because the garbage collector does not traverse them while implementations are timed.
+    The cached answers are plans, because the garbage collector does not traverse plans while implementations are timed.
     """
     topics = workload.partitions_per_topic()
     arguments = {**options(workload), **topic_ids(workload)}

@@ -36,7 +36,7 @@ from benches.workloads import (
 )
 
 SLOW_IN_JAVA = 1000
-"""Minimum number of topics for which no rolling restart is timed, because each rebalance may take Java seconds."""
+"""Minimum number of topics for which no rolling restart is timed, because Java may need seconds for each rebalance."""
 
 
 def assignor_points(assignor: AssignorName) -> list[Workload]:
@@ -73,7 +73,7 @@ def growing_assignors(start: Workload) -> list[tuple[Workload, Axis]]:
 
 
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
-    """Return JMH's points of ratio 10, without the largest, which take Java minutes."""
+    """Return JMH's points of ratio 10, without the largest, for which Java needs minutes."""
     return [
         point
         for subscription in ("HOMOGENEOUS", "HETEROGENEOUS")

@@ -95,7 +95,7 @@ def test_none_is_rejected_as_null_in_kafka() -> None:
         AutoOffsetResetStrategy.from_string(None)  # type: ignore[arg-type]  # deliberately wrong type
 
 
-def test_timestamps_for_list_offsets() -> None:
+def test_each_strategy_has_its_timestamp_for_list_offsets() -> None:
     def timestamp(text: str) -> int | None:
         return AutoOffsetResetStrategy.from_string(text).timestamp(now=1_000_000)
 
@@ -116,7 +116,7 @@ def test_equal_durations_are_equal_strategies() -> None:
 def test_the_constructor_checks_its_arguments() -> None:
     with pytest.raises(WrongTypeError, match="type must be a StrategyType, not str"):
         AutoOffsetResetStrategy("latest")  # type: ignore[arg-type]  # deliberately wrong type
-    with pytest.raises(IllegalArgumentError, match="type = latest, duration = 5: by_duration, and no"):
+    with pytest.raises(IllegalArgumentError, match="type = latest, duration = 5: a duration is required"):
         AutoOffsetResetStrategy(StrategyType.LATEST, 5)
     with pytest.raises(IllegalArgumentError, match="type = by_duration, duration = None: "):
         AutoOffsetResetStrategy(StrategyType.BY_DURATION)

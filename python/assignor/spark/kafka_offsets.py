@@ -254,7 +254,7 @@ def log_bounds(settings: Settings) -> dict[int, tuple[int, int]]:
 
 
 def read_range(settings: Settings, wanted: OffsetRange) -> Iterator[pa.RecordBatch]:
-    """Yield the records of a range of offsets, those that the log still has.
+    """Yield the records that the log still has in a range of offsets.
 
     Raises:
         ClusterError: The partition cannot be read, or the brokers sent nothing for `timeoutSeconds`.

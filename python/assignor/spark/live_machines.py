@@ -29,7 +29,8 @@ class LiveMachines:
     Attributes:
         limit: Highest sum of the sizes of the kept machines' snapshots in bytes. If a machine does not fit, machines
             of other queries are dropped; if it still does not fit, it is not kept. Machines of the same query are not
-            dropped for it: each micro-batch uses all of them in the same order, and would drop each before its use.
+            dropped for it: each micro-batch uses all of them in the same order, so each would be dropped before it is
+            used again.
     """
 
     limit: int = KEPT_BYTES

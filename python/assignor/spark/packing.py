@@ -43,7 +43,7 @@ NUMBERS = {RUN: pa.int64(), OWNED: pa.bool_(), "generation": pa.int32(), "start"
 _LENGTHS = "_lengths"
 
 _BUCKET_BITS = 10
-"""There are enough buckets for hundreds of Spark partitions, and few enough for blobs of many rows."""
+"""Number of bits of a bucket: enough buckets for hundreds of Spark partitions, but so few that blobs have many rows."""
 
 PACKED_BYTES = 1 << 24
 """Number of bytes of rows that a worker collects before it packs them."""
@@ -83,7 +83,7 @@ def unpacked(batches: Iterator[pa.RecordBatch], limit: int = UNPACKED_ROWS) -> I
 
     Args:
         batches: Blobs, sorted by bucket.
-        limit: Number of rows after which a batch of rows ends with the next bucket.
+        limit: Number of rows; a batch of rows ends with the bucket that reaches it.
 
     Raises:
         IllegalStateError: The blobs are not sorted.

@@ -187,8 +187,8 @@ GENERATION = _struct(
 `assignor` is the name of the assignor whose answer was compared, and `outcome` is `equal`, `different` or `unknown`.
 Both are null if nothing was compared: the group has no members, its assignor is not one of Kafka's, the record repeats
 a generation, the log lacks what the assignor starts from, or there is no topic metadata. `reasons` are sentences that
-say why the outcome is not `equal`, and which subscriptions Kafka cannot parse. `range` and `remarks` are the
-outcome and the reasons under `range` of the classic protocol.
+say why the outcome is not `equal`, and which subscriptions Kafka cannot parse. If the assignor is `range` of the
+classic protocol, `range` and `remarks` repeat the outcome and the reasons.
 """
 
 MEMBER = _struct(

@@ -307,8 +307,8 @@ def _not_py4j(record: logging.LogRecord) -> bool:
 def _uninterrupted() -> Iterator[None]:
     """Delay Ctrl-C until the block has ended; a second Ctrl-C interrupts immediately.
 
-    An interrupt while PySpark starts its JVM would leave that JVM running without a handle to stop it. This also
-    restores the signal handler: SparkContext's own handler calls the JVM during another call.
+    An interrupt while PySpark starts its JVM would leave that JVM running without a handle to stop it. At the end, the
+    previous signal handler is restored, because SparkContext's own handler calls the JVM even during another call.
     """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or before is None:

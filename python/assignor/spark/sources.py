@@ -97,11 +97,11 @@ def kafka_connector(
 ) -> DataFrame:
     """Return the records of a live cluster, read through Spark's Kafka connector.
 
-    To read this topic, the connector needs these settings, which the function makes:
+    To read this topic, the connector needs two settings, which the function sets:
 
-    - the setting `spark.sql.streaming.kafka.useDeprecatedOffsetFetching` of the session to true. Without it the
-      connector looks offsets up with an admin client that omits internal topics, and returns no rows and no error.
-    - `assign` with explicit partitions. With `subscribe` the connector's consumers would join a group, and the cluster
+    - `spark.sql.streaming.kafka.useDeprecatedOffsetFetching` of the session is true. Without it the connector looks
+      offsets up with an admin client that omits internal topics, and returns no rows and no error.
+    - `assign` has explicit partitions. With `subscribe` the connector's consumers would join a group, and the cluster
       would write records of that group to the topic that is read.
 
     Args:

@@ -235,7 +235,7 @@ class SyntheticRows:
             F.concat(F.lit("consumer-"), F.col("group_id"), F.lit("-1"))
         )
         digits = F.md5(F.concat(F.lit(f"{self.seed} member "), F.col("id"), F.lit(" "), member))
-        # From the end, so that earlier positions stay valid. A random UUID has version 4 and variant a.
+        # Edit the text from its end, so that earlier positions stay valid. A random UUID has version 4 and variant a.
         uuid = digits
         for text, place, length in (("-", 21, 0), ("-a", 17, 1), ("-4", 13, 1), ("-", 9, 0)):
             uuid = F.overlay(uuid, F.lit(text), F.lit(place), F.lit(length))

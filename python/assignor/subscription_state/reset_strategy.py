@@ -65,8 +65,8 @@ class AutoOffsetResetStrategy:
             raise wrong_type("AutoOffsetResetStrategy: type", "a StrategyType", self.type)
         if (self.duration is None) != (self.type is not StrategyType.BY_DURATION):
             raise IllegalArgumentError(
-                f"AutoOffsetResetStrategy: type = {self.type}, duration = {shown(self.duration)}: by_duration, and no "
-                "other type, requires a duration"
+                f"AutoOffsetResetStrategy: type = {self.type}, duration = {shown(self.duration)}: a duration is "
+                "required for by_duration and not allowed for other types"
             )
         if self.duration is not None:
             if type(self.duration) is not int:

@@ -38,19 +38,19 @@ class Clusters:
         lists = columns.rows(clusters, columns.CLUSTERS, "clusters")
         self._clusters = read_clusters(columns.all_rows(lists))
 
-    def resolve(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the core takes it
+    def resolve(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the core's method has it
         """Return the topics of each member, in Java's order; members are in Kafka's order."""
         return self._each(groups, columns.RESOLVED, lambda _row, group: resolved(group))
 
-    def assign(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+    def assign(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # as above
         """Return the assignments: members in Kafka's order, partitions by topic and id."""
         return self._each(groups, columns.ASSIGNMENT, lambda _row, group: assignment(plan_of(group)))
 
-    def balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+    def balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # as above
         """Return the balance of the plans."""
         return self._each(groups, columns.BALANCE, lambda _row, group: balance(plan_of(group), group, group.assignor))
 
-    def current_balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+    def current_balance(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # as above
         """Return the balance of the current assignments."""
 
         def answer(row: Row, group: Group) -> Row:
@@ -58,12 +58,12 @@ class Clusters:
 
         return self._each(groups, columns.BALANCE, answer)
 
-    def problems(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+    def problems(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # as above
         """Return the reasons why groups cannot be computed."""
         reasons = columns.PROBLEMS
         return self._each(groups, reasons, lambda _row, group: [group.not_computed] if group.not_computed else [])
 
-    def moves(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # the same
+    def moves(self, groups: ArrowArray, *, column_bytes: int = COLUMN_BYTES) -> list[Any]:  # noqa: ARG002  # as above
         """Return the moves from the current assignments to the plans."""
 
         def answer(row: Row, group: Group) -> list[Row]:
@@ -77,7 +77,7 @@ class Clusters:
         groups: ArrowArray,
         scenarios: list[Scenario],
         *,
-        column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
+        column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # as above
     ) -> list[Any]:
         """Return the outcomes of the scenarios of each group: those that name the group, and those for all groups."""
         check_steps(scenarios)
@@ -93,7 +93,7 @@ class Clusters:
         groups: ArrowArray,
         scenarios: list[Scenario],
         *,
-        column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # the same
+        column_bytes: int = COLUMN_BYTES,  # noqa: ARG002  # as above
     ) -> list[Any]:
         """Return the assignments after a scenario; no rows for groups that it does not name."""
         check_steps(scenarios)

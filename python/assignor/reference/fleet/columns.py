@@ -1,8 +1,8 @@
 """Arrow columns of fleets: conversion of input columns to rows, and the types of input and answers.
 
-Types are checked field by field, so that errors name the field that is missing or has another type. Text and lists may
-be of either of Spark's two types. A text column may have Arrow's null type, and rows with the same list may share it in
-a dictionary.
+Types are checked field by field, so that errors name the field that is missing or has another type. Spark uses two
+types of text (`string` and `large_string`) and two types of lists (`list` and `large_list`); all are allowed. A text
+column may have Arrow's null type, and rows with the same list may share it in a dictionary.
 """
 
 from __future__ import annotations

@@ -196,7 +196,7 @@ def check_step(step: Step) -> None:
 
 
 def another_id(group_id: str, id: str, number: int) -> str:
-    """Return a new member id for the client of an old one: the same prefix with another UUID.
+    """Return a new member id made from another member id: the same prefix with another UUID.
 
     The prefix is the id without its trailing UUID, if it has one. `number` makes the ids of a scenario distinct.
 

@@ -22,6 +22,7 @@ PARSERS: dict[str, Callable[[str], Node]] = {
 def excludes_internal(dialect: str, pattern: str) -> bool:
     """Return True if a pattern excludes internal topics by default.
 
-    Clients exclude internal topics, the broker does not. A plain name is not a pattern.
+    Clients exclude internal topics; the broker does not. In the dialect `librdkafka`, text without a leading `^` is a
+    plain name, not a pattern.
     """
     return dialect in ("java", "python") or (dialect == "librdkafka" and pattern.startswith("^"))

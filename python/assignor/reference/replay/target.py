@@ -45,9 +45,9 @@ class TargetAssignment:
     """Target assignment that a broker computed.
 
     `assignors` are the names with the most votes. If there are several, the member whose heartbeat caused the
-    assignment decides, which is not recorded. `is_homogeneous` is True if the broker treats all subscriptions as equal.
-    `has_predecessor` is False if the log lacks the target assignment before this one. `members` are in the order in
-    which the broker passes them to its assignor.
+    assignment decides; the log does not show which member that is. `is_homogeneous` is True if the broker treats all
+    subscriptions as equal. `has_predecessor` is False if the log lacks the target assignment before this one. `members`
+    are in the order in which the broker passes them to its assignor.
     """
 
     timestamp: int

@@ -82,7 +82,7 @@ def exists(metadata: Metadata, topic: str, time: int) -> bool | None:
 
 
 def is_gone(metadata: Metadata, topic: str, time: int, is_owned: bool) -> bool:
-    """Return True if a topic without assigned partitions was deleted, and is not withheld by a cooperative assignor."""
+    """Return True if a topic without assigned partitions was deleted, not withheld by a cooperative assignor."""
     around = metadata.around(time)
     if around:
         return any(topic not in snapshot.topics for snapshot in around)

@@ -7,9 +7,9 @@ Kafka checks whether the group is balanced; a balanced group has no partition to
 early. Kafka also excludes members that share no topic; no partition can move to or from them.
 
 Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer
-subscribes to the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here, no
-partition is replaced by another one from then on (see `movements.py`). Each move then makes the sizes of two members
-more equal, so balancing ends.
+subscribes to the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here,
+from that point on, the chosen partition itself moves, never another one in its place (see `movements.py`). Each move
+then makes the sizes of two members more equal, so balancing ends.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
                 elif not terms:
                     raise cursor.invalid(behind, "an intersection without operands")
                 if last is None:
-                    # Java throws an exception when it matches a name, if the left side matches.
+                    # If the left side matches while Java matches a name, Java throws an exception.
                     cursor.note_unsupported(behind, FAILURE)
                 else:
                     terms.append((bool(terms), last))

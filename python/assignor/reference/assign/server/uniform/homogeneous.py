@@ -40,8 +40,8 @@ def assign(
             kept += [TopicPartition(topic, id) for id in ids[:quota]]
             quota -= len(ids[:quota])
         if quota > 0 and had_bonus and len(members) - index > extra:
-            # The member does not own enough partitions to use its bonus. Leave the bonus to a later member, which may
-            # own one partition more: enough members follow for all bonuses.
+            # The member does not own enough partitions to use its bonus. Leave the bonus to a later member that may
+            # already own one partition more. Enough members follow to use all bonuses.
             quota -= 1
             had_bonus = False
         if quota > 0:
