@@ -53,7 +53,7 @@ def check(
         engine: `"rust"`, or `"reference"` for the implementation in plain Python.
 
     Returns:
-        The findings, which are false if there is no problem.
+        The findings; their truth value is False if there is no problem.
 
     Raises:
         AssignorError: Invalid input; the message names the member or topic and the value.

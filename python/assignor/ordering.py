@@ -148,8 +148,8 @@ def text_order(texts: Iterable[str]) -> list[str]:
 def computed_text_order(texts: Iterable[str]) -> list[str]:
     """Return distinct texts in the iteration order of a table that `computeIfAbsent` fills in the given order.
 
-    The order differs from `text_order` in three ways: a new key goes to the front of its bucket, a table doubles at the
-    call after the one that filled it, and a table of fewer than 64 buckets doubles at the eighth key of a bucket.
+    The order differs from `text_order` in three ways. A new key goes to the front of its bucket. A table with too
+    many keys doubles only at the next call. A table of fewer than 64 buckets doubles at the eighth key of a bucket.
 
     Example:
         >>> text_order(["a", "q"]), computed_text_order(["a", "q"])

@@ -356,7 +356,8 @@ def test_an_unknown_group_is_named(groups: LiveGroups, capfd: pytest.CaptureFixt
 
     output = capfd.readouterr().out
     assert output.startswith("no groups, or none that may be described\n")
-    assert "no such group: group 'no such group' does not exist, or may not be described" in output
+    problem = "group 'no such group' does not exist, or this client has no permission to describe it"
+    assert f"no such group: {problem}" in output
 
 
 def test_an_unreachable_broker_is_reported_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:

@@ -34,7 +34,7 @@ class Leaders:
     """Fake AdminClient with the methods that `offsets` calls; each partition of `orders` has another leader."""
 
     def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
-        """Return results as confluent-kafka does, and a call without a result for partition 4."""
+        """Return results as confluent-kafka does; the call for partition 4 never gets a result."""
         found: dict[TopicPartition, Future[Any]] = {place: Future() for place in wanted}
         for place, future in found.items():
             if place.partition in FAILED:
@@ -121,7 +121,7 @@ def test_a_watch_without_some_end_offsets_computes_lag_and_says_so_once(
     assert [6, 7, 8] == lags()
     assert [
         "no answer for the end offsets of 2 partitions: orders[1–2]; their lag is not known",
-        "the end offsets of all partitions are read again",
+        "the end offsets of all partitions are available again",
     ] == notices
 
 

@@ -97,7 +97,7 @@ def test_a_missing_permission_is_reported_in_one_line_with_what_works_without_it
     ("words", "code", "line"),
     [
         ([], 0, "no groups, or none that may be described"),
-        (["--group", "g"], 1, "  g: group 'g' does not exist, or may not be described"),
+        (["--group", "g"], 1, "  g: group 'g' does not exist, or this client has no permission to describe it"),
     ],
 )
 def test_describe_says_that_groups_can_be_hidden(

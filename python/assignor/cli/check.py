@@ -23,8 +23,8 @@ FOUND = 1
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
-        "Find partitions that an assignment leaves out, assigns twice or must not assign. It checks the assignment of "
-        f"any assignor. The exit code is {FOUND} if it finds a problem."
+        "Find partitions that an assignment leaves out, assigns twice or must not assign. The assignment can come from "
+        f"any assignor. The exit code is {FOUND} if the command finds a problem."
     )
     command.add_argument(
         "assignment",

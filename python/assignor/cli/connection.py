@@ -15,11 +15,11 @@ DEFAULT_TIMEOUT_MS = 10_000
 """Default of `--timeout`."""
 
 SHORTEST_TIMEOUT_MS = 100
-"""Lowest value of `--timeout`, so that a number of seconds is rejected."""
+"""Lowest value of `--timeout`. A lower number is rejected, because it is probably a number of seconds."""
 
 
 def add_connection(command: argparse.ArgumentParser) -> None:
-    """Add the options of Kafka's own tools that select a cluster."""
+    """Add the options that select a cluster; they have the names that Kafka's own tools use."""
     command.add_argument(
         "--bootstrap-server", metavar="HOST:PORT", help="addresses of brokers of a live cluster, separated by commas"
     )

@@ -13,8 +13,8 @@ consumers: it remembers the assignment of one member.
 Limits that come from kafka-python:
 
 * An assignor is not called when its member loses the membership. Until the next assignment,
-  `CooperativeStickyAssignor` reports the partitions that it had, with their generation. Newer claims of other members
-  win.
+  `CooperativeStickyAssignor` reports the partitions that the member had, with their generation. Newer claims of other
+  members win.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
   Neither Kafka's class nor `StickyAssignor` can read this user data: the first rebalance after a change from one to the
   other assigns the partitions of such members as if they owned none.

@@ -61,7 +61,7 @@ def commit(context: Context, request: OffsetCommitRequest, pending: PendingReque
 def _check_commit(context: Context, request: OffsetCommitRequest) -> ClassicGroup | ErrorCode:
     """Return the group, or the error of the commit.
 
-    A consumer that is not a member may commit to an Empty group. If the group does not exist, its commit creates it.
+    A consumer that is not a member may commit to an Empty group. If the group does not exist, the commit creates it.
     """
     group = context.groups.get(request.group_id)
     if group is None:

@@ -273,7 +273,7 @@ class Context:
 
     @property
     def is_settled(self) -> bool:
-        """True if no write is unconfirmed."""
+        """True if all writes are confirmed."""
         return not self._unconfirmed
 
     def take_effects(self, next_deadline: int | None) -> Effects:

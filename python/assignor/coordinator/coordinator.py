@@ -328,7 +328,8 @@ class Coordinator:
     def unload(self, now: int) -> Effects:
         """Unload all groups, because another coordinator now owns their log.
 
-        Waiting requests are answered NOT_COORDINATOR, later requests about these groups COORDINATOR_NOT_AVAILABLE.
+        Waiting requests get the error NOT_COORDINATOR. Later requests about these groups get the error
+        COORDINATOR_NOT_AVAILABLE.
         Unconfirmed writes can no longer be confirmed.
         """
         self._begin(now)

@@ -307,7 +307,7 @@ VERSIONS: dict[type[Request], range] = {
     LeaveGroupRequest: range(6),
     OffsetCommitRequest: range(2, 11),
 }
-"""Supported versions of each request, those of a broker 4.3.1."""
+"""Versions of each request that a Kafka 4.3.1 broker supports."""
 
 
 @dataclass(slots=True, eq=False)

@@ -52,10 +52,10 @@ JOIN_WITH_INSTANCE_ID = 5
 JOIN_WITH_PROTOCOL_TYPE = 7
 JOIN_WITH_SKIP_ASSIGNMENT = 9
 SYNC_WITH_PROTOCOL = 5
-"""First versions in which a request or its answer carries the field that each constant names after `WITH_`."""
+"""First version in which a request or its answer carries a field; its name follows `WITH_` in each constant."""
 
 NO_GENERATION = -1
-"""Generation of an answer without a generation."""
+"""Value of `generation_id` in an answer that has no generation."""
 
 make = tuple.__new__
 """Create a named tuple from its class and all fields. It skips the `__new__` of the class, a Python function."""

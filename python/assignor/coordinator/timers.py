@@ -2,9 +2,10 @@
 
 Most timers never fire, because each heartbeat moves a session timer to a later deadline. Timers with equal deadlines
 share one `Deadline`, which counts them, and one list, which keeps the order in which they were set. A timer that moves
-leaves a stale entry in its old list: a list is removed with its last timer, and rebuilt when most entries are stale. So
-setting or cancelling a timer costs O(1), and O(log n) for the first timer at a deadline. A heap orders the deadlines. A
-deadline without timers stays in the heap until it reaches the top, or until most deadlines of the heap have no timers.
+leaves a stale entry in its old list. A list is removed with its last timer, and rebuilt when most of its entries are
+stale. So setting or cancelling a timer costs O(1), and O(log n) for the first timer at a deadline. A heap orders the
+deadlines. A deadline without timers stays in the heap until it reaches the top, or until most deadlines of the heap
+have no timers.
 
 Timers with equal deadlines fire in the order in which they were set, as in Kafka's timing wheel.
 """

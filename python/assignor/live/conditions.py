@@ -44,7 +44,7 @@ class Conditions:
                 change(self.groups.setdefault(event["group"], Condition()), event)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the conditions as an object of JSON."""
+        """Return the conditions as a JSON object."""
         return {
             group: {"storm_since": found.storm_since, "unowned": found.unowned, "stuck": sorted(found.stuck)}
             for group, found in self.groups.items()
@@ -52,7 +52,7 @@ class Conditions:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Conditions:
-        """Return the conditions from an object of `to_json`."""
+        """Return the conditions from an object that `to_json` returned."""
         found = cls()
         found.groups = {
             group: Condition(each["storm_since"], each["unowned"], set(each["stuck"])) for group, each in data.items()

@@ -174,7 +174,8 @@ class _Reader:
             self._problems.append(("", f"share and streams groups could not be listed: {error}"))
         if wanted:
             missing = [name for name in wanted if name not in listed and name not in others]
-            self._problems += [(name, f"group {name!r} does not exist, or may not be described") for name in missing]
+            reason = "does not exist, or this client has no permission to describe it"
+            self._problems += [(name, f"group {name!r} {reason}") for name in missing]
             listed = {name: listed[name] for name in wanted if name in listed}
         found = [_unlisted(group) for name, group in others.items() if name not in listed]
         done = 0

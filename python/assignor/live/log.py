@@ -162,8 +162,8 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         self.positions = dict(starts)
         self._ends = None if ends is None else {id: ends[id] for id in starts}
         places = [TopicPartition(self._log.topic, id, start) for id, start in starts.items() if self._is_open(id)]
-        # `assign` resumes no partition. In librdkafka, a `resume` after it can overtake the start of a partition, whose
-        # records are then dropped.
+        # `assign` does not resume paused partitions. `resume` comes first: in librdkafka, a `resume` after `assign` can
+        # overtake the start of a partition, and the records of the partition are then dropped.
         self._consumer.resume(paused)
         self._consumer.assign(places)
 

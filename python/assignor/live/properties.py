@@ -138,8 +138,8 @@ def _endpoint_identification(text: str) -> dict[str, str]:
 def _trust_store(text: str) -> dict[str, str]:
     if not _starts_with(text, b"-----BEGIN"):
         raise IllegalArgumentError(
-            f"ssl.truststore.location={text}: librdkafka reads PEM files, not Java key stores. Export the certificates "
-            f"with `keytool -list -rfc -keystore {text}` and name that file with ssl.ca.location"
+            f"ssl.truststore.location={text}: librdkafka reads PEM files, not Java key stores. Write the output of "
+            f"`keytool -list -rfc -keystore {text}` to a file and set ssl.ca.location to its path"
         )
     return {"ssl.ca.location": text}
 

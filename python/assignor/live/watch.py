@@ -55,7 +55,7 @@ SAVE_SECONDS = 10.0
 """Time between two writes of the state file without events."""
 
 _RECONNECT = {"reconnect.backoff.max.ms": 1_000}
-"""Client settings that reconnect soon after brokers return (librdkafka's default: 10 s). The user can override them."""
+"""Client settings to reconnect soon after brokers return (librdkafka's default: 10 s). The user can override them."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -345,7 +345,7 @@ class Watch:
         if partitions and partitions != self._unanswered:
             self._notice(f"{no_end_offsets(partitions)}; their lag is not known")
         elif self._unanswered and not partitions:
-            self._notice("the end offsets of all partitions are read again")
+            self._notice("the end offsets of all partitions are available again")
         self._unanswered = partitions
 
     def _current_lag(self) -> tuple[int, pa.Table, frozenset[Place]]:

@@ -1,10 +1,10 @@
-"""Match topic patterns and subscriptions against topic names.
+"""Matching of topic patterns and subscriptions against topic names.
 
 | dialect | a pattern matches | used by |
 |---|---|---|
 | `java` | the whole name, by java.util.regex | the Java client |
 | `re2j` | the whole name, by RE2/J | the broker, for members of the KIP-848 protocol |
-| `librdkafka` | any part of the name, by POSIX extended regex; without a leading `^`, one name | confluent-kafka |
+| `librdkafka` | any part of the name, by POSIX extended regex; without a leading `^`, the same name | confluent-kafka |
 | `python` | a prefix of the name, by `re.match` | kafka-python, aiokafka |
 
 Patterns of clients match internal topics (`__consumer_offsets`, `__transaction_state`, `__share_group_state`) only if

@@ -1,4 +1,4 @@
-"""Explain what a topic pattern matches, and report probable mistakes in it."""
+"""Explanation of a topic pattern: what it matches, and probable mistakes in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Match one pattern, or the subscriptions of a whole group, against topic names."""
+"""Matching of one pattern, or of the subscriptions of a whole group, against topic names."""
 
 from __future__ import annotations
 

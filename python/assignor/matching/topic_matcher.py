@@ -1,4 +1,4 @@
-"""Incremental matching: keep the topics of many patterns up to date while both change."""
+"""Incremental matching of many patterns against topics, while patterns and topics change."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class LocalAssignment:
     partitions: Assignment
 
     def followed_by(self, partitions: Assignment) -> LocalAssignment:
-        """Return the assignment with these partitions: this one if it has them already, else the next epoch.
+        """Return the assignment with these partitions: this one if it has them already, else one with the next epoch.
 
         Example:
             >>> first = NO_ASSIGNMENT.followed_by({})

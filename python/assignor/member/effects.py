@@ -171,7 +171,7 @@ class RaiseError:
 class WakeAt:
     """Call `handle(Tick(), now)` at this time in milliseconds unless another event comes first; None cancels it.
 
-    Always the last effect, and returned only if the time has changed.
+    This is always the last effect. It is returned only if the time has changed.
 
     Attributes:
         at: Time in milliseconds; None cancels the previous time.

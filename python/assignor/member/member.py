@@ -42,7 +42,8 @@ class Member:
     Args:
         group_id: Id of the group.
         member_id: Id of the member for its whole life (KIP-1082), usually a new UUID.
-        instance_id: Instance id of a static member (KIP-345). It leaves with epoch -2 and its partitions wait for it.
+        instance_id: Instance id of a static member (KIP-345). A static member leaves with epoch -2, and its partitions
+            wait for it.
         rack_id: Rack of the member.
         rebalance_timeout_ms: `max.poll.interval.ms`: the longest time between two polls of the application, and the
             time that the coordinator waits for revocations.
@@ -57,9 +58,9 @@ class Member:
             code: heartbeats continue, so that the coordinator does not fence a member with slow callbacks.
         heartbeat_while_fenced: False, as documented and as in the code since 3.8: no heartbeats in FENCED. True, as in
             the code of 3.7.
-        join_at_once: False, as documented: JOINING sends its first heartbeat immediately, further ones at the interval,
-            and after the backoff when one fails. True, as in Kafka's code: the next heartbeat is sent as soon as none
-            is in flight, without a backoff.
+        join_at_once: False, as documented: a member in JOINING sends its first heartbeat immediately and further ones
+            at the interval; after a failed heartbeat it waits for the backoff instead. True, as in Kafka's code: the
+            next heartbeat is sent as soon as none is in flight, without a backoff.
 
     Raises:
         WrongTypeError: An argument has a wrong type.

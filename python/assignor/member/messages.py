@@ -127,7 +127,7 @@ class CommitIdentity(NamedTuple):
 
 
 def read_text(text: object, what: str) -> str:
-    """Return a text that is valid in Kafka's UTF-8 as a plain str; a subclass may compare differently."""
+    """Return a text that UTF-8 can encode, converted to a plain str: a subclass of str may compare differently."""
     return str.__str__(check_name(text, what))
 
 

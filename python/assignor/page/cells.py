@@ -91,7 +91,7 @@ def table(
         caption: Description of a row, for readers who cannot see the heading before the table.
         columns: The columns; the first is the heading of the row.
         rows: The rows.
-        groups: Number of each group in the filter.
+        groups: Index of each group in the list of the filter.
         times: Fields of the time range of a row.
         is_cards: True if a row is a block on a narrow screen.
     """

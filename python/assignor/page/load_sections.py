@@ -60,7 +60,8 @@ def what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator
         return
     text = (
         "Load of each member now and after a change, for which the group's assignor computes the assignment again. In "
-        "one change the member with the most partitions leaves; in the other a member with its subscription joins."
+        "one change the member with the most partitions leaves; in the other a new member with the same subscription "
+        "joins."
     )
     yield from section("what-if", text, _of_what_if(found, groups))
 

@@ -26,7 +26,7 @@ FAMILIES = (
     ("protocol_upgraded", "protocol_downgraded", "assignment_not_stored", "over_capacity"),
     ("unknown",),
 )
-"""Causes that share a colour: joined, left, failed, joined again, subscription, topics, group, not known."""
+"""Families of causes: joined, left, failed, joined again, subscription, topics, group, not known. Each has a colour."""
 
 SHAPES = ("circle", "square", "diamond", "triangle-up")
 """Shapes of the causes of a family, in this order."""

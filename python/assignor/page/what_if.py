@@ -20,16 +20,16 @@ ASSIGNORS = {
     "classic": ("range", "roundrobin", "sticky", "cooperative-sticky"),
     "consumer": ("uniform", "range"),
 }
-"""Kafka's assignors by kind of group; other assignors, such as that of Kafka Streams, are not computed."""
+"""Kafka's assignors by kind of group. There is no what-if for other assignors, such as that of Kafka Streams."""
 
 LESS, MORE = "one member fewer", "one member more"
-"""Names of the what-ifs: the member with the most partitions leaves; a member with its subscription joins."""
+"""Names of the what-ifs: the member with the most partitions leaves; a new member with the same subscription joins."""
 
 NEW_MEMBER = "new member"
 """Name and id of the member that joins."""
 
 MOST_PARTITIONS = 200_000
-"""A group with more partitions is not computed."""
+"""Largest number of partitions of a group with a what-if."""
 
 
 def what_ifs(
@@ -135,7 +135,7 @@ def _moved(
 def _owners(
     spans: Mapping[str, Sequence[tuple[str, int, int]]], members: Mapping[str, int], ends: Mapping[str, int]
 ) -> dict[str, NDArray[np.int32]]:
-    """Return for each topic the number of the owner by partition; -1 for none."""
+    """Return the owner of each partition by topic, as its number in `members`; -1 for a partition without an owner."""
     owners = {topic: np.full(end, -1, np.int32) for topic, end in ends.items()}
     for member, found in spans.items():
         for topic, start, count in found:

@@ -47,11 +47,14 @@ def findings_of_events(group: str, events: Sequence[Event]) -> Iterator[Finding]
 
 
 def _episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Event]:
-    """Return the last event of each storm or stuck member: the one with `until`, or the latest one without an end.
+    """Return the last event of each episode: the one with `until`, or the latest one if the episode has no end.
+
+    An episode is a storm, or a period in which a member is stuck.
 
     Args:
-        events: Beginnings and ends, in the order of `assignor.replay`. Episodes with the same key do not overlap.
-        key: Function that returns the member or group of an episode.
+        events: Beginnings and ends of episodes, in the order of `assignor.replay`. Episodes with the same key do not
+            overlap.
+        key: Function that returns the member of an episode, or None for a storm.
     """
     found: list[Event] = []
     lasting: dict[Any, int] = {}

@@ -99,7 +99,7 @@ def member_name(event: Mapping[str, Any]) -> str:
 
 
 def wrap(line: str, width: int | None) -> Sequence[str]:
-    """Split a line that is longer than the width; the continuation is indented. None is no limit."""
+    """Split a line that is longer than the width; the continuation is indented. A width of None means no limit."""
     if width is None or len(line) <= width:
         return [line]
     indent = " " * (len(line) - len(line.lstrip()) + 4)

@@ -20,7 +20,7 @@ _CHUNK = 500
 
 
 class LineSpool:
-    """Lines with sort keys. Lines with equal keys keep their order. It is a context manager that removes its file."""
+    """Lines with sort keys. Lines with equal keys keep their order. As a context manager, a spool removes its file."""
 
     def __init__(self, limit: int = SPOOL_BYTES) -> None:
         self._limit = limit

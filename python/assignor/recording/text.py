@@ -113,7 +113,7 @@ def _totals(report: Report) -> Iterator[str]:
     yield f"{members:,} members own {partitions:,} partitions; {idle:,} members are idle"
     yield (
         f"{checked:,} range assignments compared with Kafka's: {equal:,} equal, {checked - equal:,} different"
-        f"{f'; {unknown:,} not compared: cannot be decoded' if unknown else ''}"
+        f"{f'; {unknown:,} not compared, because the bytes of a member cannot be decoded' if unknown else ''}"
     )
     others = [found for group in report.groups for found in group.assignments]
     if others:
