@@ -95,7 +95,7 @@ def test_short_calls_are_repeated() -> None:
 
     interleave({"short": sample}, Pace(seconds=0, fewest=2, most=9))
 
-    assert asked == [1, 2098, 2098]  # two milliseconds of a microsecond each
+    assert asked == [1, 2098, 2098]  # 2098 calls of 2**-20 s take two milliseconds
 
 
 @pytest.mark.parametrize("selection", SELECTIONS)
@@ -193,7 +193,7 @@ def test_random_patterns_and_names_are_distinct_and_reproducible() -> None:
     assert (names, texts) == (patterns.names(500), patterns.patterns(200, names))
 
 
-def test_all_implementations_match_alike() -> None:
+def test_all_implementations_match_the_same_topics() -> None:
     names = patterns.names(300)
     texts = patterns.patterns(40, names)
     right = matching.with_re(texts, names)()

@@ -1,4 +1,4 @@
-"""Tests of the guard: its arithmetic, its budget, and its exit code if a budget is too small."""
+"""Tests of the guard of instruction counts: its arithmetic, its budget, and its exit code if a budget is too small."""
 
 from __future__ import annotations
 

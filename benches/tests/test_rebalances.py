@@ -33,8 +33,8 @@ def test_members_own_the_partitions_of_the_previous_answer() -> None:
         "member1": [TopicPartition("topic0", 2), TopicPartition("topic0", 3)],
     }
     assert rebalance.subscriptions == {
-        "member0": Subscription(("topic0",), owned_partitions=(("topic0", 0), ("topic0", 1)), generation=GENERATION),  # type: ignore[arg-type]  # pairs do as well
-        "member1": Subscription(("topic0",), owned_partitions=(("topic0", 2), ("topic0", 3)), generation=GENERATION),  # type: ignore[arg-type]  # pairs do as well
+        "member0": Subscription(("topic0",), owned_partitions=(("topic0", 0), ("topic0", 1)), generation=GENERATION),  # type: ignore[arg-type]  # pairs are accepted
+        "member1": Subscription(("topic0",), owned_partitions=(("topic0", 2), ("topic0", 3)), generation=GENERATION),  # type: ignore[arg-type]  # pairs are accepted
         "member2": Subscription(("topic0",)),
     }
 

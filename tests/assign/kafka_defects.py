@@ -11,7 +11,7 @@ from tests.assign.simulated_groups import sticky_user_data
 
 Json = dict[str, Any]
 Shares = dict[str, str]
-"""Member to its partitions, such as `t0 t1 u0`: the one-letter name of a topic, followed by the partition id."""
+"""Partitions by member as text, such as `t0 t1 u0`: the one-letter name of each partition's topic, and its id."""
 
 
 class Given(NamedTuple):
@@ -114,21 +114,21 @@ DEFECTS = {
         {"a": "t3 t4 t5", "b": "t0 t1 t2", "c": "v0"},
         (NULL_POINTER, {"a": "t3 t4 t5", "b": "", "c": "v0"}),
     ),
-    "a claim beyond the topic is kept": Defect(
+    "a claimed partition that does not exist is kept": Defect(
         STICKY,
         {"t": 4},
         {"a": Given("t", "t0 t9", 1), "b": Given("t", "t1", 1)},
         {"a": "t0 t9", "b": "t1 t2 t3"},
         {"a": "t0 t2", "b": "t1 t3"},
     ),
-    "claims beyond the topic make the assignment fail": Defect(
+    "claimed partitions that do not exist make the assignment fail": Defect(
         STICKY,
         {"t": 4},
         {"a": Given("t", "t0 t9", 1), "b": Given("t", "t1 t2 t8", 1)},
         ILLEGAL_STATE,
         {"a": "t0 t3", "b": "t1 t2"},
     ),
-    "a claim beyond the topic is kept where subscriptions differ": Defect(
+    "a claimed partition that does not exist is kept where subscriptions differ": Defect(
         STICKY,
         {"t": 4, "u": 2},
         {"a": Given("tu", "t0 t9", 1), "b": Given("t", "t1", 1)},
@@ -187,14 +187,14 @@ DEFECTS = {
         {"a": "t0 t1 t3", "b": "t1 t2 u0"},
         {"a": "t0 t3", "b": "t1 t2 u0"},
     ),
-    "a target beyond the topic leaves partitions without owner": Defect(
+    "a partition of the target that does not exist leaves partitions without owner": Defect(
         UNIFORM,
         {"t": 4},
         {"a": Given("t", "t0 t9"), "b": Given("t", "t1")},
         UNASSIGNED,
         {"a": "t0 t2", "b": "t1 t3"},
     ),
-    "a target beyond the topic makes the assignment fail where subscriptions differ": Defect(
+    "a partition of the target that does not exist makes the assignment fail where subscriptions differ": Defect(
         UNIFORM,
         {"t": 4, "u": 1},
         {"a": Given("t", "t0 t9"), "b": Given("tu", "t1")},

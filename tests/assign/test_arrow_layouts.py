@@ -59,7 +59,7 @@ def test_topics_of_any_layout_give_the_same_assignment(lists: str, texts: str) -
     assert assign({"a": 3, "b": 4, "c": 5}, rest) == assign(TOPICS, table[101:])
 
 
-def test_chunks_may_have_more_distinct_values_than_one_key_can_count() -> None:
+def test_chunks_together_may_have_more_distinct_values_than_their_index_type_allows() -> None:
     names = [f"topic{number}" for number in range(300)]
     chunks = [
         pa.DictionaryArray.from_arrays(pa.array(range(100), pa.int8()), names[at : at + 100]) for at in (0, 100, 200)

@@ -24,7 +24,7 @@ from tests.support.invalid_input import (
     error_of_input,
 )
 
-Info: Any = PartitionInfo  # called on every object here
+Info: Any = PartitionInfo  # untyped, because the tests pass values of wrong types
 
 PARTITIONS = [
     ("3", TYPE, "topic 't': partitions must be a count or an iterable of ids, not str: '3'"),
@@ -237,7 +237,7 @@ def test_a_shared_list_is_read_again_after_it_has_changed(engine: Engine) -> Non
     assert {"a": [("t", 0)], "b": [], "c": [("u", 0)]} == assign({"t": 1, "u": 1}, members, engine=engine)
 
 
-def test_the_value_of_an_int_subclass_counts_instead_of_its_index(engine: Engine) -> None:
+def test_the_value_of_an_int_subclass_is_used_instead_of_its_index_method(engine: Engine) -> None:
     class Odd(int):
         def __index__(self) -> int:
             return 5

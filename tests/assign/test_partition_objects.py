@@ -213,7 +213,7 @@ assert failed > 100, failed
 
 
 def test_the_collector_is_restored_after_a_memory_error_while_building() -> None:
-    pytest.importorskip("_testcapi", reason="CPython's own test module is what lets an allocation fail")
+    pytest.importorskip("_testcapi", reason="needs CPython's module _testcapi, which makes allocations fail")
 
     found = subprocess.run([sys.executable, "-c", NO_MEMORY], capture_output=True, text=True, check=False)
 

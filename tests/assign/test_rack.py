@@ -40,7 +40,7 @@ def test_the_racks_of_all_replicas_count(engine: Engine) -> None:
     assert {"a": "t1", "b": "t0"} == ask({"t": on("r2 r1", "r2 r0")}, {"a": "r0", "b": "r1"}, engine)
 
 
-def test_the_extra_partition_goes_to_the_member_that_racks_serve_first(engine: Engine) -> None:
+def test_the_extra_partition_goes_to_the_first_member_that_can_take_it_on_its_rack(engine: Engine) -> None:
     assert {"a": "t2", "b": "t0 t1"} == ask({"t": on("r1", "r1", "r0")}, {"a": "r0", "b": "r1"}, engine)
 
 
@@ -193,7 +193,7 @@ def test_a_huge_topic_for_which_racks_do_not_matter_is_one_span() -> None:
     assert 2 == len(found.spans().start)
 
 
-def test_forty_thousand_members_on_different_racks() -> None:
+def test_forty_thousand_members_on_different_racks_get_their_partitions() -> None:
     names = [f"x{number:05}" for number in range(40_000)]
     topics = {name: [PartitionInfo(0, (name,)), PartitionInfo(1, ("elsewhere",))] for name in names}
 

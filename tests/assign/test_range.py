@@ -84,7 +84,7 @@ def test_ids_with_surrogate_pairs_sort_before_the_highest_code_units(engine: Eng
     assert {"a": "tp1", "b": "tp0"} == spelled(by_instance)
 
 
-def test_topics_of_a_list_are_in_java_order(engine: Engine) -> None:
+def test_the_partitions_of_a_member_are_in_java_order_of_topics(engine: Engine) -> None:
     topics = {"～": 1, "zebra": 1, "😀": 1, "apple": 1, "topic-10": 1, "topic-2": 1, "Mango": 1}
 
     answer = assign(topics, {"a": list(topics)}, engine=engine)

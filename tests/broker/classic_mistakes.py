@@ -131,4 +131,4 @@ MISTAKES: dict[str, Patch] = {
         joining, "JOIN_WITH_SKIP_ASSIGNMENT", 0
     ),
 }
-"""Description of each wrong rule to the patch that introduces it."""
+"""Patches by the description of the wrong rule that each introduces."""

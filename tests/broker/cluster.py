@@ -288,7 +288,7 @@ def find_java() -> Path:
     for java in found:
         if (java_version(java) or 0) >= OLDEST:
             return java
-    raise BrokerMissingError(f"no Java {OLDEST} or newer in JAVA_HOME or on the PATH, which a broker needs")
+    raise BrokerMissingError(f"no Java {OLDEST} or newer in JAVA_HOME or on the PATH; a broker needs one")
 
 
 def install_jars(pom: Path = POM, jars: Path = JARS) -> None:
@@ -302,7 +302,7 @@ def install_jars(pom: Path = POM, jars: Path = JARS) -> None:
         BrokerMissingError: Maven is missing or failed.
     """
     if shutil.which("mvn") is None and not (jars / ".complete").exists():
-        raise BrokerMissingError("no Maven (mvn) on the PATH, which fetches the jars of a broker")
+        raise BrokerMissingError("no Maven (mvn) on the PATH; it fetches the jars of a broker")
     try:
         maven_jars.install(pom, jars)
     except maven_jars.JarsMissingError as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="package")
 def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Start one real Kafka broker, share it, and end it with this folder: an idle broker needs processor time."""
+    """Start one real broker, share it, and stop it after this folder's tests: an idle broker needs processor time."""
     with running(Cluster, tmp_path_factory.mktemp("kafka")) as cluster:
         yield cluster
 

@@ -50,7 +50,7 @@ class MemberClient:
         errors: Errors raised to the application.
         heartbeats: Number of sent heartbeats.
         left: Number of completed leaves.
-        history: Owned partitions with the time since which they are owned.
+        history: Assignments of the member in order, each with its start time.
         offsets: Positions of the application.
         timeline: Timeline that records each event and its effects, or None.
         on_event: Function that is called after each event.

@@ -148,7 +148,7 @@ class ComparedConsumers:
 
     Attributes:
         compared: Number of assignments compared with our answer for the leader's input.
-        followed: Number of assignments that equal our answer for the assignment before the change.
+        followed: Number of assignments that equal our answer computed from the assignment before the change.
         rebalances: Number of rebalances of all changes, in our computation.
     """
 
@@ -184,9 +184,9 @@ class ComparedConsumers:
     def _compare(self, *, follows: bool = True) -> None:
         """Compare the assignment that the group reaches with ours, for the subscriptions that the leader received.
 
-        An eager assignment that the group reached in one rebalance is also compared with our answer for the assignment
-        before the change. A slow member misses a rebalance, and the group then reaches its assignment in two.
-        The steps of a cooperative group always depend on time: a slow member then reports its older partitions.
+        An eager assignment that the group reached in one rebalance is also compared with our answer computed from the
+        assignment before the change. If a slow member misses a rebalance, the group needs two rebalances. The steps of
+        a cooperative group always depend on time, because a slow member reports older partitions.
 
         Args:
             follows: False if the leader may see the change in several steps.

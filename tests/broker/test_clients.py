@@ -259,7 +259,7 @@ def test_groups_can_be_read_by_id(groups: Groups) -> None:
     other.close()
 
 
-def test_missing_bytes_of_classic_members_are_a_problem_and_guessed(groups: Groups) -> None:
+def test_a_client_without_list_groups_is_a_problem_and_subscriptions_are_guessed(groups: Groups) -> None:
     class Newer(AdminClient):
         @property
         def list_groups(self) -> Any:

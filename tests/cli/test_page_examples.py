@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_of_commands(page: str, folder: Path) -> None:
+def test_examples_of_commands_print_what_the_page_shows(page: str, folder: Path) -> None:
     found = list(examples((ROOT / "docs" / page).read_text(encoding="utf-8")))
 
     assert len(found) >= PAGES[page]

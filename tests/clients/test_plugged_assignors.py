@@ -119,7 +119,7 @@ def test_roundrobin_with_unequal_subscriptions_has_an_answer(members: dict[str, 
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_topics_without_partitions_of_a_member_take_no_bytes(client: Any) -> None:
+def test_topics_in_which_a_member_has_no_partitions_take_no_bytes(client: Any) -> None:
     topics = {f"topic-{number:02}": 2 for number in range(20)}
     members = {f"m{number:02}": tuple(topics) for number in range(10)}
 

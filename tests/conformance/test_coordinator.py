@@ -77,7 +77,7 @@ def run_by_deadlines(coordinator: Coordinator, now: int) -> Iterator[Effects]:
 
 
 def run_deadlines_and_ask_again(coordinator: Coordinator, now: int) -> Iterator[Effects]:
-    """Call `expire` at each deadline, just before it and once again, where nothing may happen."""
+    """Call `expire` just before each deadline, at it, and at it again; only the second call may send answers."""
     while (deadline := coordinator.next_deadline()) is not None and deadline <= now:
         early = coordinator.expire(deadline - 1)
         assert (deadline, ()) == (early.next_deadline, early.answers)
@@ -169,8 +169,8 @@ def test_coordinator_a_changed_copy_is_named(tmp_path: Path) -> None:
         pytest.param(lambda trace: first(trace, "JoinGroup").update(version=10), id="an unknown version"),
         pytest.param(lambda trace: first(trace, "JoinGroup").update(surprise=1), id="an unknown field of a step"),
         pytest.param(lambda trace: first(trace, "JoinGroup").pop("released_by"), id="a missing field of a step"),
-        pytest.param(lambda trace: first(trace, "JoinGroup").update(released_by={"luck": 1}), id="an unknown release"),
-        pytest.param(lambda trace: first(trace, "JoinGroup").update(generates="$z"), id="an unknown alias made up"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(released_by={"luck": 1}), id="an unknown cause"),
+        pytest.param(lambda trace: first(trace, "JoinGroup").update(generates="$z"), id="an unknown generated alias"),
         pytest.param(lambda trace: first(trace, "SyncGroup")["request"].update(member_id="$z"), id="an unknown alias"),
         pytest.param(lambda trace: first(trace, "SyncGroup")["request"].update(surprise=1), id="an unknown field"),
         pytest.param(lambda trace: first(trace, "SyncGroup")["request"].pop("member_id"), id="a missing field"),

@@ -282,7 +282,7 @@ def test_a_folder_without_the_kind_is_an_error(kind: str, other: bool, tmp_path:
         RUNNERS[kind].run(tmp_path)
 
 
-def test_a_missing_kind_fails_when_its_test_runs_and_not_for_another_kind(tmp_path: Path) -> None:
+def test_a_missing_kind_fails_only_the_test_of_that_kind(tmp_path: Path) -> None:
     stored(tmp_path, "wire", sample("wire"))
 
     selected = ["-m", "conformance", "-k", "vectors_are_answered or traces_are_answered or patterns_match"]

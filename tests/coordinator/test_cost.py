@@ -288,7 +288,7 @@ def test_the_cost_of_requests_about_all_members_grows(steps: Callable[[Crowd], f
     assert large > 10 * small, (small, large)
 
 
-def test_members_that_join_and_leave_use_no_memory() -> None:
+def test_members_that_left_use_no_memory() -> None:
     crowd = Crowd(20)
     crowd.ask(crowd.leave(0))  # from now on the table caches the first member
     size = held(crowd.coordinator)

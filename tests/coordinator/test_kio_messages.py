@@ -1,4 +1,4 @@
-"""Requests and responses keep the fields that their version carries through kio's entities and bytes."""
+"""Requests and responses that are converted to kio's entities and bytes and back keep the fields of their version."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def test_recorded_groups_are_in_their_coordinator_partition(engine: Engine) -> N
     ("group", "partitions", "partition"),
     [("", 50, 0), ("a", 50, 47), ("polygenelubricants", 50, 0), ("équipe-données", 1, 0), ("😀", 2**31 - 1, 1_772_899)],
 )
-def test_coordinator_partition(engine: Engine, group: str, partitions: int, partition: int) -> None:
+def test_the_partition_follows_javas_hash_code(engine: Engine, group: str, partitions: int, partition: int) -> None:
     assert coordinator_partition(group, partitions, engine=engine) == partition
 
 

@@ -14,7 +14,7 @@ def balance(engine: Engine, known: Row, asked: Row) -> Row:
     return dict(found)
 
 
-def test_all_columns_of_a_group(engine: Engine) -> None:
+def test_all_columns_describe_the_assignment_of_a_group(engine: Engine) -> None:
     known = cluster({"t": [["r0"], ["r1"], ["r0"], None], "u": 4, "other": 9})
     members = [
         member("a", "t", "u", rack="r1"),

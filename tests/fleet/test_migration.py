@@ -53,7 +53,7 @@ def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int
         ([UNIFORM, ("rolling_restart", None)], (5, 13, 3, 3)),
     ],
 )
-def test_the_cost_of_the_switch_and_of_later_steps(
+def test_the_switch_and_later_steps_have_the_expected_cost(
     engine: Engine, steps: list[Step], expected: tuple[int, ...]
 ) -> None:
     assert expected == course(engine, UNEVEN, *steps)

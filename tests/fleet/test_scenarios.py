@@ -55,7 +55,7 @@ def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int
         (("rolling_restart", True), (0, 0, 2, 6)),
     ],
 )
-def test_a_step(engine: Engine, step: Step, expected: tuple[int, ...]) -> None:
+def test_a_step_has_the_expected_effect(engine: Engine, step: Step, expected: tuple[int, ...]) -> None:
     assert expected == course(engine, PAIR, step)
 
 
@@ -295,7 +295,7 @@ def owned(engine: Engine, verb: str, asked: Row, *arguments: Any) -> dict[str, s
     return found
 
 
-def test_the_assignment_after_a_scenario(engine: Engine) -> None:
+def test_assign_after_returns_the_assignment_after_all_steps(engine: Engine) -> None:
     def after(*steps: Step, asked: Row = PAIR) -> dict[str, set[tuple[str, int]]]:
         return owned(engine, "assign_after", asked, [("s", None, list(steps))])
 
@@ -308,7 +308,7 @@ def test_the_assignment_after_a_scenario(engine: Engine) -> None:
     assert {} == after(asked=group(member("a", "t", assignor="mine")))
 
 
-def test_the_assignment_of_a_group_that_a_scenario_does_not_name(engine: Engine) -> None:
+def test_assign_after_returns_no_assignment_of_a_group_that_the_scenario_does_not_name(engine: Engine) -> None:
     assert {} == owned(engine, "assign_after", PAIR, [("s", ["other"], [])])
 
 

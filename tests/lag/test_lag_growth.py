@@ -22,7 +22,7 @@ def measurements(
 
 
 def simulated(rng: random.Random, speed: float, *, commit_ms: int, step_ms: int, count: int) -> list[Measurement]:
-    """Return the lag of a consumer that reads `speed` times the records that are produced, up to the end."""
+    """Return the lag of a consumer that reads at `speed` times the rate of production, but never beyond the end."""
     end, consumed, committed, next_commit = 0.0, 0.0, 0.0, rng.randrange(commit_ms)
     found: list[Measurement] = []
     seen = 0
@@ -56,7 +56,7 @@ def test_one_rise_is_not_growth() -> None:
     assert find_growth(measurements([0, 0, 0, 5_000, 5_000, 5_000, 5_000, 5_000])) is None
 
 
-def test_growth_is_a_part_of_the_new_records() -> None:
+def test_growth_is_at_least_a_share_of_the_new_records() -> None:
     lags: list[int | None] = [0, 10, 20, 30, 40, 50]
 
     assert find_growth(measurements(lags, produced=100)) is not None
@@ -77,7 +77,7 @@ def test_unknown_lag_interrupts_growth() -> None:
     assert find_growth(measurements([0, 20, 40, None, 60, 80, 100, 120])) is None
 
 
-def test_the_last_of_several_times_is_returned() -> None:
+def test_the_last_of_several_periods_of_growth_is_returned() -> None:
     rising: list[int | None] = [0, 20, 40, 60, 80, 100]
 
     found = find_growth(measurements([*rising, *rising, 120]))

@@ -41,7 +41,7 @@ LIMITED = (
     "resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))\n"
     "sys.exit(main(sys.argv[1:]))\n"
 )
-"""Program that runs the command and can write files of a number of bytes."""
+"""Program that runs the command and can write files of at most a given number of bytes."""
 
 
 def start(*arguments: str, file_size: int | None = None) -> subprocess.Popen[str]:
@@ -120,7 +120,7 @@ def test_a_full_disk_is_reported_in_one_line_and_the_run_is_continued(broker: Cl
     complete(broker.address, tmp_path)
 
 
-def test_a_restarted_broker_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_recorder_waits_until_a_killed_broker_is_restarted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorder, "COMMIT_SECONDS", 0.0)
     (tmp_path / "broker").mkdir()
     out = tmp_path / "out"

@@ -52,7 +52,7 @@ def scraped(watcher: Watcher, most_groups: int = 10) -> tuple[WatchMetrics, Samp
     return metrics, samples(metrics)
 
 
-def test_metrics_of_a_group_in_a_storm() -> None:
+def test_metrics_have_the_storm_rebalances_members_and_lag_of_a_group() -> None:
     watcher = started()
     metrics = WatchMetrics(watcher, threading.Lock())
     rows = [generation(number, 1_000 + number, number) for number in range(1, 22)]

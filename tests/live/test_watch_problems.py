@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 
-def test_a_topic_is_deleted_during_a_watch(broker: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_continues_after_a_topic_is_deleted(broker: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watch, "LAG_SECONDS", 0.2)
     address: dict[str, Any] = {"bootstrap.servers": broker.address}
     admin = AdminClient(address)

@@ -63,7 +63,7 @@ def test_hint_names_probable_mistake(pattern: str, dialect: str, expected: str) 
     assert any(expected in hint for hint in hints(pattern, dialect)), hints(pattern, dialect)
 
 
-def test_hint_when_all_matches_are_mistakes() -> None:
+def test_hint_is_given_even_if_it_excludes_all_matches() -> None:
     assert any("match only a prefix of the name" in hint for hint in hints("orders", "python", ["orders-1"]))
     assert any("which does not match 1 topic: acb" in hint for hint in hints("a.b", "java", ["acb"]))
 

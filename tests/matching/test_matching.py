@@ -324,7 +324,7 @@ match_topics(pattern, names) if sys.argv[1] == "match_topics" else matcher.add_p
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="a signal is sent as POSIX has it")
+@pytest.mark.skipif(sys.platform == "win32", reason="the test sends a POSIX signal")
 @pytest.mark.parametrize("call", ["match_topics", "add_pattern"])
 def test_ctrl_c_interrupts_a_long_search(call: str) -> None:
     command, pipe = [sys.executable, "-c", PRESSED, call], subprocess.PIPE

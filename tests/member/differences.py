@@ -37,7 +37,7 @@ def wait(milliseconds: int) -> Json:
 
 
 def response(heartbeat: int, epoch: int, ids: list[int] | None = None, error: int = 0) -> Json:
-    """Return an answer; its assignment is partitions of one topic."""
+    """Return an answer whose assignment has partitions of one topic."""
     return {
         "type": "response",
         "heartbeat": heartbeat,

@@ -22,7 +22,7 @@ SAME: After = {state: state for state in MemberState}
 REJECTED = None
 UNEXPECTED: After = dict.fromkeys(MemberState, REJECTED)
 
-# By the reaction to an error: the state after an answer with this error, for each state before the answer.
+# For each reaction to an error: the state after an answer with such an error, by the state before the answer.
 AFTER_FENCING = SAME | dict.fromkeys(IN_GROUP, FENCED) | {PREPARE_LEAVING: UNSUBSCRIBED, LEAVING: UNSUBSCRIBED}
 AFTER_FENCING[JOINING] = JOINING  # through FENCED, without partitions to release
 AFTER_FAILURE = SAME | dict.fromkeys([*IN_GROUP, UNSUBSCRIBED, PREPARE_LEAVING, LEAVING], FATAL)
@@ -56,7 +56,7 @@ EVENTS: dict[str, tuple[events.Event, After]] = {
     "CallbackDone": (events.CallbackDone(99), UNEXPECTED),
     "CallbackFailed": (events.CallbackFailed(99), UNEXPECTED),
 }
-"""An event that needs no earlier effect, and the state after it for each state before it."""
+"""Events that need no earlier effect; for each event, the state after it by the state before it."""
 
 
 def fields_of(thing: object) -> list[str]:

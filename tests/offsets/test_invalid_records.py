@@ -170,7 +170,7 @@ def test_a_bad_record_is_a_row() -> None:
     assert unknown["status"] == "unknown_type"
 
 
-def test_binary_and_large_binary_columns_and_slices() -> None:
+def test_binary_columns_large_binary_columns_and_slices_give_the_same_rows() -> None:
     records = RECORDED[:50]
     narrow = batch(records)
     assert batch(records, pa.large_binary()) == narrow

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # ---- records of a real cluster
 
 
-def test_all_recorded_records_in_batches() -> None:
+def test_batches_of_all_recorded_records_equal_kafka() -> None:
     read = pa.record_batch(decode_batch(RECORDING["key"].combine_chunks(), RECORDING["value"].combine_chunks()))
     read.validate(full=True)
     assert dict(zip(read.schema.names, read.schema.types, strict=True)) == COLUMNS
@@ -47,14 +47,14 @@ def test_all_recorded_records_in_batches() -> None:
         assert (row["status"], row["error"]) == ("decoded", None)
 
 
-def test_all_recorded_records_one_by_one() -> None:
+def test_all_recorded_records_one_by_one_equal_kafka() -> None:
     for (key, value), answer in zip(RECORDED, answers(), strict=True):
         record = decode_record(key, value)
         assert record.status == "decoded"
         assert_equals_kafka(record_json(record), answer)
 
 
-def test_recorded_records_in_the_reference() -> None:
+def test_recorded_records_in_the_reference_equal_kafka() -> None:
     classic = [index for index, answer in enumerate(answers()) if answer["type"] == 2]
     others = [index for index, answer in enumerate(answers()) if answer["type"] != 2]
     for index in others + random.Random(11).sample(classic, 2_000):
@@ -99,7 +99,7 @@ def test_all_types_and_versions_equal_kafka(engine: Engine) -> None:
     assert wanted <= seen
 
 
-def test_all_types_and_versions_in_batches() -> None:
+def test_batches_of_all_types_and_versions_equal_kafka() -> None:
     rows = batch((key, value) for key, value, _ in EVERY_VERSION)
     for row, (key, value, answer) in zip(rows, EVERY_VERSION, strict=True):
         if "UnknownRecordTypeException" in answer.get("error", ""):
@@ -127,14 +127,14 @@ def test_all_types_and_versions_in_batches() -> None:
         ),
     ],
 )  # fmt: skip
-def test_all_versions_of_an_offset_commit(engine: Engine, body: bytes, fields: dict[str, object]) -> None:
+def test_all_versions_of_an_offset_commit_are_decoded(engine: Engine, body: bytes, fields: dict[str, object]) -> None:
     record = decode_record(COMMIT_KEY, body, engine=engine)
     assert record.key == {"group": "g", "topic": "t", "partition": 3}
     assert record.value == {"offset": 5, "metadata": "m", "commitTimestamp": 7} | fields
     assert record.version == body[1]
 
 
-def test_members_with_empty_blobs_or_another_protocol_type(engine: Engine) -> None:
+def test_blobs_of_members_may_be_empty_or_invalid_and_are_decoded_only_for_consumers(engine: Engine) -> None:
     def group(protocol_type: bytes) -> bytes:
         head = b"\0\0" + struct.pack(">h", len(protocol_type)) + protocol_type
         member = b"\0\1m\0\1c\0\1h\0\0\0\1" + b"\0\0\0\0" + b"\0\0\0\1?"

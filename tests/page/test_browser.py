@@ -322,7 +322,7 @@ def test_charts_follow_a_change_of_the_background(browser: Browser, folder: Path
 NAMES = ("</script><b>bold</b>", '"><img src=x onerror=alert(1)>', "<!--<script>", "a\u2028\n", "")
 
 
-def test_names_are_text(browser: Browser, tmp_path: Path) -> None:
+def test_names_with_markup_are_shown_as_text(browser: Browser, tmp_path: Path) -> None:
     events = [
         event
         for name in NAMES

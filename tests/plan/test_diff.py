@@ -121,7 +121,7 @@ def test_a_partition_with_an_owner_in_one_plan_only_does_not_count_as_moved(engi
     assert (["b"], ["a"], 0) == tuple(part if isinstance(part, int) else list(part) for part in small.diff(other))
 
 
-def test_diffs_of_plans_with_gaps_and_racks(engine: Engine) -> None:
+def test_a_diff_lists_the_partitions_of_plans_with_gaps_and_racks(engine: Engine) -> None:
     racks = [PartitionInfo(id, (rack,)) for id, rack in zip([1, 2, 5, 6], ["r1", "r0", "r0", "r1"], strict=True)]
     members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
     near, plain = plan({"t": racks}, members, engine=engine), plan({"t": [1, 2, 5, 6]}, members, engine=engine)

@@ -31,7 +31,7 @@ def test_without_a_command_the_usage_is_printed(capsys: pytest.CaptureFixture[st
     assert "COMMAND" in capsys.readouterr().err
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_version_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["--version"])
 

@@ -30,7 +30,7 @@ PAGES = [
 ]
 
 
-def test_examples_of_modules() -> None:
+def test_examples_of_modules_run() -> None:
     results = {
         name: doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
         for name in ["assignor", *MODULES]
@@ -42,7 +42,7 @@ def test_examples_of_modules() -> None:
 
 
 @pytest.mark.parametrize("name", ["assign", "plan", "Plan", "Plan.from_json", "Group", "Topics"])
-def test_examples_of_the_core(name: str) -> None:
+def test_examples_of_the_core_run(name: str) -> None:
     given = {each: getattr(assignor, each) for each in ("assign", "plan", "Plan", "Group", "Topics")}
     examples = doctest.DocTestFinder().find(operator.attrgetter(name)(assignor), name, globs=given)
     runner = doctest.DocTestRunner()
@@ -53,7 +53,7 @@ def test_examples_of_the_core(name: str) -> None:
     assert 0 == runner.failures
 
 
-def test_examples_of_the_readme() -> None:
+def test_examples_of_the_readme_run() -> None:
     results = doctest.testfile(str(ROOT / "README.md"), module_relative=False)
 
     assert results.attempted >= 7
@@ -81,7 +81,7 @@ def test_examples_of_the_readme() -> None:
         ),
     ],
 )
-def test_examples_of_a_page(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_of_a_page_run(page: str, examples: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)  # examples read the bundled recording
     path = ROOT / "docs" / page
     results = doctest.testfile(str(path), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)

@@ -202,20 +202,20 @@ def test_a_topic_that_the_leader_did_not_know_yet_is_named(engine: str) -> None:
     assert compared(engine, classic(1, *members), topics=topics) == [("different", [remark])]
 
 
-def test_a_leader_that_knew_no_topic_at_all(engine: str) -> None:
+def test_all_topics_are_named_if_the_leader_knew_none(engine: str) -> None:
     remark = "the assignor did not have the metadata of t yet"
     nothing = [member("a", ["t"], {}), member("b", ["t"], {})]
     assert compared(engine, classic(1, *nothing), topics=metadata({0: {"t": 2}})) == [("different", [remark])]
 
 
-def test_a_topic_that_was_created_between_the_snapshots(engine: str) -> None:
+def test_a_topic_that_was_created_between_the_snapshots_is_named(engine: str) -> None:
     topics = metadata({0: {"t": 2}, 50: {"t": 4, "new": 2}})
     members = [member("a", ["t", "new"], {"t": [0, 1]}), member("b", ["t", "new"], {"t": [2, 3]})]
     remark = "the assignor did not have the metadata of new yet"
     assert compared(engine, classic(1, *members).at(10), topics=topics) == [("different", [remark])]
 
 
-def test_an_assignment_that_range_does_not_give(engine: str) -> None:
+def test_an_assignment_that_range_does_not_give_is_different(engine: str) -> None:
     striped = [member("a", ["t"], {"t": [0, 2]}), member("b", ["t"], {"t": [1]}), member("c", ["u"], {"u": [0]})]
     topics = metadata({0: {"t": 3, "u": 1}})
     assert compared(engine, classic(1, *striped), topics=topics) == [
@@ -224,7 +224,7 @@ def test_an_assignment_that_range_does_not_give(engine: str) -> None:
 
 
 @pytest.mark.parametrize("of_b", [{}, {"t": [1, 2]}, {"t": [2], "u": [0]}])
-def test_missing_duplicate_and_additional_partitions(engine: str, of_b: dict[str, list[int]]) -> None:
+def test_missing_duplicate_and_additional_partitions_are_different(engine: str, of_b: dict[str, list[int]]) -> None:
     members = [THREE[0], member("b", ["t"], of_b)]
     assert compared(engine, classic(1, *members), topics=metadata({0: {"t": 3}})) == [
         ("different", [not_range(1, 2, same_partitions=False)])

@@ -125,7 +125,7 @@ def cooperative(member_id: str, owned: Sequence[int], gets: Sequence[int]) -> di
         ),
     ],
 )
-def test_causes_of_a_generation(expected: list[str], steps: list[Step]) -> None:
+def test_a_generation_has_the_expected_causes(expected: list[str], steps: list[Step]) -> None:
     assert causes(*steps) == expected
 
 
@@ -197,7 +197,7 @@ def joins_as(member_id: str) -> Step:
     return CONSUMER.joins(member_id, subscribedTopicNames=["t"], instanceId="i")
 
 
-def test_moved_and_unowned_partitions() -> None:
+def test_a_rebalance_lists_moved_and_unowned_partitions() -> None:
     rows = metadata({0: {"t": 3}})
     steps = [
         BEGIN,
@@ -272,7 +272,7 @@ def test_the_usual_interval_has_a_lower_bound(engine: Engine, shortest: int, usu
     assert (begin["usual_interval_ms"], begin["at"]) == (usual, 6_100 + 10 * usual)
 
 
-def test_problems_of_offsets() -> None:
+def test_each_problem_of_offsets_is_an_event() -> None:
     steps = [
         *(BEGIN.at(0), classic(1, HALF, B).at(0)),
         *(commit("t", 1, offset=9).at(1), commit("t", 1, offset=4).at(2), commit("t", 5).at(3), commit("t", 5).at(4)),

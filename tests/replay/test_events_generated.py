@@ -97,7 +97,9 @@ def test_clusters_have_separate_groups() -> None:
         ),
     ],
 )
-def test_bad_records(key: bytes | None, value: bytes, group: str | None, number: int | None, error: str) -> None:
+def test_a_bad_record_is_an_event_and_is_counted(
+    key: bytes | None, value: bytes, group: str | None, number: int | None, error: str
+) -> None:
     replay = Replay(engine="reference")
     (found,) = replay.push((3, 1_000, key, value))
     kind = None if group is None else "offsets"

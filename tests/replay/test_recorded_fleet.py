@@ -111,7 +111,7 @@ def test_the_log_up_to_a_snapshot_gives_the_snapshot(label: str) -> None:
     assert {group for group in histories if histories[group]["state"] == "gone"} == histories.keys() - described.keys()
 
 
-def test_the_only_rebalance_in_progress() -> None:
+def test_only_one_description_shows_a_rebalance_in_progress() -> None:
     states = {(each["label"], each["group"]): each["state"] for described in snapshots().values() for each in described}
     assert [where for where, state in states.items() if state == "PreparingRebalance"] == [("s3", STORM)]
     assert Counter(states.values()) == {"Stable": 85, "Empty": 22, "PreparingRebalance": 1}
@@ -135,13 +135,13 @@ def test_the_comparison_with_a_snapshot_detects_all_changes() -> None:
         assert compare(changed, history) == ["members"], name
 
 
-def test_rebalances_of_the_fleet() -> None:
+def test_rebalances_of_the_fleet_are_counted() -> None:
     groups = [STORM, "billing", "warehouse-static"]
     histories = replay_all("rust", [logs()[group] for group in groups])
     assert [history["rebalances"] for history in histories] == [12_474, 7, 4]
 
 
-def test_range_generations_of_the_fleet() -> None:
+def test_thirty_of_thirty_two_range_generations_equal_kafkas() -> None:
     found = logs()
     outcomes = Counter[str | None]()
     remarks = []

@@ -96,7 +96,7 @@ def test_a_classic_group_without_members_is_empty(engine: str) -> None:
         ("Stable", [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 2, 0, {})]),
     ],
 )
-def test_states_of_a_consumer_group(engine: str, state: str, events: list[Event]) -> None:
+def test_records_determine_the_state_of_a_consumer_group(engine: str, state: str, events: list[Event]) -> None:
     history = replayed(engine, *events)
     assert shown(history) == ("consumer", state, "uniform", history["generations"][-1]["generation"])
 
@@ -107,7 +107,7 @@ def test_a_consumer_group_is_reconciling_until_all_members_are_settled(engine: s
     assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}), *CONSUMER.leaves("b"))["state"] == "Stable"
 
 
-def test_states_of_a_share_group(engine: str) -> None:
+def test_a_share_group_is_stable_with_members_and_empty_without_them(engine: str) -> None:
     joined = [SHARE.joins("a", subscribedTopicNames=["t"]), SHARE.epoch(2), SHARE.has("a", 2, 0, {"t": [0, 2]})]
     history = replayed(engine, *joined, topics=TOPIC)
     assert shown(history) == ("share", "Stable", None, 2)
@@ -135,11 +135,11 @@ READY = [STREAMS.joins("a"), STREAMS.streams_topology(1, {"0": ["t"]}), STREAMS.
         ("Stable", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 1, {})]),
     ],
 )
-def test_states_of_a_streams_group(engine: str, state: str, events: list[Event]) -> None:
+def test_records_determine_the_state_of_a_streams_group(engine: str, state: str, events: list[Event]) -> None:
     assert shown(replayed(engine, *events)) == ("streams", state, None, 2)
 
 
-def test_offsets_without_a_group_record(engine: str) -> None:
+def test_offsets_without_a_group_record_are_an_empty_group_of_kind_offsets(engine: str) -> None:
     history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 1), commit("u", 0))
     assert shown(history) == ("offsets", "Empty", None, None)
     assert history["committed_offsets"] == 3

@@ -86,7 +86,7 @@ def test_the_recording_is_never_replaced(tmp_path: Path, recording: Path) -> Non
 def test_an_earlier_report_is_replaced_completely(earlier: Path) -> None:
     with replace_report_folder(earlier) as part:
         (part / "new").touch()
-        assert (earlier / REPORT_FILE).exists(), "not before all is done"
+        assert (earlier / REPORT_FILE).exists(), "the earlier report stays until the new one is complete"
 
     assert ["new"] == [path.name for path in earlier.iterdir()]
     assert [earlier] == list(earlier.parent.glob("*earlier*"))

@@ -161,7 +161,7 @@ def test_missing_topics_partitions_and_brokers_are_errors(mock: tuple[Producer, 
         ({0: 1, 1: 1, 2: 1}, {0: 2, 1: 2, 2: 2}, 2, {0: 2, 1: 2, 2: 1}),
     ],
 )
-def test_a_micro_batch_is_shared_by_lag(
+def test_the_limit_of_a_micro_batch_is_divided_among_partitions_by_lag(
     starts: dict[int, int], ends: dict[int, int], limit: int, expected: dict[int, int]
 ) -> None:
     assert expected == admitted(starts, ends, limit)

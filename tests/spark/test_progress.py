@@ -41,7 +41,7 @@ class _Teletype(_Terminal):
 
 @dataclass
 class _Stage:
-    """Information on a stage, as of Spark classic and Connect."""
+    """Information on a stage, with the field names of Spark Connect and of classic Spark."""
 
     num_tasks: int
     num_completed_tasks: int

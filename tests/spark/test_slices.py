@@ -91,7 +91,7 @@ def test_the_pieces_of_an_answer_are_bounded() -> None:
     assert max(piece.nbytes for piece in decoded) < 5 * SLICE_BYTES < sum(piece.nbytes for piece in decoded)
 
 
-def test_decode_and_replay_of_large_records_in_spark(spark: SparkSession) -> None:
+def test_large_records_are_decoded_and_replayed_in_spark(spark: SparkSession) -> None:
     from assignor.spark import decode, replay
 
     names = [f"group-{i}" for i in range(3)]

@@ -145,7 +145,7 @@ def test_collections_are_copied_in_and_out() -> None:
         (lambda state: state.assign_from_user([U0, T0]), "Assign([t-0, u-0] , id=1)"),
     ],
 )
-def test_the_pretty_string_of_each_type(entered: Callable[[SubscriptionState], Any], text: str) -> None:
+def test_the_pretty_string_shows_each_type(entered: Callable[[SubscriptionState], Any], text: str) -> None:
     state = SubscriptionState("latest")
     entered(state)
 

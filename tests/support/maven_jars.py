@@ -11,7 +11,7 @@ TARGET = Path(__file__).parents[2] / "target"
 
 
 class JarsMissingError(Exception):
-    """Error for missing jars: Maven is not installed, or the last line that Maven printed."""
+    """Error for missing jars; its message says that Maven is not installed, or is the last line that Maven printed."""
 
 
 def install(pom: Path, folder: Path) -> None:

@@ -44,7 +44,7 @@ def consumers(group: Group, topic: str) -> list[str]:
 
 
 def per_topic(answer: Answer) -> dict[str, dict[str, list[int]]]:
-    """Return topic to member to partition ids, in the order of the lists."""
+    """Return the partition ids by topic and member, in the order of the lists."""
     found: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for member, partitions in answer.items():
         for topic, id in partitions:

@@ -171,7 +171,7 @@ def test_any_int32_is_a_valid_id(engine: Engine) -> None:
     assert [("t", id) for id in ids] == list(decode_assignment(data, engine=engine).partitions)
 
 
-Raw: Any = DecodedSubscription  # called on every object here
+Raw: Any = DecodedSubscription  # untyped, because the tests pass values of wrong types
 SUBSCRIPTIONS = [
     (["t"], TYPE, "subscription must be a Subscription or DecodedSubscription, not list: ['t']"),
     (None, NULL, "subscription must be a Subscription or DecodedSubscription, not None"),

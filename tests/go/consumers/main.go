@@ -1,7 +1,7 @@
 // Consumers of franz-go in consumer groups, driven by lines of JSON.
 //
-// `join` starts a consumer under a name, which is its client id; `leave` closes it; `poll` only asks. The answer lists
-// the partitions of each consumer.
+// `join` starts a consumer under a name, which is its client id; `leave` closes it; `poll` changes nothing. The answer
+// to each command lists the partitions of each consumer.
 package main
 
 import (

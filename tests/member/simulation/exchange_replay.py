@@ -37,7 +37,7 @@ def differences(scenario: Story) -> list[Difference]:
     """Return all differences between the answers and descriptions of broker and model, without error messages.
 
     A recording does not show how long the broker took to resolve patterns. The model resolves them before the next
-    heartbeat; so must the broker, if the answer to this heartbeat depends on them.
+    heartbeat. If the answer to this heartbeat depends on them, the broker must have resolved them too.
     """
     settings = scenario["settings"]
     coordinator = ModelCoordinator(

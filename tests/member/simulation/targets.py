@@ -47,9 +47,9 @@ def compute_targets(
         members: Members by id, in the order of the coordinator's hash table.
         topics: All existing topics by name.
         homogeneous: True if the coordinator reports to the assignor that all members have the same topics. Kafka's
-            coordinator is sometimes wrong: it overlooks members without topics, and considers names and patterns
+            coordinator is sometimes wrong: it overlooks members without topics, and treats names and patterns as
             different topics. Kafka's assignor then gives all members the topics of the first one (range: the first in
-            its own order). The product's assignors compare the subscriptions themselves, so the subscriptions passed
+            its own order). This package's assignors compare the subscriptions themselves, so the subscriptions passed
             to them here reflect the coordinator's report.
     """
     names = {topic.id: name for name, topic in topics.items()}
