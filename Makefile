@@ -21,7 +21,7 @@ PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
 # `.ci/run` waits longest for the core to compile, so all other compilations run with a lower priority.
 CARGO := nice cargo
-# A variable, because `make -n` executes each recipe line that contains $(MAKE).
+# AT_ONCE is a variable, because `make -n` executes each recipe line that contains $(MAKE).
 AT_ONCE := $(MAKE) --no-print-directory --silent --jobs 2
 # Without this, cargo looks for the job server of `make -j2`, and warns that it is missing.
 unexport MAKEFLAGS MFLAGS

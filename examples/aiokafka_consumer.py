@@ -23,7 +23,7 @@ class Printer(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka has 
         """Do nothing: aiokafka has committed the offsets."""
 
     def on_partitions_assigned(self, assigned: Any) -> None:
-        """Print the partitions, which are all of this consumer's: aiokafka rebalances eagerly."""
+        """Print all partitions of this consumer: aiokafka rebalances eagerly, so `assigned` contains all of them."""
         print("assigned:", *sorted(f"{partition.topic}-{partition.partition}" for partition in assigned), flush=True)
 
 
