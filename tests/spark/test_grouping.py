@@ -29,11 +29,13 @@ ROWS = pa.schema(
         ("topic", pa.string()),
         ("start", pa.int32()),
         ("count", pa.int32()),
-        ("is_owned", pa.bool_()),
         ("run", pa.int64()),
     ]
 )
 """Columns as Spark gives them, except `topics`: `batches` makes a text of its bytes, which are not always UTF-8."""
+
+MEMBERS = ["cluster", "group_id", "member_id", "topics", "run"]
+OWNED = ["cluster", "group_id", "member_id", "topic", "start", "count", "run"]
 
 LISTS = st.none() | st.lists(st.sampled_from(["t", "u", "", "é", None]), max_size=3)
 NEXT = 1 << 54
@@ -59,7 +61,7 @@ def text(topics: Sequence[str | None] | None) -> bytes | None:
     return SEPARATOR.join(NULL_TOPIC if topic is None else topic.encode() for topic in topics)
 
 
-def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = ROWS.names) -> list[pa.RecordBatch]:
+def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = MEMBERS) -> list[pa.RecordBatch]:
     """Return rows in batches of the given sizes; the last batch has the rest."""
     ends = [0, *itertools.accumulate(sizes)]
     parts = [rows[start:end] for start, end in itertools.pairwise(ends)] + [rows[ends[-1] :]]
@@ -74,12 +76,18 @@ def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = 
     return found
 
 
-def blobs(given: Sequence[pa.RecordBatch], sizes: Sequence[int] = (), limit: int = 1 << 24) -> list[pa.RecordBatch]:
-    """Return the packed rows of batches as they come from Spark, in batches of the given sizes."""
-    found = [batch for _, packed_rows in packed(iter(given), limit) for batch in packed_rows]
+def blobs(*given: Sequence[pa.RecordBatch], sizes: Sequence[int] = (), limit: int = 1 << 24) -> list[pa.RecordBatch]:
+    """Return packed rows of members and of owned partitions as they come from Spark, in batches of the given sizes."""
+    found = [
+        pa.Table.from_batches(blobs_of_rows)
+        for rows in given
+        for _, blobs_of_rows in packed(iter(rows), limit)
+        if blobs_of_rows
+    ]
     if not found:
         return []
-    table = pa.Table.from_batches(found).sort_by("bucket").combine_chunks()
+    # Columns that only one of the two kinds of blobs has are null in the other kind.
+    table = pa.concat_tables(found, promote_options="default").sort_by("bucket").combine_chunks()
     ends = [0, *itertools.accumulate(sizes), len(table)]
     parts = [table.slice(start, end - start) for start, end in itertools.pairwise(ends) if end >= start]
     return [batch for part in parts for batch in part.to_batches()]
@@ -113,23 +121,26 @@ def some_rows(draw: Any) -> list[Row]:
     return rows
 
 
-@given(
-    some_rows(), st.lists(st.integers(0, 4), max_size=6), st.lists(st.integers(0, 4), max_size=6), st.integers(1, 2000)
-)
+SIZES = st.lists(st.integers(0, 4), max_size=6)
+
+
+@given(some_rows(), SIZES, SIZES, SIZES, st.integers(1, 2000))
 def test_batches_that_end_anywhere_give_the_same_groups(
-    rows: list[Row], sizes: list[int], blob_sizes: list[int], limit: int
+    rows: list[Row], sizes: list[int], owned_sizes: list[int], blob_sizes: list[int], limit: int
 ) -> None:
     found: dict[tuple[Any, Any], tuple[list[str], list[str]]] = {}
     counted = 0
-    given_rows = batches(rows, sizes)
-    assert len(rows) == sum(count for count, _ in packed(iter(given_rows), limit))
-    sent = blobs(given_rows, blob_sizes, limit)
+    members = batches([row for row in rows if not row["is_owned"]], sizes)
+    owned = batches([row for row in rows if row["is_owned"]], owned_sizes, OWNED)
+    assert len(rows) == sum(count for part in (members, owned) for count, _ in packed(iter(part), limit))
+    sent = blobs(members, owned, sizes=blob_sizes, limit=limit)
     for count, column in groups_of(iter(sent), 1 + limit % 4):
         counted += count
         for group in column.to_pylist():
             key = (group["cluster"], group["group_id"])
             assert key not in found
-            found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, group["current"])))
+            current = group.get("current", [])
+            found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, current)))
 
     assert sum(batch.num_rows for batch in sent) == counted
     assert expected(rows) == found
@@ -137,7 +148,7 @@ def test_batches_that_end_anywhere_give_the_same_groups(
 
 def test_a_column_of_groups_ends_with_the_bucket_that_reaches_the_limit() -> None:
     rows = [
-        {"cluster": "c", "group_id": f"g{number // 3}", "run": number // 3 * NEXT, "is_owned": False, "topics": ["t"]}
+        {"cluster": "c", "group_id": f"g{number // 3}", "run": number // 3 * NEXT, "topics": ["t"]}
         for number in range(30)
     ]
 
@@ -155,8 +166,7 @@ def test_a_column_of_groups_ends_with_the_bucket_that_reaches_the_limit() -> Non
 @pytest.mark.parametrize("sizes", [[], [2]])
 def test_blobs_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
     rows: list[Row] = [
-        {"cluster": "c", "group_id": f"g{run}", "run": run * NEXT, "member_id": "a", "is_owned": False}
-        for run in (1, 2, 3)
+        {"cluster": "c", "group_id": f"g{run}", "run": run * NEXT, "member_id": "a"} for run in (1, 2, 3)
     ]
     whole = pa.Table.from_batches(blobs(batches(rows, []))).take([0, 2, 1]).combine_chunks()
     sent = [batch for start in [0, *sizes] for batch in whole.slice(start, sizes[0] if sizes else 3).to_batches()]
@@ -171,14 +181,14 @@ def test_the_blobs_of_a_bucket_have_equal_texts_once() -> None:
         for number in range(100)
     ]
 
-    [blob] = blobs(batches(rows, [30], ["cluster", "group_id", "member_id", "topics", "run"]))
+    [blob] = blobs(batches(rows, [30]))
 
     assert 1 == blob.num_rows
     assert 1000 == len(blob["topics"][0].as_py())
 
 
 def test_columns_that_are_missing_stay_missing() -> None:
-    rows: list[Row] = [{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a", "is_owned": False}]
+    rows: list[Row] = [{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a"}]
 
     [(_, column)] = groups_of(iter(blobs(batches(rows, [], ["cluster", "group_id", "member_id", "run"]))))
 
@@ -188,7 +198,7 @@ def test_columns_that_are_missing_stay_missing() -> None:
 def test_names_that_are_not_utf8_reach_the_engine() -> None:
     batch = pa.RecordBatch.from_pylist([{"cluster": "c", "group_id": "g", "run": 1, "member_id": "a"}], ROWS)
     texts = pa.StringArray.from_buffers(1, pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"t\xff\xfd"))
-    batch = batch.set_column(3, "topics", texts).select(["cluster", "group_id", "member_id", "topics", "run"])
+    batch = batch.set_column(3, "topics", texts).select(MEMBERS)
 
     [(_, column)] = groups_of(iter(blobs([batch])))
 

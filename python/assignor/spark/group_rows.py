@@ -17,7 +17,7 @@ from pyspark.sql.types import ArrayType
 
 from assignor._engine import choose
 from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
-from assignor.spark.packing import BUCKET, OWNED, RUN, joined, packed, packed_schema
+from assignor.spark.packing import BUCKET, RUN, joined, packed, packed_schema
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, columns_are_known
 
 if TYPE_CHECKING:
@@ -47,16 +47,20 @@ def group_rows(
     # `withColumn`, a second run would therefore read the tables as they are before it writes them.
     topics = _topics_text().alias("topics")
     rows = members.select(*(topics if name == "topics" else F.col(name) for name in columns))
-    names = list(columns)
+    blobs, schema = _blobs(rows, columns)
+    names = schema.fieldNames()
     if current is not None:
-        owned = current.select(*ASSIGNMENTS.fieldNames(), F.lit(True).alias(OWNED))
-        rows = rows.select("*", F.lit(False).alias(OWNED)).unionByName(owned, allowMissingColumns=True)
-        names += [OWNED, *(name for name in ASSIGNMENTS.fieldNames() if name not in columns)]
-    names.append(RUN)
-    schema = packed_schema(names)
-    blobs = _mapped(rows.select("*", F.xxhash64(*KEYS).alias(RUN)), packed, schema)
+        owned, schema = _blobs(current, ASSIGNMENTS.fieldNames())
+        blobs = blobs.unionByName(owned, allowMissingColumns=True)
+        names += [name for name in schema.fieldNames() if name not in names]
     # Adaptive execution may merge these partitions, but cannot split them.
-    return blobs.repartition(BUCKET).sortWithinPartitions(BUCKET), schema.fieldNames()
+    return blobs.repartition(BUCKET).sortWithinPartitions(BUCKET), names
+
+
+def _blobs(rows: DataFrame, columns: Sequence[str]) -> tuple[DataFrame, StructType]:
+    """Return the rows as blobs, and the columns of these."""
+    schema = packed_schema([*columns, RUN])
+    return _mapped(rows.select(*columns, F.xxhash64(*KEYS).alias(RUN)), packed, schema), schema
 
 
 def _topics_text() -> Column:

@@ -2,7 +2,8 @@
 
 Spark shuffles, sorts and sends a large value faster than many small ones. So the rows of a task become *blobs*, one for
 each bucket, which is a range of the hash of cluster and group id. All rows of a group are in one bucket. Spark brings
-the blobs of each bucket together and sorts them by bucket, and a worker unpacks them.
+the blobs of each bucket together and sorts them by bucket, and a worker unpacks them. Members and owned partitions are
+in different blobs; a column that only one of the two kinds has is null in the blobs of the other kind.
 
 A blob has two binary columns for each column of texts. A text that consecutive rows share is stored once. The first
 column has the bytes of the texts. The second has two numbers for each text: the number of consecutive rows that have
@@ -32,12 +33,12 @@ RUN = "run"
 """Column with the hash of cluster and group id."""
 
 OWNED = "is_owned"
-"""Column that is true for a row of owned partitions, and false for a row of a member. It may be missing."""
+"""Column of unpacked rows: true for owned partitions, and false for members."""
 
 BUCKET = "bucket"
 """Column with the bucket of a blob: the upper bits of `run`."""
 
-NUMBERS = {RUN: pa.int64(), OWNED: pa.bool_(), "generation": pa.int32(), "start": pa.int32(), "count": pa.int32()}
+NUMBERS = {RUN: pa.int64(), "generation": pa.int32(), "start": pa.int32(), "count": pa.int32()}
 """Types of the columns of numbers. The other columns have texts."""
 
 _LENGTHS = "_lengths"
@@ -79,7 +80,8 @@ def packed(batches: Iterator[pa.RecordBatch], limit: int = PACKED_BYTES) -> Iter
 def unpacked(batches: Iterator[pa.RecordBatch], limit: int = UNPACKED_ROWS) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Yield the rows of complete buckets, sorted by `run`, and the number of blobs that they were in.
 
-    Texts of `topics` are dictionary-encoded; equal texts may be in the dictionary several times.
+    Texts of `topics` are dictionary-encoded; equal texts may be in the dictionary several times. A row has nulls in the
+    columns that its blob does not have.
 
     Args:
         batches: Blobs, sorted by bucket.
@@ -110,9 +112,11 @@ def _packed(batches: list[pa.RecordBatch]) -> tuple[int, list[pa.RecordBatch]]:
     if not rows.num_rows:
         return 0, []
     key = rows[RUN].to_numpy()
-    if "topics" in rows.schema.names:
-        # Rows of a group that have the same topics become neighbours.
-        key = key & ~0xFFFF | pc.fill_null(rows["topics"].indices, -1).to_numpy() & 0xFFFF
+    # Rows of a group that have the same topics become neighbours. Owned partitions of a member often are neighbours; they
+    # stay so.
+    has_topics = "topics" in rows.schema.names
+    near = pc.fill_null(rows["topics"].indices, -1).to_numpy() if has_topics else np.arange(len(key))
+    key = key & ~0xFFFF | near & 0xFFFF
     order = np.argsort(key)
     buckets = key[order] >> (64 - _BUCKET_BITS)
     starts = starts_of(buckets[1:] != buckets[:-1])
@@ -179,31 +183,66 @@ def _complete_buckets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
 
 def _unpacked(blobs: pa.RecordBatch) -> pa.RecordBatch:
-    run = _values(blobs[RUN], np.int64)
-    order = np.argsort(run, kind="stable")
+    kinds = _kinds(blobs)
+    runs = [_values(kind[RUN], np.int64) for kind in kinds]
+    sizes = list(map(len, runs))
+    order = np.argsort(np.concatenate(runs), kind="stable")
     columns = {}
     for name in blobs.schema.names:
         if name in NUMBERS:
-            numbers = _values(blobs[name], np.int64)[order]
+            numbers = _unpacked_numbers(kinds, sizes, name)[order]
             is_null = None if name == RUN else numbers == _NULL
             columns[name] = pa.array(numbers, pa.int64(), mask=is_null).cast(NUMBERS[name])
         elif name + _LENGTHS in blobs.schema.names:
-            columns[name] = _unpacked_texts(blobs[name], blobs[name + _LENGTHS], order, name == "topics")
+            texts, places = _unpacked_texts(kinds, sizes, name)
+            places = places[order]
+            indices = pa.array(places, mask=places < 0)
+            columns[name] = pa.DictionaryArray.from_arrays(indices, texts) if name == "topics" else texts.take(indices)
+    if len(kinds) > 1:
+        columns[OWNED] = pa.array(order >= sizes[0])
     return pa.RecordBatch.from_arrays(list(columns.values()), list(columns))
 
 
-def _unpacked_texts(bytes_: pa.Array, runs: pa.Array, order: npt.NDArray[np.int64], is_shared: bool) -> pa.Array:
-    counts, lengths = _values(runs, np.int32).reshape(-1, 2).T
-    first, data = _offsets(bytes_)
-    ends = np.concatenate([[0], np.cumsum(np.maximum(lengths, 0), dtype=np.int64)]) + first[0]
-    texts = pa.Array.from_buffers(pa.string(), len(lengths), [None, pa.array(ends, pa.int32()).buffers()[1], data])
-    places = np.repeat(np.arange(len(counts), dtype=np.int32), counts)[order]
-    indices = pa.array(places, mask=(lengths < 0)[places])
-    return pa.DictionaryArray.from_arrays(indices, texts) if is_shared else texts.take(indices)
+def _kinds(blobs: pa.RecordBatch) -> list[pa.RecordBatch]:
+    """Return the blobs of members and, if there are columns for them, the blobs of owned partitions."""
+    if "start" not in blobs.schema.names:
+        return [blobs]
+    is_owned = blobs["start"].is_valid()
+    return [blobs.filter(pc.invert(is_owned)), blobs.filter(is_owned)]
+
+
+def _unpacked_numbers(kinds: list[pa.RecordBatch], sizes: list[int], name: str) -> npt.NDArray[np.int64]:
+    return np.concatenate(
+        [
+            np.full(size, _NULL) if kind[name].null_count else _values(kind[name], np.int64)
+            for kind, size in zip(kinds, sizes, strict=True)
+        ]
+    )
+
+
+def _unpacked_texts(kinds: list[pa.RecordBatch], sizes: list[int], name: str) -> tuple[pa.Array, npt.NDArray[np.int32]]:
+    """Return the texts of a column, and for each row the index of its text; -1 for a null."""
+    texts, places, before = [], [], 0
+    for kind, size in zip(kinds, sizes, strict=True):
+        if not size or kind[name].null_count:
+            places.append(np.full(size, -1, np.int32))
+            continue
+        counts, lengths = _values(kind[name + _LENGTHS], np.int32).reshape(-1, 2).T
+        first, data = _offsets(kind[name])
+        ends = np.concatenate([[0], np.cumsum(np.maximum(lengths, 0), dtype=np.int64)]) + first[0]
+        buffers = [None, pa.array(ends, pa.int32()).buffers()[1], data]
+        texts.append(pa.Array.from_buffers(pa.string(), len(lengths), buffers))
+        numbers = np.arange(before, before + len(counts), dtype=np.int32)
+        places.append(np.repeat(np.where(lengths < 0, np.int32(-1), numbers), counts))
+        before += len(counts)
+    together = texts[0] if len(texts) == 1 else pa.concat_arrays([pa.array([], pa.string()), *texts])
+    return together, np.concatenate(places)
 
 
 def _values(blobs: pa.Array, kind: type[_Number]) -> npt.NDArray[_Number]:
     """Return the values of consecutive blobs."""
+    if not len(blobs):
+        return np.empty(0, kind)
     offsets, data = _offsets(blobs)
     return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].view(kind)
 
