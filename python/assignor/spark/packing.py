@@ -112,8 +112,8 @@ def _packed(batches: list[pa.RecordBatch]) -> tuple[int, list[pa.RecordBatch]]:
     if not rows.num_rows:
         return 0, []
     key = rows[RUN].to_numpy()
-    # Rows of a group that have the same topics become neighbours. Owned partitions of a member often are neighbours; they
-    # stay so.
+    # Rows of a group that have the same topics become neighbours. Owned partitions of a group keep their order, because
+    # those of one member are often neighbours.
     has_topics = "topics" in rows.schema.names
     near = pc.fill_null(rows["topics"].indices, -1).to_numpy() if has_topics else np.arange(len(key))
     key = key & ~0xFFFF | near & 0xFFFF
@@ -172,11 +172,18 @@ def _complete_buckets(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
             raise IllegalStateError(
                 "Spark did not sort the rows by the hash of their group, so groups would be incomplete"
             )
+        first = 0 if bucket is None else int(np.searchsorted(buckets, bucket, side="right"))
+        if first:
+            started.append(batch.slice(0, first))
+        if first == len(buckets):
+            continue
+        if started:
+            yield joined(started)
         first_of_last = int(np.searchsorted(buckets, buckets[-1]))
-        if first_of_last or (started and bucket != buckets[0]):
-            yield joined([*started, batch.slice(0, first_of_last)])
-            started = []
-        started.append(batch.slice(first_of_last))
+        if first_of_last > first:
+            yield batch.slice(first, first_of_last - first)
+        # A copy: a slice would keep the whole batch in memory.
+        started = [batch.take(pa.array(range(first_of_last, len(buckets))))]
         bucket = buckets[-1]
     if started:
         yield joined(started)
