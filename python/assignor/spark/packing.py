@@ -231,7 +231,7 @@ def _unpacked_texts(kinds: list[pa.RecordBatch], sizes: list[int], name: str) ->
     """Return the texts of a column, and for each row the index of its text; -1 for a null."""
     texts, places, before = [], [], 0
     for kind, size in zip(kinds, sizes, strict=True):
-        if not size or kind[name].null_count:
+        if kind[name].null_count:
             places.append(np.full(size, -1, np.int32))
             continue
         counts, lengths = _values(kind[name + _LENGTHS], np.int32).reshape(-1, 2).T
@@ -242,14 +242,11 @@ def _unpacked_texts(kinds: list[pa.RecordBatch], sizes: list[int], name: str) ->
         numbers = np.arange(before, before + len(counts), dtype=np.int32)
         places.append(np.repeat(np.where(lengths < 0, np.int32(-1), numbers), counts))
         before += len(counts)
-    together = texts[0] if len(texts) == 1 else pa.concat_arrays([pa.array([], pa.string()), *texts])
-    return together, np.concatenate(places)
+    return texts[0] if len(texts) == 1 else pa.concat_arrays(texts), np.concatenate(places)
 
 
 def _values(blobs: pa.Array, kind: type[_Number]) -> npt.NDArray[_Number]:
     """Return the values of consecutive blobs."""
-    if not len(blobs):
-        return np.empty(0, kind)
     offsets, data = _offsets(blobs)
     return np.frombuffer(data, np.uint8)[offsets[0] : offsets[-1]].view(kind)
 
