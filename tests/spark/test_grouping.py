@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assignor import _core
 from assignor.errors import IllegalStateError
 from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
-from assignor.spark.packing import packed
+from assignor.spark.packing import BUCKET, packed, packed_schema
 from tests.fleet.columns import CURRENT, clusters, groups
 from tests.fleet.columns import cluster as a_cluster
 
@@ -78,16 +78,13 @@ def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = 
 
 def blobs(*given: Sequence[pa.RecordBatch], sizes: Sequence[int] = (), limit: int = 1 << 24) -> list[pa.RecordBatch]:
     """Return packed rows of members and of owned partitions as they come from Spark, in batches of the given sizes."""
-    found = [
-        pa.Table.from_batches(blobs_of_rows)
-        for rows in given
-        for _, blobs_of_rows in packed(iter(rows), limit)
-        if blobs_of_rows
-    ]
-    if not found:
-        return []
-    # Columns that only one of the two kinds of blobs has are null in the other kind.
-    table = pa.concat_tables(found, promote_options="default").sort_by("bucket").combine_chunks()
+    found = []
+    for rows in given:
+        names = packed_schema(rows[0].schema.names).fieldNames()
+        schema = pa.schema([(name, pa.int32() if name == BUCKET else pa.binary()) for name in names])
+        found += [pa.Table.from_batches(each, schema) for _, each in [(0, []), *packed(iter(rows), limit)]]
+    # As in Spark, a column that only one of the two kinds of blobs has is null in the other kind.
+    table = pa.concat_tables(found, promote_options="default").sort_by(BUCKET).combine_chunks()
     ends = [0, *itertools.accumulate(sizes), len(table)]
     parts = [table.slice(start, end - start) for start, end in itertools.pairwise(ends) if end >= start]
     return [batch for part in parts for batch in part.to_batches()]
@@ -139,8 +136,7 @@ def test_batches_that_end_anywhere_give_the_same_groups(
         for group in column.to_pylist():
             key = (group["cluster"], group["group_id"])
             assert key not in found
-            current = group.get("current", [])
-            found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, current)))
+            found[key] = (sorted(map(repr, group["members"])), sorted(map(repr, group["current"])))
 
     assert sum(batch.num_rows for batch in sent) == counted
     assert expected(rows) == found
