@@ -103,9 +103,13 @@ class ComparedGroup:
         )
 
         assert self.scenario.assignor == group.assignor
+        # Ids are random, so the message has all that is needed to compute the assignment again.
         assert {member: sorted(partitions) for member, partitions in expected.items()} == {
             member: sorted(partitions) for member, partitions in targets.items()
-        }
+        }, (
+            f"epoch {group.epoch} after {self._compared_epoch}, topic ids {self.scenario.ids}, members "
+            f"{list(self._table)}, their topics {self._topics}, targets before {before}, targets now {targets}"
+        )
         self._compared_epoch = group.epoch
         self.compared += 1
         self.kept += sum(len({*targets[member]} & {*before.get(member, ())}) for member in targets)
