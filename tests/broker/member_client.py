@@ -38,6 +38,7 @@ class MemberClient:
         network: Network that sends its requests.
         group_id: The group.
         name: Name of the client in a test.
+        member_id: Id of the member; by default a random one.
         options: Options of `Member`.
 
     Attributes:
@@ -56,10 +57,12 @@ class MemberClient:
         on_event: Function that is called after each event.
     """
 
-    def __init__(self, network: Network, group_id: str, name: str, **options: Any) -> None:
+    def __init__(
+        self, network: Network, group_id: str, name: str, *, member_id: str | None = None, **options: Any
+    ) -> None:
         self._network = network
         self.name = name
-        self.member_id = str(uuid.uuid4())
+        self.member_id = member_id or str(uuid.uuid4())
         self.instance_id: str | None = options.get("instance_id")
         self.member = Member(group_id, self.member_id, **options)
         self.polls = True

@@ -7,15 +7,17 @@ the assignments of Kafka's Java consumers.
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
 from assignor import Group, Subscription, TopicPartition, assign
+from assignor.ordering import DEFAULT_CAPACITY, string_hash
 from tests.broker import java_consumers, topic_buckets
 from tests.broker.admin import RequestError
 from tests.broker.java_consumers import Consumer, JavaConsumers
 from tests.broker.members import Members
-from tests.member.simulation.hash_tables import TimelineTable
+from tests.member.simulation.hash_tables import TimelineTable, folded
 from tests.support.kafka_program import OracleMissingError
 
 if TYPE_CHECKING:
@@ -55,12 +57,13 @@ class ComparedGroup:
         self._table = TimelineTable()
         """Member ids in the order of the coordinator's table."""
 
-    def join(self, name: str, *topics: str) -> None:
+    def join(self, name: str, *topics: str, member_id: str | None = None) -> None:
         """Let a member join, and compare."""
-        client = self.members.join(name, *topics)
-        self._table.add(client.member_id)
+        client = self.members.join(name, *topics, member_id=member_id)
         self._topics[client.member_id] = tuple(map(self.scenario.topic, topics))
-        self._compare()
+        # The coordinator computes the targets before it puts the member into its table.
+        self._compare([*self._table, client.member_id])
+        self._table.add(client.member_id)
 
     def leave(self, name: str) -> None:
         """Let a member leave, and compare."""
@@ -68,7 +71,7 @@ class ComparedGroup:
         client.leave()
         self._table.remove(client.member_id)
         del self._topics[client.member_id]
-        self._compare()
+        self._compare(list(self._table))
 
     def subscribe(self, name: str, *topics: str) -> None:
         """Let a member subscribe to other topics, and compare."""
@@ -76,15 +79,19 @@ class ComparedGroup:
         names = tuple(map(self.scenario.topic, topics))
         client.subscribe(*names)
         self._topics[client.member_id] = names
-        self._compare()
+        self._compare(list(self._table))
 
     def grow(self, topic: str, count: int) -> None:
         """Grow a topic, and compare."""
         self.members.meanwhile(lambda: self.scenario.grow_topic(topic, count))
-        self._compare()
+        self._compare(list(self._table))
 
-    def _compare(self) -> None:
-        """Wait until the coordinator has applied the change, and compare its targets with our assignment."""
+    def _compare(self, members: list[str]) -> None:
+        """Wait until the coordinator has applied the change, and compare its targets with our assignment.
+
+        Args:
+            members: Member ids in the order in which the coordinator gives them to the assignor.
+        """
         self.members.until(lambda: self._epoch() > self._compared_epoch)
         self.members.settle()
         group = self.scenario.admin.describe(self.scenario.group)
@@ -93,10 +100,7 @@ class ComparedGroup:
 
         expected = assign(
             self.scenario.counts,
-            {
-                member: Subscription(self._topics[member], owned_partitions=before.get(member, ()))
-                for member in self._table
-            },
+            {member: Subscription(self._topics[member], owned_partitions=before.get(member, ())) for member in members},
             assignor=self.scenario.assignor,
             group_protocol="consumer",
             topic_ids=self.scenario.ids,
@@ -108,7 +112,7 @@ class ComparedGroup:
             member: sorted(partitions) for member, partitions in targets.items()
         }, (
             f"epoch {group.epoch} after {self._compared_epoch}, topic ids {self.scenario.ids}, members "
-            f"{list(self._table)}, their topics {self._topics}, targets before {before}, targets now {targets}"
+            f"{members}, their topics {self._topics}, targets before {before}, targets now {targets}"
         )
         self._compared_epoch = group.epoch
         self.compared += 1
@@ -145,6 +149,33 @@ def test_targets_of_the_broker_equal_ours(
     record_property("targets compared", group.compared)
     assert group.compared == 18
     assert group.kept > 0
+
+
+def test_new_member_comes_last_in_its_bucket(patient_broker: Cluster) -> None:
+    from tests.broker.scenario import Scenario
+
+    with Scenario(patient_broker, "new-member", "uniform") as scenario:
+        scenario.create_topics(orders=4, payments=4)
+        group = ComparedGroup(scenario)
+        group.join("a", "orders", "payments")
+        group.join("b", "orders")
+        # With these topics, the order of members a and c changes the assignment.
+        first, second = (group.members.clients[name].member_id for name in "ab")
+        group.join("c", "orders", "payments", member_id=id_before(first, second))
+
+    assert group.compared == 3
+
+
+def id_before(first: str, second: str) -> str:
+    """Return an id in the bucket of the first id; a table with both members and this id lists it before the first."""
+    while True:
+        table, found = TimelineTable(), str(uuid4())
+        for each in (first, second, found):
+            table.add(each)
+        order = list(table)
+        shared = folded(string_hash(first) ^ string_hash(found)) % DEFAULT_CAPACITY == 0
+        if shared and order.index(found) < order.index(first):
+            return found
 
 
 class ComparedConsumers:
