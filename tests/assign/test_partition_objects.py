@@ -190,7 +190,7 @@ import sys
 import _testcapi
 from assignor import Topics, assign
 
-topics, members = {"t": 40, "u": [2**20 + 5, 2**21]}, {"a": ["t", "u"], "b": ["u"]}
+topics, members = {"t": [2**20 + 5, 2**21], "u": 40}, {"a": ["t", "u"], "b": ["t"]}
 expected, failed = assign(topics, members), 0
 for given in (topics, Topics(topics)):
     for enabled in (True, False):
@@ -280,11 +280,28 @@ def test_shared_partitions_are_those_of_each_call() -> None:
         assert {"a": [TopicPartition("t", id) for id in ids]} == assign({"t": partitions}, {"a": ["t"]})
 
 
-def test_calls_do_not_share_the_partitions_of_large_groups() -> None:
-    first, second = (assign({"t": 2**14, "u": 1}, {"a": ["t", "u"]})["a"] for _ in range(2))
+def test_calls_share_the_first_topics_of_large_groups() -> None:
+    topics = {"large": 2**14 - 1, "second": 1, "third": 1}
+    first, second = (assign(topics, {"a": [*topics]})["a"] for _ in range(2))
+
+    assert first == second == [TopicPartition(topic, id) for topic, count in topics.items() for id in range(count)]
+    assert {"large", "second"} == {left.topic for left, right in zip(first, second, strict=True) if left is right}
+
+
+def test_calls_do_not_share_a_first_topic_that_is_too_large() -> None:
+    first, second = (assign({"t": 2**14 + 1, "u": 1}, {"a": ["t", "u"]})["a"] for _ in range(2))
 
     assert first == second
-    assert first[0] is not second[0]
+    assert not any(left is right for left, right in zip(first, second, strict=True))
+
+
+def test_partitions_of_large_groups_do_not_replace_those_of_small_ones() -> None:
+    before = assign({"small": 1}, {"a": ["small"]})["a"]
+    for number in range(3):
+        topics = {f"first-{number}": 2**14, "second": 1}
+        assert 2**14 + 1 == len(assign(topics, {"a": [*topics]})["a"])
+
+    assert before[0] is assign({"small": 1}, {"a": ["small"]})["a"][0]
 
 
 def test_shared_partitions_of_other_topics_are_dropped_before_there_are_too_many() -> None:

@@ -1,4 +1,4 @@
-//! Objects that calls share: partition ids as ints, and the partitions of small groups.
+//! Objects that calls share: partition ids as ints, and the partitions of small groups and of the first topics of large ones.
 //!
 //! They are immutable. Creating and freeing them would take most of the time of a small assignment.
 
@@ -14,7 +14,7 @@ use crate::python::objects::partition_list::int;
 /// Number of partition ids that are kept as ints, from 0 up.
 const IDS: usize = 1 << 20;
 
-/// Highest number of partitions that are kept. A group with more partitions has its own.
+/// Highest number of partitions in a pool. A group with more partitions is large.
 const PARTITIONS: usize = 1 << 14;
 
 static KEPT: LazyLock<Mutex<KeptObjects>> = LazyLock::new(Mutex::default);
@@ -24,13 +24,23 @@ static KEPT: LazyLock<Mutex<KeptObjects>> = LazyLock::new(Mutex::default);
 pub(super) struct KeptObjects {
     /// Partition ids, from 0 to the highest id used so far.
     ids: Vec<Py<PyInt>>,
+    /// Partitions of small groups, and of the first topics of large groups. Large groups have a pool of their own, so that they do
+    /// not replace the partitions of small groups.
+    pools: [Pool; 2],
+    /// The pool of the current call.
+    pool: usize,
+}
+
+/// Partitions of some topics.
+#[derive(Default)]
+struct Pool {
     names: Names,
     table: NameTable,
     /// Partitions by topic.
     topics: Vec<KeptTopic>,
-    /// Sum of `KeptTopic::end` over all topics; each topic counts at least 1.
+    /// Sum of `KeptTopic::end` over all topics.
     total: usize,
-    /// Place in `topics` of each topic of the current call.
+    /// Place in `topics` of each selected topic of the current call.
     places: Vec<u32>,
 }
 
@@ -39,7 +49,7 @@ pub(super) struct KeptObjects {
 struct KeptTopic {
     /// `TopicPartition` objects of the ids from 0 up.
     partitions: Vec<Py<PyAny>>,
-    /// Highest number of partitions that any call may need.
+    /// Highest number of partitions that any call may need, at least 1.
     end: usize,
 }
 
@@ -60,20 +70,35 @@ impl KeptObjects {
         Ok(Some(&self.ids[start..end]))
     }
 
-    /// Prepare to keep the partitions of these topics; return false if there are too many.
-    ///
-    /// If these partitions do not fit together with those of other topics, the partitions of the other topics are dropped.
-    pub(super) fn select(&mut self, topics: &Topics) -> bool {
-        let ends = || topics.partitions().iter().map(|partitions| partitions.ids.end().max(1));
+    /// Prepare to keep the partitions of as many of the first topics as fit; return their number.
+    pub(super) fn select(&mut self, topics: &Topics) -> u32 {
         let mut total = 0;
-        for end in ends() {
-            total += end;
-            if total > PARTITIONS {
-                return false;
-            }
-        }
+        let selected: Vec<(&str, usize)> = topics
+            .names()
+            .iter()
+            .zip(topics.partitions().iter().map(|partitions| partitions.ids.end().max(1)))
+            .take_while(|(_, end)| {
+                total += end;
+                total <= PARTITIONS
+            })
+            .collect();
+        self.pool = usize::from(selected.len() < topics.len());
+        self.pools[self.pool].select(&selected);
+        selected.len() as u32
+    }
+
+    /// Return the kept partitions of a selected topic: ids from 0 up to the highest id that a call has needed.
+    pub(super) fn partitions(&mut self, topic: u32) -> &mut Vec<Py<PyAny>> {
+        let pool = &mut self.pools[self.pool];
+        &mut pool.topics[pool.places[topic as usize] as usize].partitions
+    }
+}
+
+impl Pool {
+    /// Select topics, each with the number of its partitions. If they do not fit together with other topics, these are dropped.
+    fn select(&mut self, topics: &[(&str, usize)]) {
         self.places.clear();
-        for (name, end) in topics.names().iter().zip(ends()) {
+        for (name, end) in topics {
             let new = self.topics.len() as u32;
             let place = self.table.number_or_insert(&self.names, name, new);
             if place == new {
@@ -82,18 +107,12 @@ impl KeptObjects {
             }
             let topic = &mut self.topics[place as usize];
             self.total += end.saturating_sub(topic.end);
-            topic.end = topic.end.max(end);
+            topic.end = topic.end.max(*end);
             self.places.push(place);
         }
-        if self.total <= PARTITIONS {
-            return true;
+        if self.total > PARTITIONS {
+            *self = Self::default();
+            self.select(topics);
         }
-        *self = Self { ids: std::mem::take(&mut self.ids), ..Self::default() };
-        self.select(topics)
-    }
-
-    /// Return the kept partitions of a selected topic: ids from 0 up to the highest id that a call has needed.
-    pub(super) fn partitions(&mut self, topic: u32) -> &mut Vec<Py<PyAny>> {
-        &mut self.topics[self.places[topic as usize] as usize].partitions
     }
 }

@@ -26,22 +26,22 @@ pub(crate) struct ListBuilder<'a, 'py> {
     topics: &'a NamedTopics,
     class: &'py TupleClass,
     kept: MutexGuard<'static, KeptObjects>,
-    /// True if `kept` has the partitions of the topics.
-    is_sharing: bool,
+    /// The number of first topics whose partitions `kept` has.
+    kept_topics: u32,
     _pause: CollectorPause<'py>,
 }
 
 impl<'a, 'py> ListBuilder<'a, 'py> {
     pub(crate) fn new(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
         let kept = KeptObjects::lock(py);
-        Ok(Self { py, topics, class: partition_class(py)?, kept, is_sharing: false, _pause: CollectorPause::new(py) })
+        Ok(Self { py, topics, class: partition_class(py)?, kept, kept_topics: 0, _pause: CollectorPause::new(py) })
     }
 
-    /// Return a builder of lists that share the partitions of a small group with other calls.
+    /// Return a builder of lists that share partitions with other calls.
     fn sharing(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
         let mut builder = Self::new(py, topics)?;
         if topics.shared.is_none() {
-            builder.is_sharing = builder.kept.select(&topics.topics);
+            builder.kept_topics = builder.kept.select(&topics.topics);
         }
         Ok(builder)
     }
@@ -53,7 +53,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         for span in spans {
             match &self.topics.shared {
                 Some(shared) => self.push_shared(&mut list, shared, *span)?,
-                None if self.is_sharing => self.push_kept(&mut list, *span)?,
+                None if span.topic < self.kept_topics => self.push_kept(&mut list, *span)?,
                 None => self.push_new(&mut list, *span)?,
             }
         }
