@@ -281,7 +281,7 @@ def test_shared_partitions_are_those_of_each_call() -> None:
 
 
 def test_calls_share_the_first_topics_of_large_groups() -> None:
-    topics = {"large": 2**14 - 1, "second": 1, "third": 1}
+    topics = {"large": 2**16 - 1, "second": 1, "third": 1}
     first, second = (assign(topics, {"a": [*topics]})["a"] for _ in range(2))
 
     assert first == second == [TopicPartition(topic, id) for topic, count in topics.items() for id in range(count)]
@@ -289,7 +289,7 @@ def test_calls_share_the_first_topics_of_large_groups() -> None:
 
 
 def test_calls_do_not_share_a_first_topic_that_is_too_large() -> None:
-    first, second = (assign({"t": 2**14 + 1, "u": 1}, {"a": ["t", "u"]})["a"] for _ in range(2))
+    first, second = (assign({"t": 2**16 + 1, "u": 1}, {"a": ["t", "u"]})["a"] for _ in range(2))
 
     assert first == second
     assert not any(left is right for left, right in zip(first, second, strict=True))
@@ -297,7 +297,7 @@ def test_calls_do_not_share_a_first_topic_that_is_too_large() -> None:
 
 def test_partitions_of_large_groups_do_not_replace_those_of_small_ones() -> None:
     before = assign({"small": 1}, {"a": ["small"]})["a"]
-    for number in range(3):
+    for number in range(5):
         topics = {f"first-{number}": 2**14, "second": 1}
         assert 2**14 + 1 == len(assign(topics, {"a": [*topics]})["a"])
 

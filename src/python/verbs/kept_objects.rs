@@ -14,8 +14,8 @@ use crate::python::objects::partition_list::int;
 /// Number of partition ids that are kept as ints, from 0 up.
 const IDS: usize = 1 << 20;
 
-/// Highest number of partitions in a pool. A group with more partitions is large.
-const PARTITIONS: usize = 1 << 14;
+/// Highest number of partitions of small groups that are kept, and of the first topics of large groups.
+const PARTITIONS: [usize; 2] = [1 << 14, 1 << 16];
 
 static KEPT: LazyLock<Mutex<KeptObjects>> = LazyLock::new(Mutex::default);
 
@@ -72,18 +72,18 @@ impl KeptObjects {
 
     /// Prepare to keep the partitions of as many of the first topics as fit; return their number.
     pub(super) fn select(&mut self, topics: &Topics) -> u32 {
+        let mut selected = Vec::new();
         let mut total = 0;
-        let selected: Vec<(&str, usize)> = topics
-            .names()
-            .iter()
-            .zip(topics.partitions().iter().map(|partitions| partitions.ids.end().max(1)))
-            .take_while(|(_, end)| {
-                total += end;
-                total <= PARTITIONS
-            })
-            .collect();
-        self.pool = usize::from(selected.len() < topics.len());
-        self.pools[self.pool].select(&selected);
+        for (name, partitions) in topics.names().iter().zip(topics.partitions()) {
+            let end = partitions.ids.end().max(1);
+            total += end;
+            if total > PARTITIONS[1] {
+                break;
+            }
+            selected.push((name, end));
+        }
+        self.pool = usize::from(total > PARTITIONS[0]);
+        self.pools[self.pool].select(&selected, PARTITIONS[self.pool]);
         selected.len() as u32
     }
 
@@ -96,7 +96,7 @@ impl KeptObjects {
 
 impl Pool {
     /// Select topics, each with the number of its partitions. If they do not fit together with other topics, these are dropped.
-    fn select(&mut self, topics: &[(&str, usize)]) {
+    fn select(&mut self, topics: &[(&str, usize)], limit: usize) {
         self.places.clear();
         for (name, end) in topics {
             let new = self.topics.len() as u32;
@@ -110,9 +110,9 @@ impl Pool {
             topic.end = topic.end.max(*end);
             self.places.push(place);
         }
-        if self.total > PARTITIONS {
+        if self.total > limit {
             *self = Self::default();
-            self.select(topics);
+            self.select(topics, limit);
         }
     }
 }
