@@ -302,6 +302,57 @@ def test_members_that_left_use_no_memory() -> None:
     assert held(crowd.coordinator) < 2 * size
 
 
+class Collections:
+    """Context manager that counts the collections of Python's garbage collector."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __enter__(self) -> Collections:
+        gc.collect()
+        gc.callbacks.append(self._on_event)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        gc.callbacks.remove(self._on_event)
+
+    def _on_event(self, phase: str, _details: object) -> None:
+        self.count += phase == "start"
+
+
+def test_answers_to_all_members_start_no_collections_while_they_are_created() -> None:
+    crowd, joins, syncs = Crowd(LARGE), Collections(), Collections()
+    *others, last = range(LARGE)
+    for number in others:
+        crowd.ask(crowd.join(number))
+    last_join = crowd.join(last)
+    with joins:
+        effects = crowd.ask(last_join)
+    crowd.generation = crowd.generation_of(effects)
+    for number in others[1:]:
+        crowd.ask(crowd.sync(number))
+    leaders_sync = crowd.leaders_sync()
+    with syncs:
+        answers = crowd.ask(leaders_sync).answers
+
+    assert LARGE == len(effects.answers)
+    assert LARGE - 1 == len(answers)
+    assert gc.isenabled()
+    # Each threshold of the youngest generation would start one.
+    assert max(joins.count, syncs.count) < LARGE / gc.get_threshold()[0], (joins.count, syncs.count)
+
+
+def test_a_disabled_collector_stays_disabled() -> None:
+    crowd = Crowd(3)
+    gc.disable()
+    try:
+        begin(crowd)
+        crowd.ask(crowd.leaders_sync())
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
+
+
 def held(coordinator: Coordinator) -> int:
     """Return the number of objects that a coordinator references."""
     found: set[int] = set()

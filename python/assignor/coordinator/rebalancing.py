@@ -10,6 +10,7 @@ kafka-group-coordinator 4.3.1.
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING
 
 from assignor.coordinator.causes import AssignmentNotStored, SessionExpired, SyncTimedOut, TooManyMembers
@@ -41,6 +42,24 @@ __all__ = [
 ]
 
 _CAN_REBALANCE = PREPARING.previous_valid_states
+
+
+class _CollectorPause:
+    """Pause of Python's garbage collector while objects are created for all members of a group.
+
+    They are not part of cycles. Without the pause, their number would start collections that visit all members.
+    """
+
+    __slots__ = ("_was_enabled",)
+
+    def __enter__(self) -> None:
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *_: object) -> None:
+        if self._was_enabled:
+            gc.enable()
+
 
 # The start of a rebalance
 
@@ -124,10 +143,11 @@ def complete_join(context: Context, group: ClassicGroup) -> None:
     group.is_server_assigned = context.assignor.assigns(group)
     members = group.members.in_order()
     waiting = [member.join for member in members if member.join is not None]
-    for pending, response in zip(waiting, join_responses(group, members), strict=True):
-        context.answer(pending, response)
-    for member in members:
-        restart_session(context, member)
+    with _CollectorPause():
+        for pending, response in zip(waiting, join_responses(group, members), strict=True):
+            context.answer(pending, response)
+        for member in members:
+            restart_session(context, member)
     group.await_syncs()
     _set_phase_timer(context, group, TimerKind.SYNC_PHASE, group.rebalance_timeout_ms)
     group.topic_sizes = context.topics.sizes(group.subscribed_topics)
@@ -180,17 +200,19 @@ def store_assignment(context: Context, group: ClassicGroup, assignment: dict[str
             reset_assignment(context, group, error)
             prepare_rebalance(context, group, AssignmentNotStored(generation, error))
 
-    context.write(group.group_id, [group_record(group, assignment)], written)
+    with _CollectorPause():
+        context.write(group.group_id, [group_record(group, assignment)], written)
 
 
 def _distribute(context: Context, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
     """Pass each member its assignment, and answer the waiting syncs."""
-    for member in group.members.in_order():
-        member.assignment = assignment.get(member.member_id, b"")
-        if member.sync is not None:
-            context.answer(member.sync, sync_response(group, member, member.sync))
-            member.sync = None
-            restart_session(context, member)
+    with _CollectorPause():
+        for member in group.members.in_order():
+            member.assignment = assignment.get(member.member_id, b"")
+            if member.sync is not None:
+                context.answer(member.sync, sync_response(group, member, member.sync))
+                member.sync = None
+                restart_session(context, member)
     group.move(GroupEvent.ASSIGNED, context.now)
 
 
