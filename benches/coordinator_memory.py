@@ -1,10 +1,8 @@
-"""Memory of a coordinator with its groups, as a server would have it, measured in a new process.
+"""Memory of a coordinator with its groups, and the work of Python's garbage collector, measured in a new process.
 
 `python -m benches.coordinator_memory GROUPS MEMBERS TOPICS PARTITIONS` is that process. The clients are in the calling
 process. The server reads their calls from its standard input as pickles, so each request has objects of its own, and
-the server drops it once it is answered. At the end the server prints, as JSON, the bytes per member: the growth of its
-resident memory, and the sizes of the objects that the coordinator refers to. The former is null on systems other than
-Linux.
+the server drops it once it is answered. At the end the server prints its `Footprint` as JSON.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import pickle
 import random
 import subprocess
 import sys
+import time
 import types
 import uuid
 from collections.abc import Sequence
@@ -43,16 +42,42 @@ _NOT_COUNTED = (type, types.ModuleType, types.FunctionType, types.MethodType, ty
 """Objects that exist without groups."""
 
 
-class BytesPerMember(NamedTuple):
-    """Memory per member.
+class Footprint(NamedTuple):
+    """Memory of a server per member, and the collector's share of the server's time.
 
     Attributes:
         resident: Growth of the resident memory of the process, in bytes; None on systems other than Linux.
         live: Bytes of all objects that the coordinator refers to.
+        collector: Percentage of the server's processor time that Python's garbage collector takes. The time starts with
+            the first request, and includes reading the requests.
     """
 
     resident: float | None
     live: float
+    collector: float
+
+
+class CollectorTime:
+    """Time that Python's garbage collector takes from the creation of this object, by the clock of the processor.
+
+    Attributes:
+        seconds: Time so far.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._start = 0.0
+        gc.callbacks.append(self._on_event)
+
+    def stop(self) -> None:
+        """Stop counting."""
+        gc.callbacks.remove(self._on_event)
+
+    def _on_event(self, phase: str, _details: object) -> None:
+        now = time.process_time()
+        if phase == "stop":
+            self.seconds += now - self._start
+        self._start = now
 
 
 class ForwardingCoordinator:
@@ -78,15 +103,15 @@ class ForwardingCoordinator:
         return forward
 
 
-def bytes_per_member(group_set: GroupSet) -> BytesPerMember:
-    """Return the memory of groups that have formed, rebalanced once more, and sent heartbeats."""
+def footprint(group_set: GroupSet) -> Footprint:
+    """Return the footprint of groups that have formed, rebalanced once more, and sent heartbeats."""
     command = [sys.executable, "-m", "benches.coordinator_memory", *map(str, astuple(group_set))]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as server:
         assert server.stdin is not None
         assert server.stdout is not None
         _run_clients(group_set, ForwardingCoordinator(_coordinator(group_set), server.stdin))
         server.stdin.close()
-        return BytesPerMember(*json.loads(server.stdout.read()))
+        return Footprint(*json.loads(server.stdout.read()))
 
 
 def _run_clients(group_set: GroupSet, coordinator: Any) -> None:
@@ -116,7 +141,7 @@ def _coordinator(group_set: GroupSet) -> Coordinator:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Serve the clients in this process, and print the bytes per member."""
+    """Serve the clients in this process, and print the footprint."""
     group_set = GroupSet(*map(int, arguments))
     rehearsal = CoordinatedGroups(GroupSet(1, 3))  # exclude what only the first calls allocate
     rehearsal.form()
@@ -124,15 +149,18 @@ def main(arguments: Sequence[str]) -> None:
     del rehearsal
     coordinator = _coordinator(group_set)
     before = _in_use()
+    collector, start = CollectorTime(), time.process_time()
     with contextlib.suppress(EOFError):
         while True:
             name, *arguments = pickle.load(sys.stdin.buffer)
             getattr(coordinator, name)(*arguments)
             del arguments
+    share = 100 * collector.seconds / (time.process_time() - start)
+    collector.stop()
     after = _in_use()
     assert len(coordinator.groups()) == group_set.groups
     resident_bytes = None if before is None or after is None else (after - before) / group_set.size
-    sys.stdout.write(json.dumps(BytesPerMember(resident_bytes, live_bytes(coordinator) / group_set.size)))
+    sys.stdout.write(json.dumps(Footprint(resident_bytes, live_bytes(coordinator) / group_set.size, share)))
 
 
 def live_bytes(root: object) -> int:

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from benches.coordinator_costs import FRESH, costs
 from benches.coordinator_java import REHEARSALS as REHEARSED
 from benches.coordinator_java import JavaCoordinator
-from benches.coordinator_memory import TOGETHER, bytes_per_member
+from benches.coordinator_memory import TOGETHER, footprint
 from benches.coordinator_servers import ServedGroup, ServerMissingError
 from benches.coordinator_sockets import Spent
 from benches.coordinator_workloads import CoordinatedGroups, GroupSet
 from benches.java_process import JavaMissingError
 from benches.selections import Selection
 from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
-from benches.targets import GROWN, TargetResult
+from benches.targets import COLLECTED, COLLECTOR_SHARE, GROWN, MEMBER_BYTES, TargetResult
 from benches.timing import Times, ratio
 
 LEADERS = {"a client leads": False, "the coordinator leads": True}
@@ -150,24 +150,36 @@ def _microseconds(seconds: Sequence[float]) -> str:
 
 
 def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section about the memory of the coordinator."""
-    rows = []
-    for groups, members in selection.group_sets:
+    """Return the section about the memory of the coordinator, and about Python's garbage collector."""
+    rows, target_results = [], []
+    for groups, members in selection.memory_sets:
         group_set = group_set_of(groups, members)
         report(f"memory of {group_set.name}")
-        found = raw[group_set.name] = bytes_per_member(group_set)
+        found = raw[group_set.name] = footprint(group_set)
         texts = ["-", "-"]
         if found.resident is not None:
             texts = [f"{found.resident:,.0f}", f"{found.resident * group_set.size / 1e6:,.1f}"]
-        rows.append([group_set.name, f"{found.live:,.0f}", *texts])
+            what = f"resident memory per member, {group_set.name}"
+            target_results.append(TargetResult(what, found.resident, MEMBER_BYTES, " bytes", "<="))
+        rows.append([group_set.name, f"{found.live:,.0f}", *texts, f"{found.collector:.1f} %"])
+        if group_set.size == COLLECTED:
+            what = f"garbage collector, {group_set.name}"
+            target_results.append(TargetResult(what, found.collector, COLLECTOR_SHARE, "%", "<="))
     note = (
         "A new process reads the requests of the clients, and drops each request once it is answered. All groups form, "
         f"{TOGETHER:,} at a time, rebalance once more, and send heartbeats. Live bytes are the sizes of all objects "
         "that the coordinator refers to: subscriptions, assignments, ids and timers. Resident bytes are the growth of "
-        "the process. They include memory that Python keeps for later requests, such as that of requests that waited."
+        "the process. They include memory that Python keeps for later requests, such as that of requests that waited. "
+        "The last column is the share of the process's processor time that Python's garbage collector takes."
     )
-    head = ["groups x members", "live bytes per member", "resident bytes per member", "resident MB in total"]
-    return ReportSection("Memory of the coordinator", note, Table(head, rows))
+    head = [
+        "groups x members",
+        "live bytes per member",
+        "resident bytes per member",
+        "resident MB in total",
+        "garbage collector",
+    ]
+    return ReportSection("Memory of the coordinator", note, Table(head, rows), target_results)
 
 
 def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSection:

@@ -103,6 +103,7 @@ class Selection:
         matched: Numbers of topics and patterns; the last are the largest.
         partitions: Partitions of the groups whose memory is measured.
         group_sets: Numbers of groups of the coordinator, with the members of each group.
+        memory_sets: Numbers of groups whose memory is measured, with the members of each group.
         coordinator_rounds: Number of rebalances of each group set.
         group_sizes: Members of the groups in which the cost of one request is compared.
         group_counts: Numbers of groups with which the cost of one request is compared.
@@ -125,6 +126,7 @@ class Selection:
     matched: Sequence[tuple[int, int]]
     partitions: int = 1_000_000
     group_sets: Sequence[tuple[int, int]] = ((1, 10_000), (100_000, 3))
+    memory_sets: Sequence[tuple[int, int]] = ((1, 10_000), (1, 60_000), (20_000, 3), (100_000, 3))
     coordinator_rounds: int = 5
     group_sizes: Sequence[int] = (10, 100, 1_000, 10_000)
     group_counts: Sequence[int] = (100, 1_000, 10_000, 100_000)
@@ -187,6 +189,7 @@ SELECTIONS = {
         matched=[(200, 1), (200, 20)],
         partitions=100_000,
         group_sets=((1, 100), (100, 3)),
+        memory_sets=((1, 100), (100, 3)),
         coordinator_rounds=2,
         group_sizes=(10, 100, 200),
         group_counts=(100, 200),

@@ -71,14 +71,14 @@ class TargetResult:
         what: Name of the measured value.
         measured: Measured value.
         wanted: Limit of the value.
-        unit: Unit of both: `x` (times) or `%`.
+        unit: Unit of both: `x` (times), `%` or ` bytes`.
         sense: `>=` if the limit is a minimum, `<=` if it is a maximum.
     """
 
     what: str
     measured: float
     wanted: float
-    unit: Literal["x", "%"] = "x"
+    unit: Literal["x", "%", " bytes"] = "x"
     sense: Literal[">=", "<="] = ">="
 
     @property
@@ -190,3 +190,12 @@ NEW_PATTERN = 20
 
 GROWN = 3
 """Largest ratio of the times of a coordinator request: 10,000 to 100 members, or 100,000 to 100 groups."""
+
+MEMBER_BYTES = 1_200
+"""Largest resident memory of the coordinator per member."""
+
+COLLECTED = 60_000
+"""Number of members of a group set for which the share of the garbage collector has a target."""
+
+COLLECTOR_SHARE = 10
+"""Largest percentage of a server's processor time that Python's garbage collector takes."""

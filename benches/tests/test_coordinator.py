@@ -118,13 +118,17 @@ def test_costs_have_a_column_for_each_size_and_a_target_for_each_operation() -> 
 
 
 def test_memory_is_stated_per_member() -> None:
-    section = coordinator_report_sections.coordinator_memory(replace(SMALL, group_sets=((100, 3),)), lambda _: None, {})
+    section = coordinator_report_sections.coordinator_memory(
+        replace(SMALL, memory_sets=((100, 3),)), lambda _: None, {}
+    )
 
     assert section.figures
-    ((group_set, live, resident, _),) = section.figures.rows
+    ((group_set, live, resident, _, collector),) = section.figures.rows
     assert "100 x 3" == group_set
     assert 500 < float(live.replace(",", "")) < 2_000
     assert not Path("/proc/self/status").exists() or 0 < float(resident.replace(",", "")) < 20_000
+    assert collector.endswith(" %")
+    assert 0 <= float(collector.removesuffix(" %")) < 100
 
 
 def test_live_bytes_count_each_object_once() -> None:
