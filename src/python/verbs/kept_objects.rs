@@ -70,7 +70,7 @@ impl KeptObjects {
         Ok(Some(&self.ids[start..end]))
     }
 
-    /// Prepare to keep the partitions of as many of the first topics as fit; return their number.
+    /// Prepare to keep the partitions of the first topics, up to the limit; return the number of these topics.
     pub(super) fn select(&mut self, topics: &Topics) -> u32 {
         let mut selected = Vec::new();
         let mut total = 0;
