@@ -1,4 +1,4 @@
-"""Types of the Rust core. The reference has functions of the same names and signatures."""
+"""Types of the Rust core. The reference has its public functions, with the same names and signatures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, final, overload
@@ -34,17 +34,20 @@ __all__ = [
     "encode_record",
     "encode_record_with_rows",
     "encode_subscription",
+    "folded_hash",
     "match_each",
     "match_topics",
     "plan",
     "record_groups",
     "replay_groups",
+    "untrack",
 ]
 
 __build__: str
 __version__: str
 
 _T = TypeVar("_T")
+_Tuple = TypeVar("_Tuple", bound=tuple[Any, ...])
 _Topics: TypeAlias = Mapping[str, int | Iterable[int | PartitionInfo]] | Topics | TopicColumns | ArrowTable
 _TopicIds: TypeAlias = Mapping[str, UUID | bytes | str]
 _Subscriptions: TypeAlias = Mapping[str, Subscription | Iterable[str]] | MemberColumns | ArrowTable
@@ -311,6 +314,12 @@ def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 214
 
 def coordinator_partition(group: str, partitions: int) -> int:
     """Return the partition of `__consumer_offsets` that stores a group; `partitions` is positive."""
+
+def folded_hash(text: str, /) -> int:
+    """Return the same number as `assignor.ordering.folded_hash`; surrogates are not accepted."""
+
+def untrack(value: _Tuple, /) -> _Tuple:
+    """Exclude a tuple that cannot be part of a cycle from the garbage collector, and return it."""
 
 @final
 class Clusters:

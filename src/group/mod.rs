@@ -19,7 +19,7 @@ pub use consumer_sets::{ConsumerSets, RankedConsumerSets};
 use member_data::MemberDataTable;
 pub use member_data::{FieldSizes, MemberData};
 use names::Sorted;
-pub use names::{NameTable, Names, java_order, string_hash};
+pub use names::{NameTable, Names, folded_hash, java_order, string_hash};
 pub use sets::{Lists, Sets};
 use topic_lists::TopicLists;
 use topics::UnknownTopics;

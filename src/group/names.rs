@@ -44,6 +44,14 @@ pub fn string_hash(text: &str) -> i32 {
     rest.iter().fold(hash, |hash, unit| add(hash, i32::from(*unit)))
 }
 
+/// Fold the high half of a hash code into its low half, as `java.util.HashMap` does; the low bits select the bucket.
+#[inline]
+#[must_use]
+pub const fn folded_hash(hash: i32) -> u32 {
+    let hash = hash as u32;
+    hash ^ hash >> 16
+}
+
 /// Numbers sorted by their names.
 #[derive(Debug)]
 pub(crate) struct Sorted {

@@ -35,6 +35,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
+    use super::verbs::folded_hash::folded_hash;
+    #[pymodule_export]
     use super::verbs::group::PyGroup;
     #[pymodule_export]
     use super::verbs::match_topics::{match_each, match_topics};
@@ -52,6 +54,8 @@ mod _core {
     use super::verbs::topic_pattern::PyTopicPattern;
     #[pymodule_export]
     use super::verbs::topics::PyTopics;
+    #[pymodule_export]
+    use super::verbs::untrack::untrack;
     #[pymodule_export]
     use super::verbs::wire::{decode_assignment, decode_subscription, encode_assignment, encode_subscription};
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from assignor import _core, ordering
 from assignor.coordinator.group import ClassicGroup, StoredOffset
 from assignor.coordinator.members import GroupMember, MemberTable, _shared_values, shared
 from assignor.coordinator.timers import Timer, TimerKind, Timers
@@ -24,6 +25,11 @@ STEPS = st.lists(
     ),
     max_size=200,
 )
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_the_core_hashes_texts_like_the_ordering_module(text: str) -> None:
+    assert ordering.folded_hash(text) == _core.folded_hash(text)
 
 
 @given(STEPS)

@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import heapq
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from assignor._core import folded_hash
 from assignor.coordinator.timers import Timer
-from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES, folded_hash
+from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES
 
 if TYPE_CHECKING:
     from assignor.coordinator.requests import PendingRequest, Protocols
@@ -60,7 +61,6 @@ class GroupMember(Timer):
         join: Waiting join, or None.
         sync: Waiting sync, or None.
         is_connected: False from the end of the connection to the next request.
-        folded_hash: Hash code of the id, which selects the bucket in the table of members.
     """
 
     group_instance_id: str | None
@@ -74,10 +74,6 @@ class GroupMember(Timer):
     join: PendingRequest | None = None
     sync: PendingRequest | None = None
     is_connected: bool = True
-    folded_hash: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.folded_hash = folded_hash(self.member_id)
 
     @property
     def has_satisfied_heartbeat(self) -> bool:
@@ -127,7 +123,7 @@ class MemberTable(dict[str, GroupMember]):
         """Return the members in the order of the hash map, which `values()` does not have; do not change the list."""
         if self._in_order is None:
             mask = self._capacity - 1
-            self._in_order = sorted(self.values(), key=lambda member: member.folded_hash & mask)
+            self._in_order = sorted(self.values(), key=lambda member: folded_hash(member.member_id) & mask)
         return self._in_order
 
     def take(self, member_id: str) -> GroupMember | None:
@@ -139,7 +135,7 @@ class MemberTable(dict[str, GroupMember]):
         """Insert a member whose id is not in the table."""
         self._in_order = None
         before = self._capacity
-        if self._capacity < TREES and self._bucket_size(member) >= CHAIN:
+        if self._capacity < TREES and len(self) >= CHAIN and self._bucket_size(member) >= CHAIN:
             self._capacity *= 2
         self[member.member_id] = member
         while 4 * len(self) > 3 * self._capacity:
@@ -166,13 +162,13 @@ class MemberTable(dict[str, GroupMember]):
     def _candidate(self, member: GroupMember) -> tuple[int, int, GroupMember]:
         """Return the bucket of a member, a number that orders the members of one bucket, and the member."""
         self._insertions += 1
-        return member.folded_hash & (self._capacity - 1), self._insertions, member
+        return folded_hash(member.member_id) & (self._capacity - 1), self._insertions, member
 
     def _bucket_size(self, member: GroupMember) -> int:
         """Return the number of members in the member's bucket; called for small tables only."""
         mask = self._capacity - 1
-        bucket = member.folded_hash & mask
-        return sum(other.folded_hash & mask == bucket for other in self.values())
+        bucket = folded_hash(member.member_id) & mask
+        return sum(folded_hash(other) & mask == bucket for other in self)
 
 
 def shared(value: Value) -> Value:

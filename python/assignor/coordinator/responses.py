@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from assignor._core import untrack
 from assignor.coordinator.members import BrokenGroupError
 from assignor.coordinator.requests import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 from assignor.coordinator.state import ErrorCode, GroupState
@@ -58,7 +59,11 @@ NO_GENERATION = -1
 """Value of `generation_id` in an answer that has no generation."""
 
 make = tuple.__new__
-"""Create a named tuple from its class and all fields. It skips the `__new__` of the class, a Python function."""
+"""Create a named tuple from its class and all fields. It skips the `__new__` of the class, a Python function.
+
+Answers to all members of a group are also excluded from the garbage collector: they refer to text, bytes and numbers
+only, and there may be thousands at once.
+"""
 
 _NONE = ErrorCode.NONE
 
@@ -309,7 +314,7 @@ def join_responses(group: ClassicGroup, members: Iterable[GroupMember]) -> list[
             if not response.members:
                 by_version[pending.version] = response
         else:
-            response = make(JoinGroupResponse, (_NONE, member.member_id, *like[2:]))
+            response = untrack(make(JoinGroupResponse, (_NONE, member.member_id, *like[2:])))
         responses.append(response)
     return responses
 
@@ -319,9 +324,11 @@ def _members(group: ClassicGroup, pending: PendingRequest) -> tuple[JoinGroupMem
     protocol = group.protocol_name
     return tuple(
         [
-            make(
-                JoinGroupMember,
-                (member.member_id, member.group_instance_id if named else None, member.metadata(protocol)),
+            untrack(
+                make(
+                    JoinGroupMember,
+                    (member.member_id, member.group_instance_id if named else None, member.metadata(protocol)),
+                )
             )
             for member in group.members.in_order()
         ]
@@ -336,15 +343,13 @@ def sync_error(error: ErrorCode) -> SyncGroupResponse:
 def sync_response(group: ClassicGroup, member: GroupMember, pending: PendingRequest) -> SyncGroupResponse:
     """Return the answer to a sync: the member's assignment."""
     named = pending.version >= SYNC_WITH_PROTOCOL
-    return make(
-        SyncGroupResponse,
-        (
-            _NONE,
-            group.protocol_type if named else None,
-            group.protocol_name if named else None,
-            member.assignment,
-        ),
+    fields = (
+        _NONE,
+        group.protocol_type if named else None,
+        group.protocol_name if named else None,
+        member.assignment,
     )
+    return untrack(make(SyncGroupResponse, fields))
 
 
 def describe_group(group: ClassicGroup) -> GroupDescription:

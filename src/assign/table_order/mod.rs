@@ -16,7 +16,7 @@ mod trees;
 
 use std::cmp::Ordering;
 
-use crate::group::{Group, java_order, string_hash};
+use crate::group::{Group, folded_hash, java_order, string_hash};
 use trees::TreeTable;
 
 /// Number of buckets of a table that is created without a capacity.
@@ -100,14 +100,7 @@ pub(super) fn member_order(group: &Group) -> &[u32] {
 /// Return the bucket of a hash code.
 #[inline]
 pub(super) fn bucket(hash: i32, buckets: usize) -> usize {
-    folded(hash) as usize & (buckets - 1)
-}
-
-/// Fold the high half of a hash code into its low half.
-#[inline]
-fn folded(hash: i32) -> u32 {
-    let hash = hash as u32;
-    hash ^ hash >> 16
+    folded_hash(hash) as usize & (buckets - 1)
 }
 
 /// Return true if a bucket may have become a tree, at any size of the table up to `end` buckets.

@@ -9,7 +9,8 @@
 
 use std::cmp::Ordering;
 
-use super::{MIN_TREEIFY_CAPACITY, TREEIFY_THRESHOLD, folded, is_full};
+use super::{MIN_TREEIFY_CAPACITY, TREEIFY_THRESHOLD, is_full};
+use crate::group::folded_hash;
 
 /// Largest number of keys with which a part of a split tree becomes a chain again (`UNTREEIFY_THRESHOLD`).
 const UNTREEIFY_THRESHOLD: usize = 6;
@@ -195,6 +196,6 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
     }
 
     fn hash(&self, key: u32) -> u32 {
-        folded(self.hashes[key as usize])
+        folded_hash(self.hashes[key as usize])
     }
 }

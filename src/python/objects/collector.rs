@@ -1,9 +1,10 @@
-//! Pause of the garbage collector while many objects are built.
+//! Less work for the garbage collector: a pause while many objects are built, and tuples that it does not visit.
 
 use std::marker::PhantomData;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 /// A pause of the garbage collector, until dropped.
 ///
@@ -30,4 +31,10 @@ impl Drop for CollectorPause<'_> {
             unsafe { ffi::PyGC_Enable() };
         }
     }
+}
+
+/// Exclude a tuple from the garbage collector, which would only visit it to find cycles.
+pub(crate) fn untrack(tuple: &Bound<'_, PyTuple>) {
+    // SAFETY: a tuple, also of a subclass, is an object with garbage collection support. The call accepts an untracked one.
+    unsafe { ffi::PyObject_GC_UnTrack(tuple.as_ptr().cast()) };
 }
