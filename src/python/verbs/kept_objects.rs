@@ -72,19 +72,18 @@ impl KeptObjects {
 
     /// Prepare to keep the partitions of the first topics, up to the limit; return the number of these topics.
     pub(super) fn select(&mut self, topics: &Topics) -> u32 {
-        let mut selected = Vec::new();
         let mut total = 0;
-        for (name, partitions) in topics.names().iter().zip(topics.partitions()) {
-            let end = partitions.ids.end().max(1);
+        let mut count = 0;
+        for end in ends(topics) {
             total += end;
             if total > PARTITIONS[1] {
                 break;
             }
-            selected.push((name, end));
+            count += 1;
         }
         self.pool = usize::from(total > PARTITIONS[0]);
-        self.pools[self.pool].select(&selected, PARTITIONS[self.pool]);
-        selected.len() as u32
+        self.pools[self.pool].select(topics, count, PARTITIONS[self.pool]);
+        count as u32
     }
 
     /// Return the kept partitions of a selected topic: ids from 0 up to the highest id that a call has needed.
@@ -95,10 +94,10 @@ impl KeptObjects {
 }
 
 impl Pool {
-    /// Select topics, each with the number of its partitions. If they do not fit together with other topics, these are dropped.
-    fn select(&mut self, topics: &[(&str, usize)], limit: usize) {
+    /// Select the first `count` topics. If their partitions do not fit together with those of other topics, these are dropped.
+    fn select(&mut self, topics: &Topics, count: usize, limit: usize) {
         self.places.clear();
-        for (name, end) in topics {
+        for (name, end) in topics.names().iter().zip(ends(topics)).take(count) {
             let new = self.topics.len() as u32;
             let place = self.table.number_or_insert(&self.names, name, new);
             if place == new {
@@ -107,12 +106,17 @@ impl Pool {
             }
             let topic = &mut self.topics[place as usize];
             self.total += end.saturating_sub(topic.end);
-            topic.end = topic.end.max(*end);
+            topic.end = topic.end.max(end);
             self.places.push(place);
         }
         if self.total > limit {
             *self = Self::default();
-            self.select(topics, limit);
+            self.select(topics, count, limit);
         }
     }
+}
+
+/// Return, for each topic, the highest number of partitions that a call may need, at least 1.
+fn ends(topics: &Topics) -> impl Iterator<Item = usize> + '_ {
+    topics.partitions().iter().map(|partitions| partitions.ids.end().max(1))
 }
