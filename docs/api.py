@@ -1,7 +1,7 @@
 """API reference from signatures and docstrings: the generated parts of the pages in `PAGES`.
 
-A docstring has paragraphs and the sections Args, Attributes, Returns and Raises, which become lists. Examples are left
-out. A name in backticks becomes a link if a page describes it.
+A docstring has paragraphs and sections: Args, Attributes and Raises become lists, Returns a paragraph. Examples are
+left out. A name in backticks becomes a link if a page describes it.
 """
 
 from __future__ import annotations

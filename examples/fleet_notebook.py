@@ -34,7 +34,7 @@ spark = opened.enter_context(session(app="three questions"))
 # %% [markdown]
 # The synthetic fleet is the same in each run. The methods of `Fleet` return DataFrames. The answers have one row per
 # group, which is small enough for pandas. `progress` shows the progress of Spark on a terminal. In a notebook it writes
-# one line with the time when the block ends.
+# one line with the elapsed time after the block.
 
 # %%
 recorded = Fleet.from_recording(RECORDING, spark=spark)
