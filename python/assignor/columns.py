@@ -83,7 +83,7 @@ class MemberColumns(NamedTuple):
         rack: Racks; None or `""` for a member without a rack.
         generation: Generation in which each member got its owned partitions; None or a negative number for a member
             without a generation.
-        owned_partitions: Partitions that each member owns, in order: iterables of (topic, partition) tuples, or an
+        owned_partitions: Partitions that each member owns: iterables of (topic, partition) tuples, or an
             Arrow column of lists of structs with the fields `topic` and `partition`; None for a member that owns none.
         user_data: User data of each member: an Arrow column of binary, or any iterable of `bytes` and None.
 

@@ -141,7 +141,7 @@ class ClusterError(AssignorError, RuntimeError):
 
 
 class UnreachableError(ClusterError):
-    """A live cluster that did not answer in time, or could not answer at the moment."""
+    """A live cluster that did not answer in time, or temporarily could not answer."""
 
 
 class AuthorizationError(ClusterError):

@@ -161,7 +161,7 @@ def test_a_difference_from_kafka_is_explained_once() -> None:
         )
     )
 
-    assert 1 == found.count("assignment differs from Kafka's sticky (the first in this group): other partitions")
+    assert 1 == found.count("first assignment that differs from Kafka's sticky: other partitions")
 
 
 def test_control_characters_are_escaped_and_long_lines_wrapped() -> None:

@@ -1,6 +1,6 @@
 """Adapter for confluent-kafka: its metadata as `partitions_per_topic`, and the groups of a live cluster.
 
-This module does not import confluent-kafka; `pip install 'assignor[kafka]'` installs a supported release.
+Only `read_cluster` imports confluent-kafka; `pip install 'assignor[kafka]'` installs a supported release.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Adapter for kafka-python: assignors for its consumer, its metadata as `partitions_per_topic`, and live groups.
 
 `RangeAssignor`, `RoundRobinAssignor`, `StickyAssignor` and `CooperativeStickyAssignor` go into the consumer's
-`partition_assignment_strategy` (`assignor.clients.kafka_python_assignors`). Only they import kafka-python, when they
-are first used; `pip install 'assignor[kafka-python]'` installs a supported release.
+`partition_assignment_strategy` (`assignor.clients.kafka_python_assignors`). They import kafka-python when they are
+first used; `pip install 'assignor[kafka-python]'` installs a supported release.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ class MemberTable(dict[str, GroupMember]):
 def shared(value: Value) -> Value:
     """Return a text or number that equals the given one, so that members with equal values share one object.
 
-    Each request has objects of its own. If members kept them, they would take half as much memory as a member. Only
+    Each request has objects of its own. If kept, these objects would take half as much memory as their member. Only
     short values are shared, and only those of the latest members, so that the memory for them is bounded.
     """
     if type(value) is str and len(value) > _SHARED_LENGTH:

@@ -179,8 +179,8 @@ class OffsetCommitResponse:
     """Answer to an OffsetCommit request.
 
     Attributes:
-        partitions: One entry per offset, in the order of the request. If some partitions do not exist, they come first,
-            followed by the others of their topics, as in a broker's answer.
+        partitions: One entry per offset, in the order of the request. If some partitions do not exist, entries are
+            grouped by topic, as in a broker's answer; missing partitions and their topics come first.
     """
 
     partitions: tuple[PartitionResponse, ...]
@@ -241,7 +241,7 @@ class GroupDescription:
         members: Members in the order of Kafka's hash map.
         generation: Number of the generation.
         leader: Member id of the leader; None without a leader.
-        error_code: UNKNOWN_SERVER_ERROR if a returned member of a Stable group does not offer the selected protocol:
+        error_code: UNKNOWN_SERVER_ERROR if a static member returned without a Stable group's selected protocol:
             Kafka cannot describe such a group, and `members` is empty.
     """
 

@@ -231,7 +231,7 @@ class _Reader:
                 yield group, place.topic, place.partition, place.offset
 
     def _text(self, error: Any, doing: str) -> str:
-        """Return the text of a KafkaError; raise if the cluster does not answer."""
+        """Return the text of a KafkaError."""
         failure = self._settings.failed(doing, error.args[0] if isinstance(error, Exception) else error)
         return str(failure)
 

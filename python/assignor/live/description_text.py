@@ -145,7 +145,7 @@ def _note(row: dict[str, Any]) -> str:
 
 
 def member_name(member: MemberDescription) -> str:
-    """Return the instance id of a static member, else the client id and the start of the id's unique part."""
+    """Return the instance id of a static member, else client id and start of the member id's unique part."""
     if member.group_instance_id:
         return member.group_instance_id
     unique = member.member_id.removeprefix(f"{member.client_id}-")

@@ -87,9 +87,9 @@ def record(
 
     Raises:
         AuthorizationError: A permission is missing.
-        ClusterError: The cluster does not answer at the start, or the log is not the one that was recorded. With
-            `until_end`, also if the cluster does not answer later; a run without `until_end` then waits for it.
-        IllegalArgumentError: The folder is not a recording of this cluster.
+        ClusterError: The cluster does not answer at the start. With `until_end`, also if the cluster does
+            not answer later; a run without `until_end` then waits for it.
+        IllegalArgumentError: The folder is not a recording of this cluster and log.
         OSError: The folder cannot be written.
     """
     admin = settings.admin()

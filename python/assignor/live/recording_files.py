@@ -1,4 +1,4 @@
-"""Files of a recording that grows: parts that appear only when they are complete, and where the next run continues.
+"""Files of a growing recording: parts that appear only when complete, and the positions where the next run continues.
 
 cluster.json           id of the cluster
 records.parquet/       parts with records; the metadata of a part has the positions at which the next part begins

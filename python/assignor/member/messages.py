@@ -1,7 +1,7 @@
 """Messages between a member and its coordinator: the fields of ConsumerGroupHeartbeat (API 68), version 1.
 
 Source: ConsumerGroupHeartbeatRequest.json and ConsumerGroupHeartbeatResponse.json, kafka-clients 4.3.1; KIP-848 and
-KIP-1082 (the member creates its own id). The client encodes and decodes them.
+KIP-1082 (the member creates its own id). The client encodes and decodes messages.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class MemberRow:
 
     @property
     def name(self) -> str:
-        """Instance id of a static member, else the client id and the first 8 characters of the id's unique part."""
+        """Instance id of a static member, else client id and first 8 characters of the member id's unique part."""
         if self.instance_id:
             return self.instance_id
         unique_part = self.member_id.removeprefix(f"{self.client_id}-")[:8]

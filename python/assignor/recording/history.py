@@ -186,10 +186,7 @@ class _GroupHistory:
         if comparison and comparison["outcome"] == "different" and comparison["assignor"] not in self._differing:
             self._differing.add(comparison["assignor"])
             remarks = "; ".join(comparison["remarks"])
-            yield (
-                f"      assignment differs from Kafka's {comparison['assignor']} (the first in this group): "
-                f"{escape(remarks)}"
-            )
+            yield (f"      first assignment that differs from Kafka's {comparison['assignor']}: {escape(remarks)}")
 
     def _names_of(self, members: Sequence[str]) -> str:
         shown = ", ".join(self._name_of(each) for each in members[:_NAMES_SHOWN])

@@ -1,4 +1,4 @@
-"""Events of a stream of records: one state per partition of `__consumer_offsets`, in Spark's `transformWithState`.
+"""Events of a stream of records: one state per bucket of a log partition, in Spark's `transformWithState`.
 
 Records and events pass through the stateful operator as Arrow IPC bytes, many in one row, because Spark passes rows to
 it one by one.

@@ -79,8 +79,8 @@ class SubscriptionState:
     otherwise. A method for several partitions stops at the first that is not assigned; as in Kafka, the earlier ones
     are changed.
 
-    `needs_partition_assignment` and the members after it add the interface of Kafka 0.9 and 0.10. They do not affect
-    the other methods; `docs/subscription-state.md` lists where the old rules differ.
+    The interface of Kafka 0.9 and 0.10, such as `needs_partition_assignment`, is included;
+    `docs/subscription-state.md` lists where the old rules differ.
 
     This class is not thread-safe: to share a state between threads, hold a lock around each call, and around calls that
     belong together. An event loop needs no lock. Predicates and suppliers are called inside methods, so they must not
@@ -126,8 +126,8 @@ class SubscriptionState:
     ) -> bool:
         """Subscribe to topics, or to a pattern that the client or the broker matches.
 
-        The assignment does not change. The listener replaces the previous one, even if it is None. As in Kafka, it is
-        replaced even if the call then fails.
+        The assignment does not change. The listener replaces the previous one, even if it is None and, as in Kafka,
+        even if the call then fails.
 
         Args:
             what: Topic names, or a pattern.

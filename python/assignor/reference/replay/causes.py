@@ -237,7 +237,7 @@ def add_unchanged(causes: Causes, changes: Difference, before: GroupRecord, miss
 
 
 def others_of(changes: Difference, before: GroupRecord) -> list[str]:
-    """Return the members except the leader whose subscription bytes changed: such a change can start a rebalance."""
+    """Return the members, except the leader, whose subscription bytes changed: this can start a rebalance."""
     return [new.id for old, new in changes.remaining if old.id != before.leader and old.metadata != new.metadata]
 
 

@@ -61,7 +61,7 @@ class GroupRecord:
 
 @dataclass
 class Difference:
-    """Members that joined or left, and pairs (before, after) of those that were replaced or changed subscription."""
+    """Members that joined or left, and pairs (before, after) of those that were replaced or remained."""
 
     joined: list[KnownMember]
     left: list[KnownMember]

@@ -258,7 +258,7 @@ def open_epoch(context: Context, state: GroupState, entry: LogRecord, kind: str)
 
 
 def close_epoch(context: Context, state: GroupState, owners: dict[Partition, str] | None) -> list[Event]:
-    """Return the events of the open epoch, with the owners of its target assignment; None if it was not computed."""
+    """Return the open epoch's events; `owners` are those of its target assignment, None if it was not computed."""
     found, state.open_epoch = state.open_epoch, None
     if found is None:
         return []

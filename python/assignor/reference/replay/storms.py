@@ -17,7 +17,7 @@ __all__ = ["Storm"]
 class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
-    A storm starts with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer
+    A storm is found at the last of `threshold` rebalances within `window` milliseconds. It ends when fewer
     than `threshold` rebalances remain in the window. `since` is None if there is no storm, and `count` is the number of
     its rebalances.
     """
@@ -35,7 +35,7 @@ class Storm:
             self.changed[partition] = at
 
     def add(self, at: int) -> bool:
-        """Add a rebalance; return True if a storm starts with it."""
+        """Add a rebalance; return True if it shows a storm."""
         self.times = [*self.times, at][-self.threshold :]
         if self.since is not None:
             self.count += 1

@@ -8,7 +8,7 @@ from assignor.reference.matching.java.escape import escape
 from assignor.reference.matching.java.properties import property_at
 
 _FOLDED_APART = {0x49, 0x4B, 0x53, 0x69, 0x6B, 0x73, 0xB5, 0xC5, 0xE5, 0xFF}
-"""Characters that Java does not fold with other single characters."""
+"""Characters that are an operand of their own with the flags i and u."""
 
 
 class _Singles:
@@ -35,7 +35,7 @@ def _members(cursor: Cursor, closed: bool) -> CharSet:
     singles: set[str] = set()
     pending = False
     terms: list[tuple[bool, CharSet | _Singles]] = []
-    # The last operand; None after a single character. Java still uses it as the right side of `&&`.
+    # The last operand; None after a single character. Java uses it if the right side of `&&` is empty.
     last: CharSet | _Singles | None = None
     char = cursor.next()
     negated = char == "^" and cursor.raw(cursor.at - 1) == "["
