@@ -1,4 +1,4 @@
-# `make` without a target lists the targets. Everything is written to the folders .venv and target.
+# `make` without a target lists the targets. `make clean` removes what the other targets built.
 .DEFAULT_GOAL := help
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c

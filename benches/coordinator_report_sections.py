@@ -34,7 +34,7 @@ REHEARSALS = 2
 
 
 def group_set_of(groups: int, members: int) -> GroupSet:
-    """Return a group set; small groups have a topic of 6 partitions, others 10 of 100 partitions per 100 members."""
+    """Return a group set, with 10 topics of 100 partitions per 100 members; a small group has 1 topic of 6."""
     return GroupSet(groups, members) if members >= 10 else GroupSet(groups, members, topics=1, partitions=6)
 
 

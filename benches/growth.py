@@ -1,7 +1,7 @@
 """Section of the report that doubles one size at a time: the cost of each function should double, too.
 
-The functions that assign are timed on the groups of `Selection.growing`. The others start from `Selection.growing_from`
-names, patterns, members, partitions, records or groups, and this number doubles three times.
+Functions that assign or read a plan use the groups of `Selection.growing`. The others start from
+`Selection.growing_from` names, patterns, members, partitions, records or groups, and this number doubles three times.
 """
 
 from __future__ import annotations

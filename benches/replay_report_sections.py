@@ -102,7 +102,7 @@ def replay_growth(selection: Selection, report: Report, raw: Raw) -> ReportSecti
 
 
 class Owners:
-    """Replay of a consumer group in which each member has partitions, and records of the members that move them.
+    """Replay of a consumer group in which each member has partitions, and records that move partitions.
 
     Args:
         members: The number of members.

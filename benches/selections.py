@@ -107,7 +107,7 @@ class Selection:
         coordinator_rounds: Number of rebalances of each group set.
         group_sizes: Members of the groups in which the cost of one request is compared.
         group_counts: Numbers of groups with which the cost of one request is compared.
-        served: Members of the group on a real broker; 0 for no broker.
+        served: Members of the group on a real broker and in Kafka's class.
     """
 
     pace: Pace
