@@ -282,7 +282,7 @@ class ClaimInvalidator:
         )
 
     def _legacy(self, member: Json) -> None:
-        """Give a sticky member old or invalid user data, or a cooperative member data that differs from its field."""
+        """Give a sticky member old or invalid user data, or a cooperative member data that contradicts `generation`."""
         if self._group.kind == "cooperative_sticky":
             member["user_data"] = self._random.choice(["", "00", "00000007", "ffffffff", "00000063ff"])
             if self._random.random() < 0.5:

@@ -209,7 +209,7 @@ for given in (topics, Topics(topics)):
             assert answer in (None, expected)
 assert failed > 100, failed
 """
-"""Program that makes single memory allocations of Python fail, one per run; PyO3 panics if it cannot create a dict."""
+"""Program that makes one memory allocation of Python fail per `assign`; PyO3 panics if it cannot create a dict."""
 
 
 def test_the_collector_is_restored_after_a_memory_error_while_building() -> None:
@@ -263,7 +263,7 @@ def test_dropped_answers_do_not_leak_memory() -> None:
         answer()
 
     assert references == counted()
-    assert resident() - memory < 8 * 2**20  # a list of each round would be 25 MiB
+    assert resident() - memory < 8 * 2**20  # one leaked answer per round: 25 MiB
 
 
 def test_calls_share_the_partitions_of_small_groups() -> None:

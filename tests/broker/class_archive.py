@@ -47,7 +47,7 @@ def _is_usable() -> bool:
 
 
 def _use(broker: Cluster) -> None:
-    """Create a topic and a consumer group, so that the archive has these classes as well."""
+    """Create a topic and a consumer group, so that the archive has their classes as well."""
     with broker.connect() as connection:
         admin = Admin(connection)
         ids = admin.create_topics({"orders": 1})

@@ -106,7 +106,7 @@ class Groups:
         consumer = KafkaConsumer(
             *topics, bootstrap_servers=self.address, group_id=group, enable_auto_commit=False, **settings
         )
-        # A leader without metadata gives partitions to no member and rejoins when it has them. If a poll ends during
+        # A leader without metadata assigns no partitions, and rejoins when it has metadata. If a poll ends during
         # this rejoin, kafka-python 3.0.12 forgets it, and this member stays without partitions.
         consumer.topics()
 

@@ -47,4 +47,4 @@ def test_differences_are_found() -> None:
     assert [] == differences(["a", "…"], ["a", "b"])
     assert ["c"] == differences(["a", "c"], ["a", "b", "c"])
     assert ["x"] == differences(["a", "…", "x"], ["a", "b"])
-    assert ["and no line after it: b"] == differences(["a"], ["a", "b"])
+    assert ["unexpected line: b"] == differences(["a"], ["a", "b"])

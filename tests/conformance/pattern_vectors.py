@@ -17,7 +17,7 @@ from tests.support.vector_fields import check_fields
 from tests.support.vector_files import of_kind
 
 DIALECT_OF = {"java": "java", "re2j": "re2j", "python_match": "python", "librdkafka": "librdkafka"}
-"""Name of a field with an answer to its dialect."""
+"""Dialect by the field that has its answer."""
 
 KIND = "patterns"
 

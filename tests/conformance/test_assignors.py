@@ -104,7 +104,7 @@ def _says_the_same(subscription: Subscription, decoded: DecodedSubscription, *, 
 def claimed_in_subscription(case: Case) -> Case | None:
     """Return the case with the claims of the user data as owned partitions; None if that changes its meaning.
 
-    The meaning changes if the generation of a subscription differs from that of its user data: both settle conflicts.
+    It changes if a subscription and its user data have different generations, which settle conflicts of claims.
     """
     if case.previous is None:
         return None

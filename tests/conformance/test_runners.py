@@ -146,7 +146,7 @@ def own(kind: str) -> list[Json] | Json:
 
 
 def sample(kind: str) -> Json:
-    """Return a copy of a file with a few of our own cases, as one record. `cases` lists those of a file of lines."""
+    """Return a copy of a file with a few of our own cases, as one record. A file of lines becomes the key `cases`."""
     runner, whole = RUNNERS[kind], own(kind)
     if isinstance(whole, list):
         return {"cases": [copy.deepcopy(whole[place]) for place in runner.sample]}

@@ -55,7 +55,7 @@ COMMITTED: dict[str, dict[tuple[str, int], int]] = {
     "described-offsets": {("described.a", 0): 9, ("described.b", 1): 1},
     "described-python": {("described.b", 0): 5, ("described.b", 1): 0},
 }
-"""Offsets that the members commit: one is beyond the end, and one before the start."""
+"""Committed offsets by group: one is beyond the end, and one before the start."""
 
 
 class LiveGroups:

@@ -65,7 +65,7 @@ def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
             reference = rust  # `re` may match a construct that the Rust engine does not support
     if isinstance(rust, tuple):
         return {"rust": rust, "reference": reference}
-    # The engine matches many names in order, and few names one by one.
+    # The engine matches many names in sorted order, few one by one.
     padding = [f"pad-{number}" for number in range(40)]
     group = {text: Subscription(pattern=text, dialect=dialect) for text in (pattern, "^p", "^q", "^r", "^s")}
     together = resolve(group, [*padding, *names], include_internal=True)[pattern]

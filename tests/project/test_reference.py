@@ -34,7 +34,7 @@ print({member: [f"{topic}p{id}" for topic, id in found] for member, found in ans
 """
 
 
-INTERNED = "The engine interns names and sets, and the reference uses strings and frozensets; `group` has the rest."
+INTERNED = "The engine interns names and sets; `group` of the reference uses strings and frozensets."
 COMPACT = "The engine keeps an assignment small; the reference keeps a list of partitions per member."
 PLAN_VIEW = "`Plan` computes it from spans; the tests compute expected values from lists of partitions."
 FAST_SEARCH = "It speeds up matching many topics; the reference tries each pattern on each topic."

@@ -62,14 +62,14 @@ def test_slices_hold_all_records_in_order_and_at_most_the_limit() -> None:
             length <= limit or 1 == sum(row["key"] is not None for row in part.to_pylist())
             for length, part in zip(lengths, found, strict=True)
         )
-        assert all(before + after > limit for before, after in itertools.pairwise(lengths)), "not too many"
+        assert all(before + after > limit for before, after in itertools.pairwise(lengths)), "too many slices"
     assert 1 == len(found)
     assert [] == list(record_slices(batch.slice(0, 0)))
     assert [4, 5] == [row["offset"] for part in record_slices(batch.slice(4, 2), 9) for row in part.to_pylist()]
 
 
 def test_the_pieces_of_an_answer_are_bounded() -> None:
-    """A batch of 30 such groups has 2.5 MB, and its histories would have 180 MB in one piece."""
+    """A batch of 30 wide groups has 2.5 MB, and its histories would have 180 MB in one piece."""
     from assignor.recording.metadata import topics_table
     from assignor.spark.decoding import decoded_columns
     from assignor.spark.replaying import histories

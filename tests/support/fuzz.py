@@ -105,7 +105,7 @@ def records(rng: random.Random, samples: list[Record]) -> Iterator[tuple[Record]
 
 
 def inputs(rng: random.Random, samples: list[Message]) -> Iterator[Message]:
-    """Yield bytes without end: 3 of 4 are mutated samples, the rest are random, half of them after a valid header."""
+    """Yield bytes without end: 3 of 4 are mutated samples, the rest are random, most of them after a valid header."""
     while True:
         first, second = rng.choice(samples)
         if second is None or rng.random() < 0.15:

@@ -83,5 +83,5 @@ def differences(expected: list[str], printed: list[str]) -> list[str]:
             continue
         place, has_gap = found + 1, False
     if place < len(printed) and not has_gap and not missing:
-        missing.append(f"and no line after it: {printed[place]}")
+        missing.append(f"unexpected line: {printed[place]}")
     return missing

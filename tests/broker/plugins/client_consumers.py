@@ -137,7 +137,7 @@ class _PolledConsumer:
             _note(self.errors, error)
             return
         consumer.subscribe(self._topics)
-        # A leader without metadata gives partitions to no member and rejoins when it has them. If a poll ends during
+        # A leader without metadata assigns no partitions, and rejoins when it has metadata. If a poll ends during
         # this rejoin, kafka-python 3.0.12 forgets it, and the coordinator removes the leader.
         consumer.topics()
         while not self.ending.is_set():

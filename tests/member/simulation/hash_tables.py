@@ -2,7 +2,7 @@
 
 The protocol does not define an order of members. But the uniform assignor gives leftover partitions to members in the
 order of a `java.util.HashMap`, which is filled from a table of the coordinator; the order of that table decides between
-members in one bucket. This module models both tables for the small tables of a group.
+members in one bucket. This module models both tables for small groups.
 
 Source: org.apache.kafka.timeline.BaseHashTable and SnapshottableHashTable, kafka-server-common 4.3.1; java.util.HashMap
 as in `assignor.ordering`.
