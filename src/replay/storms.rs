@@ -8,7 +8,7 @@ use super::events::{Partition, sorted};
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
-/// A storm starts with the last of `threshold` rebalances within `window` milliseconds. It ends when fewer than
+/// A storm is found at the last of `threshold` rebalances within `window` milliseconds. It ends when fewer than
 /// `threshold` rebalances remain in the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {

@@ -229,7 +229,7 @@ fn a_partition_with_several_owners_counts_once() {
     assert_eq!(vec![4, 3, 0], counts);
 }
 
-/// Return the record of an epoch of a consumer group, and that of its target assignment.
+/// Return the record of an epoch of a consumer group.
 fn epoch(epoch: i32) -> Pair {
     (key(3, &["g"]), Some([vec![0, 0], int32(epoch), vec![0]].concat()))
 }

@@ -111,7 +111,7 @@ impl ParserState {
         }
     }
 
-    /// Repeat the last part, which contains the groups from `first` on.
+    /// Repeat the last part; its groups are numbered from `groups` on.
     fn repeat(
         &mut self,
         parts: &mut Vec<ParsedNode>,

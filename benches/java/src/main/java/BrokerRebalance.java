@@ -74,7 +74,7 @@ final class BrokerRebalance implements TimedRebalance {
         return owned;
     }
 
-    /** Return the topics as in the broker's metadata; the id of topic t is mix(2t + 1), mix(2t + 2). */
+    /** Topics as in the broker's metadata; the id of topic t is mix(2t + 1), mix(2t + 2). */
     private static final class Topics implements TopicIds.TopicResolver, SubscribedTopicDescriber {
         private final Map<String, Uuid> ids = new HashMap<>();
         private final Map<Uuid, String> names = new HashMap<>();

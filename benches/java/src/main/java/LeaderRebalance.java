@@ -53,7 +53,7 @@ final class LeaderRebalance implements TimedRebalance {
         subscriptions = new GroupSubscription(wanted);
     }
 
-    /** Return the subscription that a member's consumer sends after it was assigned these partitions. */
+    /** Return the user data that a member's consumer sends after it was assigned these partitions. */
     private static ByteBuffer userData(String id, List<TopicPartition> owned) {
         StickyAssignor own = new StickyAssignor();
         own.onAssignment(new Assignment(owned), new ConsumerGroupMetadata("group", GENERATION, id, Optional.empty()));
