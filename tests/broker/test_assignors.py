@@ -63,7 +63,7 @@ class ComparedGroup:
         self._topics[client.member_id] = tuple(map(self.scenario.topic, topics))
         # The coordinator computes the targets before it puts the member into its table.
         self._compare([*self._table, client.member_id])
-        self._table.add(client.member_id)
+        put_new_member(self._table, client.member_id)
 
     def leave(self, name: str) -> None:
         """Let a member leave, and compare."""
@@ -151,31 +151,60 @@ def test_targets_of_the_broker_equal_ours(
     assert group.kept > 0
 
 
-def test_new_member_comes_last_in_its_bucket(patient_broker: Cluster) -> None:
+@pytest.mark.parametrize(
+    "counts",
+    [{"orders": 4}, {"orders": 4, "payments": 4}],
+    ids=["the-table-grew", "the-new-member-is-last"],
+)
+def test_members_of_one_bucket_come_in_the_order_of_the_table_and_a_new_one_last(
+    patient_broker: Cluster, counts: dict[str, int]
+) -> None:
+    """In the first case, another order of the first two members changes the assignment; in the second, of the third."""
     from tests.broker.scenario import Scenario
 
-    with Scenario(patient_broker, "new-member", "uniform") as scenario:
-        scenario.create_topics(orders=4, payments=4)
+    with Scenario(patient_broker, f"one-bucket-{len(counts)}", "uniform") as scenario:
+        scenario.create_topics(**counts)
         group = ComparedGroup(scenario)
-        group.join("a", "orders", "payments")
-        group.join("b", "orders")
-        # With these topics, the order of members a and c changes the assignment.
-        first, second = (group.members.clients[name].member_id for name in "ab")
-        group.join("c", "orders", "payments", member_id=id_before(first, second))
+        first, second, third = ids_in_one_bucket()
+        group.join("a", *counts, member_id=first)
+        group.join("b", "orders", member_id=second)
+        group.join("c", *counts, member_id=third)
 
     assert group.compared == 3
 
 
-def id_before(first: str, second: str) -> str:
-    """Return an id in the bucket of the first id; a table with both members and this id lists it before the first."""
+def put_new_member(table: TimelineTable, member_id: str) -> None:
+    """Put a new member into the coordinator's table: once with its subscription, and again with its assignment.
+
+    The second time can add buckets to the table, although the member is in it already.
+    """
+    table.add(member_id)
+    table.add(member_id)
+
+
+def ids_in_one_bucket() -> tuple[str, str, str]:
+    """Return three ids that a `HashMap` has in one bucket, where each mistake leads to another first member.
+
+    The table has the first id before the second one. It had the second one first if a member were put only once, and
+    the third one if a new member came to its place in the table.
+    """
     while True:
-        table, found = TimelineTable(), str(uuid4())
-        for each in (first, second, found):
-            table.add(each)
-        order = list(table)
-        shared = folded(string_hash(first) ^ string_hash(found)) % DEFAULT_CAPACITY == 0
-        if shared and order.index(found) < order.index(first):
-            return found
+        first, second, third = ids = id_in_first_bucket(), id_in_first_bucket(), id_in_first_bucket()
+        once, table = TimelineTable(), TimelineTable()
+        for each in ids[:2]:
+            once.add(each)
+            put_new_member(table, each)
+        before = list(table)
+        put_new_member(table, third)
+        if (first, second, third) == (before[0], next(iter(once)), next(iter(table))):
+            return ids
+
+
+def id_in_first_bucket() -> str:
+    """Return a random member id in the first bucket of a `HashMap`."""
+    while folded(string_hash(found := str(uuid4()))) % DEFAULT_CAPACITY:
+        pass
+    return found
 
 
 class ComparedConsumers:

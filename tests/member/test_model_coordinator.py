@@ -106,6 +106,15 @@ def test_a_member_gets_no_partition_before_its_owner_has_revoked_it() -> None:
     assert {ORDERS: tuple(sorted({0, 1, 2, 3} - set(kept)))} == group.heartbeat("b", second.member_epoch).assignment
 
 
+def test_the_table_of_members_grows_when_the_assignment_of_the_second_one_is_stored() -> None:
+    group = Group()
+    # A broker has the first id before the second one; in a table that grows only for a third member, it comes after.
+    ids = ["616828d3-16cb-4561-ae88-f65712dbd7d2", "a12e1a8e-bf75-42fa-a277-9e105837cfd6"]
+    for member in ids:
+        group.join(member)
+    assert ids == group.coordinator.groups["group"].in_order()
+
+
 def test_a_silent_member_is_removed_when_its_session_expires() -> None:
     group = Group()
     epoch = group.join("a").member_epoch

@@ -168,7 +168,10 @@ class ConsumerGroup:
             for member in self.members.values()
             if before is None or member.member_id != before.member_id
         )
-        if before and before.server_assignor and not others[before.server_assignor]:
-            self._assignors.remove(before.server_assignor)
+        if before and before.server_assignor:
+            if others[before.server_assignor]:
+                self._assignors.add(before.server_assignor)
+            else:
+                self._assignors.remove(before.server_assignor)
         if after and after.server_assignor:
             self._assignors.add(after.server_assignor)

@@ -324,7 +324,11 @@ class ModelCoordinator:
                 group.revocations[updated.member_id] = now + updated.rebalance_timeout_ms, updated.epoch
             else:
                 group.revocations.pop(updated.member_id, None)
-        group.put(updated)
+        # The coordinator writes two records, each only if it changes the member. Each can add buckets to its table.
+        if heartbeat.updated != heartbeat.member or updated.member_id not in group.members:
+            group.put(heartbeat.updated)
+        if updated != heartbeat.updated:
+            group.put(updated)
         group.sessions[updated.member_id] = now + self.settings.session_timeout_ms
 
     def _leave(self, request: HeartbeatRequest, now: int) -> HeartbeatResponse:
