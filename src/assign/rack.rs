@@ -1,9 +1,10 @@
 //! Rack-aware range assignment (KIP-881): consumers get partitions with a replica on their rack first.
 //!
-//! It is used only if racks matter for some topic, and it does not change how many partitions a consumer gets. Topics with the
-//! same consumers and the same number of partitions are co-partitioned: they get the same assignment, so they share one
-//! solution. Position p is the p-th smallest partition id of each of these topics. Kafka takes p itself as the id. If ids have
-//! gaps, Kafka therefore assigns partitions that do not exist; this defect is not reproduced.
+//! It is used only if racks matter for some topic. As in plain ranges, each consumer gets `quota` partitions and `extra`
+//! consumers get one more, but these may be other consumers. Topics with the same consumers and the same number of partitions are
+//! co-partitioned: they get the same assignment, so they share one solution. Position p is the p-th smallest partition id of each
+//! of these topics. Kafka takes p itself as the id. If ids have gaps, Kafka therefore assigns partitions that do not exist; this
+//! defect is not reproduced.
 //!
 //! The algorithm is linear: an assigned partition is never reassigned and a consumer's capacity never grows. So an
 //! entry that is behind the read position of its queue cannot become usable again, and each queue is read once.
@@ -17,15 +18,17 @@ use crate::group::{Group, Lists, MemberRack, Partitions, Racks, RankedConsumerSe
 /// Marks a position without an owner, and the end of a list of consumers.
 const NO_OWNER: u32 = u32::MAX;
 
-/// Solve the topics for which racks matter; return groups of topics with the positions of each rank in their common solution.
+/// Solve the topics for which racks matter and, if there is one, all co-partitioned topics. Return each topic with the number of
+/// its solution, and the solutions: the positions of each rank, with none for ranks after the last list.
 pub(super) fn solve(
     group: &Group,
     consumer_sets: &RankedConsumerSets,
     prefer_rack_aware: bool,
-) -> Vec<(Vec<u32>, Lists)> {
+) -> (Vec<(u32, u32)>, Vec<Lists>) {
+    let mut solved = Vec::new();
     let mut solutions = Vec::new();
     if !group.has_members_with_replicas() {
-        return solutions;
+        return (solved, solutions);
     }
     let (partitions, racks) = (group.topics().partitions(), group.topics().racks());
     let places = Places { racks: racks.len() };
@@ -40,10 +43,12 @@ pub(super) fn solve(
         }
     }
     if !needed.contains(&true) {
-        return solutions;
+        return (solved, solutions);
     }
 
     let mut queues = Queues::new(&places);
+    // One buffer for all topics: the allocator is slow for memory that must be zero.
+    let (mut is_given, mut given) = (Vec::new(), Lists::default());
     let mut sets = Cow::Borrowed(racks.sets());
     for (consumer_set, found) in consumer_racks.iter().enumerate() {
         if found.all_unset {
@@ -57,19 +62,21 @@ pub(super) fn solve(
             if matches!(topics, [only] if !needed[*only as usize]) {
                 continue;
             }
-            let mut share = Share::new(consumers, size(topics[0]));
-            let given = if let [only] = topics {
+            let mut share = Share::new(consumers, size(topics[0]), &mut is_given, &mut given);
+            if let [only] = topics {
                 queues.list(partitions[*only as usize].racks.as_deref().unwrap_or_default(), racks.sets());
                 queues.restart(&found.racks);
-                share.give_matching(&mut queues)
+                share.give_matching(&mut queues);
             } else {
                 let common = in_all(topics.iter().map(|topic| &partitions[*topic as usize]), &mut sets);
-                share.give_together(common.as_deref(), &sets, &mut queues)
-            };
-            solutions.push((topics.to_vec(), share.give_rest(given)));
+                share.give_together(common.as_deref(), &sets, &mut queues);
+            }
+            share.give_rest();
+            solved.extend(topics.iter().map(|topic| (*topic, solutions.len() as u32)));
+            solutions.push(given.clone());
         }
     }
-    solutions
+    (solved, solutions)
 }
 
 /// Places of consumers, as numbers. Each rack with replicas is one place, all other racks together are one place, and
@@ -232,34 +239,28 @@ struct Share<'a> {
     /// Number of consumers that may still exceed the quota.
     extra: usize,
     /// True for each position that is given.
-    is_given: Vec<bool>,
+    is_given: &'a mut Vec<bool>,
+    /// Positions of each consumer; consumers after the last list have none.
+    given: &'a mut Lists,
 }
 
 impl<'a> Share<'a> {
-    fn new(consumers: &'a [u32], positions: usize) -> Self {
-        Self {
-            quota: positions / consumers.len(),
-            extra: positions % consumers.len(),
-            is_given: vec![false; positions],
-            consumers,
-        }
-    }
-
-    /// Return the number of positions that a consumer may have now.
-    fn limit(&self) -> usize {
-        self.quota + usize::from(self.extra > 0)
+    fn new(consumers: &'a [u32], positions: usize, is_given: &'a mut Vec<bool>, given: &'a mut Lists) -> Self {
+        is_given.clear();
+        is_given.resize(positions, false);
+        given.clear();
+        Self { quota: positions / consumers.len(), extra: positions % consumers.len(), is_given, given, consumers }
     }
 
     /// Give each consumer in turn the first positions on its rack, up to its capacity; a consumer without a rack takes any.
-    /// Return the positions of each consumer; consumers after the last list have none.
-    fn give_matching(&mut self, queues: &mut Queues<'_>) -> Lists {
+    fn give_matching(&mut self, queues: &mut Queues<'_>) {
         let anywhere = queues.positions.len() as u32 - 1;
+        let (entries, ends) = self.given.parts();
         // The last entry is only overwritten: an entry is written before it is known whether its position is free.
-        let mut entries = vec![0; self.is_given.len() + 1];
-        let mut ends = Vec::with_capacity(self.consumers.len().min(self.is_given.len()));
+        entries.resize(self.is_given.len() + 1, 0);
         let mut end = 0;
         for place in self.consumers {
-            let limit = self.limit();
+            let limit = self.quota + usize::from(self.extra > 0);
             if limit == 0 {
                 break;
             }
@@ -278,12 +279,11 @@ impl<'a> Share<'a> {
             self.extra -= usize::from(end - start > self.quota);
         }
         entries.truncate(end);
-        Lists::of(entries, ends)
     }
 
     /// Give each position in turn to the first consumer with capacity that is on one of its racks or has no rack. If the
-    /// topics have no common racks, only consumers without a rack are eligible. Return the positions of each consumer.
-    fn give_together(&mut self, common: Option<&[u32]>, sets: &Sets, queues: &mut Queues<'_>) -> Lists {
+    /// topics have no common racks, only consumers without a rack are eligible.
+    fn give_together(&mut self, common: Option<&[u32]>, sets: &Sets, queues: &mut Queues<'_>) {
         let first = &mut queues.consumers[..];
         let anywhere = first.len() - 1;
         // The consumer after each consumer at the same place.
@@ -293,7 +293,7 @@ impl<'a> Share<'a> {
         }
         let mut counts = vec![0; self.consumers.len()];
         let mut owners = vec![NO_OWNER; self.is_given.len()];
-        for (position, (owner, is_given)) in owners.iter_mut().zip(&mut self.is_given).enumerate() {
+        for (position, (owner, is_given)) in owners.iter_mut().zip(self.is_given.iter_mut()).enumerate() {
             let on = common.map_or(&[][..], |common| sets.get(common[position]));
             *owner = on.iter().fold(first[anywhere], |owner, rack| owner.min(first[*rack as usize]));
             let consumer = *owner as usize;
@@ -320,17 +320,17 @@ impl<'a> Share<'a> {
         }
         self.consumers.iter().for_each(|place| first[*place as usize] = NO_OWNER);
         let owned = owners.iter().zip(0..).filter(|(owner, _)| **owner != NO_OWNER);
-        Lists::by_key(self.consumers.len(), owned.map(|(owner, position)| (*owner, position)))
+        *self.given = Lists::by_key(self.consumers.len(), owned.map(|(owner, position)| (*owner, position)));
     }
 
-    /// Give each consumer in turn the first free positions, up to its capacity. Return the positions of each consumer.
-    fn give_rest(self, mut given: Lists) -> Lists {
-        let Self { consumers, quota, mut extra, is_given } = self;
+    /// Give each consumer in turn the first free positions, up to its capacity.
+    fn give_rest(self) {
+        let Self { consumers, quota, mut extra, is_given, given } = self;
         if given.total() == is_given.len() {
-            return given;
+            return;
         }
         let mut free =
-            (0..).zip(is_given).filter_map(|(position, is_given)| (!is_given).then_some(position)).peekable();
+            (0..).zip(is_given).filter_map(|(position, is_given)| (!*is_given).then_some(position)).peekable();
         // Consumers before the first one with capacity keep what they have.
         let has_capacity = |list: &[u32]| list.len() < quota + usize::from(extra > 0);
         let first = given.iter().position(has_capacity).unwrap_or(given.len());
@@ -351,6 +351,5 @@ impl<'a> Share<'a> {
             }
             given.push(&positions);
         }
-        given
     }
 }

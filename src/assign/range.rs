@@ -16,12 +16,9 @@ use crate::plan::{Layout, Plan, Span};
 pub(super) fn assign(group: &Arc<Group>, options: Options) -> Plan {
     let sets = RankedConsumerSets::of(group);
     let mut shares = ranges(group, &sets);
-    let mut solutions = Vec::new();
-    for (topics, positions) in rack::solve(group, &sets, options.prefer_rack_aware) {
-        for topic in topics {
-            shares[topic as usize] = Share::Solved(solutions.len() as u32);
-        }
-        solutions.push(positions);
+    let (solved, solutions) = rack::solve(group, &sets, options.prefer_rack_aware);
+    for (topic, solution) in solved {
+        shares[topic as usize] = Share::Solved(solution);
     }
     Plan::compact(Arc::clone(group), RangeLayout::new(sets, shares, solutions))
 }
@@ -54,7 +51,7 @@ enum Share {
     Nothing,
     /// Consecutive ranges: `quota` partitions for each rank, one more for ranks below `extra`.
     Ranges { quota: u32, extra: u32 },
-    /// The positions of a rack-aware solution, by its index.
+    /// The positions of a rack-aware solution, by its number.
     Solved(u32),
 }
 
@@ -179,8 +176,8 @@ impl Layout for RangeLayout {
         spans
     }
 
-    /// Visit members in the order of their ranks. If a member gets no partition of a topic, later members with the same
-    /// subscription get none either, and the topic is dropped. The cost depends on the number of spans, not on members x topics.
+    /// Visit members in the order of their ranks. A topic is dropped at its limit: no later member has a partition of it.
+    /// The cost depends on the number of spans, not on members x topics.
     fn each_member(&self, group: &Group, read: &mut dyn FnMut(u32, &[Span]) -> ControlFlow<()>) {
         let mut active: Vec<Option<Vec<Entry>>> = vec![None; group.subscriptions().len()];
         let mut spans = Vec::new();

@@ -20,12 +20,6 @@ impl Lists {
         Self { ends: vec![list.len()], entries: list }
     }
 
-    /// Return the lists that follow each other in `entries` and stop before the given ends.
-    pub(crate) fn of(entries: Vec<u32>, ends: Vec<usize>) -> Self {
-        debug_assert_eq!(entries.len(), ends.last().copied().unwrap_or(0));
-        Self { entries, ends }
-    }
-
     /// Return a list of values for each key, in the order given.
     ///
     /// `pairs` is iterated twice: first for the lengths of the lists, then for their values.
@@ -50,6 +44,17 @@ impl Lists {
     pub(crate) fn push(&mut self, list: &[u32]) {
         self.entries.extend_from_slice(list);
         self.ends.push(self.entries.len());
+    }
+
+    /// Remove all lists, and keep their memory.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.ends.clear();
+    }
+
+    /// Return the entries of all lists, and the end of each list among them, to write lists in place.
+    pub(crate) fn parts(&mut self) -> (&mut Vec<u32>, &mut Vec<usize>) {
+        (&mut self.entries, &mut self.ends)
     }
 
     /// Remove the lists from the one with number `first` on, and return them.
@@ -194,7 +199,10 @@ mod tests {
 
     #[test]
     fn lists_that_are_split_off_are_numbered_from_zero() {
-        let mut lists = Lists::of(vec![5, 6, 7, 8, 9], vec![2, 2, 3, 5]);
+        let mut lists = Lists::default();
+        for list in [&[5, 6][..], &[], &[7], &[8, 9]] {
+            lists.push(list);
+        }
 
         let rest = lists.split_off(2);
 
