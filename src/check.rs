@@ -124,7 +124,7 @@ impl<'g> CheckedAssignment<'g> {
         }
     }
 
-    /// Replace placeholder ids, which are `first` or higher, by real ids.
+    /// Replace each partition id that is `first` or higher by the one that `id` returns for it.
     pub fn replace_ids(&mut self, first: i64, id: impl Fn(i64) -> i64) {
         for span in self.spans.iter_mut().filter(|span| span.start >= first) {
             span.start = id(span.start);

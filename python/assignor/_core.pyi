@@ -1,4 +1,4 @@
-"""Types of the Rust core. The reference has its public functions, with the same names and signatures."""
+"""Types of the Rust core. Counterparts in `assignor.reference` have the same names and signatures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, final, overload

@@ -38,7 +38,7 @@ impl Cluster {
         &self.topics
     }
 
-    /// Return the topics that match a pattern, in Java's order; names that are invalid in Kafka never match.
+    /// Return the topics that match a pattern, in Java's order; names that `is_matchable` rejects never match.
     ///
     /// # Errors
     ///

@@ -138,7 +138,7 @@ impl PrefixSearch<'_> {
             };
             self.states.push(start);
         }
-        // If the last search gave up, it read fewer characters than the common prefix has.
+        // A search that gave up may have read less than the common prefix.
         let common = common.min(self.states.len() - 1);
         self.states.truncate(common + 1);
         self.dead_at = usize::MAX;

@@ -97,7 +97,7 @@ impl Committed {
         }
     }
 
-    /// Set the owner of a partition; return true if the partition waits for its first commit.
+    /// Set the owner of a partition; return true if it changed and the partition waits for its first commit.
     pub(super) fn set_owner(&mut self, (topic, id): &Partition, owner: &Arc<str>, at: i64) -> bool {
         let partition = match self.topics.get_mut(topic) {
             Some(ids) => ids.entry(*id).or_default(),

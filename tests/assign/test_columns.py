@@ -237,7 +237,7 @@ def test_drawn_groups_give_the_same_answer_as_columns_and_as_mappings(data: st.D
 
 
 WRONG_TOPICS = {
-    "partitions has 1 entries, and topic has 2": TopicColumns(["t", "u"], [1]),
+    "partitions needs one entry per topic, 2 in total, but has 1": TopicColumns(["t", "u"], [1]),
     "column topic has 't' twice": TopicColumns(["t", "t"], [1, 1]),
     r"topic\[1\] is null": TopicColumns(["t", None], [1, 1]),  # type: ignore[list-item]  # deliberately wrong type
     r"partitions\[1\] must be from 0 to 2147483647, not -1": TopicColumns(["t", "u"], np.array([1, -1])),
@@ -255,10 +255,10 @@ WRONG_TOPICS = {
     ),
     "a table cannot have rows that are null": pa.chunked_array([pa.array([{"topic": "t", "partitions": 3}, None])]),
     "a table is needed, not an array of Int64": pa.array([1]),
-    "rack_set has 1 entries, and all partitions has 2": TopicColumns(["t"], [2], [0], [("r",)]),
+    "rack_set needs one entry per partition, 2 in total, but has 1": TopicColumns(["t"], [2], [0], [("r",)]),
     r"rack_set\[1\] is 1, and rack_sets has 1 entries": TopicColumns(["t"], [2], [0, 1], [("r",)]),
     "topics as a table need the columns topic and partitions": pa.table({"name": ["t"], "partitions": [1]}),
-    "racks of topic 't' has 1 entries, and its partitions has 2": pa.table(
+    "racks of topic 't' needs one entry per partition, 2 in total, but has 1": pa.table(
         {"topic": ["t"], "partitions": [2], "racks": [[["r"]]]}
     ),
 }
@@ -271,10 +271,10 @@ def test_errors_name_the_invalid_topic(message: str) -> None:
 
 
 WRONG_MEMBERS = {
-    "subscription has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0], [["t"]]),
+    "subscription needs one entry per member, 2 in total, but has 1": MemberColumns(["a", "b"], [0], [["t"]]),
     r"subscription\[1\] is 1, and subscriptions has 1 entries": MemberColumns(["a", "b"], [0, 1], [["t"]]),
     "column member_id has 'a' twice": MemberColumns(["a", "a"], [0, 0], [["t"]]),
-    "rack has 1 entries, and member_id has 2": MemberColumns(["a", "b"], [0, 0], [["t"]], rack=["r"]),
+    "rack needs one entry per member, 2 in total, but has 1": MemberColumns(["a", "b"], [0, 0], [["t"]], rack=["r"]),
     r"member_id\[0\] must be a str, not int: 7": MemberColumns([7], [0], [["t"]]),  # type: ignore[list-item]  # deliberately wrong type
     "subscription 1: a topic must be a str, not int: 7": MemberColumns(["a"], [0], [["t"], [7]]),  # type: ignore[list-item]  # deliberately wrong type
     "subscription 0: topics must be an iterable of topic names, not str: 't'": MemberColumns(["a"], [0], ["t"]),

@@ -137,9 +137,15 @@ def test_columns_without_values_have_no_effect(kind: pa.DataType, engine: Engine
 
 
 INVALID: dict[str, tuple[Any, type[Exception]]] = {
-    "generation has 1 entries, and member_id has 4": ({"generation": [1]}, errors.IllegalArgumentError),
-    "owned_partitions has 0 entries, and member_id has 4": ({"owned_partitions": []}, errors.IllegalArgumentError),
-    "user_data has 5 entries, and member_id has 4": ({"user_data": [None] * 5}, errors.IllegalArgumentError),
+    "generation needs one entry per member, 4 in total, but has 1": ({"generation": [1]}, errors.IllegalArgumentError),
+    "owned_partitions needs one entry per member, 4 in total, but has 0": (
+        {"owned_partitions": []},
+        errors.IllegalArgumentError,
+    ),
+    "user_data needs one entry per member, 4 in total, but has 5": (
+        {"user_data": [None] * 5},
+        errors.IllegalArgumentError,
+    ),
     r"generation\[1\] must be an int or None, not str: '4'": ({"generation": [1, "4"]}, errors.WrongTypeError),
     "column generation must be a column of integers, not str: '4'": ({"generation": "4"}, errors.WrongTypeError),
     "column generation must be of integers, not Float64": (

@@ -46,7 +46,7 @@ class ComparedGroup:
         kept: Number of partitions that stayed with their member, over all changes.
     """
 
-    def __init__(self, scenario: Scenario) -> None:
+    def __init__(self, scenario: Scenario, new_id: Callable[[], str] | None = None) -> None:
         self.scenario = scenario
         self.members = Members(scenario)
         self.compared = 0
@@ -54,12 +54,13 @@ class ComparedGroup:
         self._topics: dict[str, tuple[str, ...]] = {}
         self._targets: Targets = {}
         self._compared_epoch = 0
+        self._new_id = new_id or (lambda: str(uuid4()))
         self._table = TimelineTable()
         """Member ids in the order of the coordinator's table."""
 
     def join(self, name: str, *topics: str, member_id: str | None = None) -> None:
         """Let a member join, and compare."""
-        client = self.members.join(name, *topics, member_id=member_id)
+        client = self.members.join(name, *topics, member_id=member_id or self._new_id())
         self._topics[client.member_id] = tuple(map(self.scenario.topic, topics))
         # The coordinator computes the targets before it puts the member into its table.
         self._compare([*self._table, client.member_id])
@@ -139,7 +140,7 @@ def test_targets_of_the_broker_equal_ours(
 
     with Scenario(patient_broker, f"targets-{assignor}-{share_bucket}", assignor) as scenario:
         topic_buckets.create_topics(scenario, {"orders": 7, "payments": 4, "refunds": 2}, share_bucket=share_bucket)
-        group = ComparedGroup(scenario)
+        group = ComparedGroup(scenario, id_in_first_bucket if share_bucket else None)
         change_members(group)
         group.subscribe("e", *EVERYTHING)
         for name in "acde":

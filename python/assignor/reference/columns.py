@@ -18,7 +18,7 @@ def topics_as_mapping(given: object) -> object:
     """Convert topic columns to a mapping of topic to partitions; return other values unchanged."""
     if isinstance(given, TopicColumns):
         names, counts = _column(given.topic), _column(given.partitions)
-        _same_length("partitions", counts, "topic", names)
+        _same_length("partitions", counts, names, "topic")
         if given.rack_set is None:
             return _unique("topic", zip(names, counts, strict=True))
         sets = [tuple(racks) for racks in given.rack_sets]
@@ -48,11 +48,11 @@ def members_as_mapping(given: object) -> object:
     """Convert member columns to a mapping of member id to subscription; return other values unchanged."""
     if isinstance(given, MemberColumns):
         ids, subscription = _column(given.member_id), _column(given.subscription)
-        _same_length("subscription", subscription, "member_id", ids)
+        _same_length("subscription", subscription, ids, "member")
         subscriptions = [tuple(names) for names in _column(given.subscriptions)]
         optional = {name: _column(column) for name in OPTIONAL if (column := getattr(given, name)) is not None}
         for name, column in optional.items():
-            _same_length(name, column, "member_id", ids)
+            _same_length(name, column, ids, "member")
         fields = ({name: column[row] for name, column in optional.items()} for row in range(len(ids)))
         return _unique(
             "member_id",
@@ -133,9 +133,11 @@ def _column(given: Any) -> list[Any]:
     return list(given.tolist() if hasattr(given, "tolist") else given)
 
 
-def _same_length(column: str, entries: list[Any], other: str, wanted: list[Any]) -> None:
+def _same_length(column: str, entries: list[Any], wanted: list[Any], each: str) -> None:
     if len(entries) != len(wanted):
-        raise IllegalArgumentError(f"{column} has {len(entries)} entries, and {other} has {len(wanted)}")
+        raise IllegalArgumentError(
+            f"{column} needs one entry per {each}, {len(wanted)} in total, but has {len(entries)}"
+        )
 
 
 def _unique(column: str, entries: Iterable[tuple[str, Any]]) -> dict[str, Any]:

@@ -92,9 +92,10 @@ pub(crate) fn missing_columns(batch: &RecordBatch, needed: &str) -> PyErr {
     IllegalArgumentError::new_err(format!("{needed}; found {}", columns.join(", ")))
 }
 
-pub(crate) fn same_length(column: &str, length: usize, other: &str, wanted: usize) -> PyResult<()> {
+pub(crate) fn same_length(column: &str, length: usize, wanted: usize, each: &str) -> PyResult<()> {
     if length == wanted {
         return Ok(());
     }
-    Err(IllegalArgumentError::new_err(format!("{column} has {length} entries, and {other} has {wanted}")))
+    let reason = format!("{column} needs one entry per {each}, {wanted} in total, but has {length}");
+    Err(IllegalArgumentError::new_err(reason))
 }

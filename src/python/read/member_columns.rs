@@ -37,7 +37,7 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
             if column.is_none() { Ok(None) } else { TextColumn::read(&column, name).map(Some) }
         };
         let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
-        same_length("subscription", subscription.0.len(), "member_id", ids.len())?;
+        same_length("subscription", subscription.0.len(), ids.len(), "member")?;
         let number = |(row, index): (usize, &i32)| {
             numbers.get(*index as usize).copied().ok_or_else(|| {
                 let known = numbers.len();
@@ -120,7 +120,7 @@ fn push(
 ) -> PyResult<()> {
     for (name, column) in [("group_instance_id", instance_ids), ("rack", racks)] {
         if let Some(column) = column {
-            same_length(name, column.len(), "member_id", ids.len())?;
+            same_length(name, column.len(), ids.len(), "member")?;
         }
     }
     data.check_lengths(ids.len())?;

@@ -58,7 +58,7 @@ impl<'py> MemberDataColumns<'py> {
             self.user_data.as_ref().map(UserDataColumn::len),
         ];
         for (name, length) in NAMES.into_iter().zip(lengths) {
-            same_length(name, length.unwrap_or(members), "member_id", members)?;
+            same_length(name, length.unwrap_or(members), members, "member")?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
 use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
-/// First of the numbers that replace ids above int64, which no topic has.
+/// First of the numbers that replace ids from 2^62 on; no topic has a partition with such an id.
 const LARGE: i64 = 1 << 62;
 
 /// Python objects of an assignment.

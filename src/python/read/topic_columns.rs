@@ -67,7 +67,7 @@ impl TopicColumnsReader {
 
     fn counts(&mut self, column: &str, counts: &IntegerColumn) -> PyResult<()> {
         self.partitions.extend(counts.0.iter().map(|count| Partitions::counted(*count as u32)));
-        same_length(column, self.partitions.len(), "topic", self.names.len())
+        same_length(column, self.partitions.len(), self.names.len(), "topic")
     }
 
     /// Read the distinct sets of racks; the column refers to them by index.
@@ -86,7 +86,7 @@ impl TopicColumnsReader {
     fn set_racks(&mut self, column: Option<&IntegerColumn>, sets: &[u32]) -> PyResult<()> {
         let Some(IntegerColumn(column)) = column else { return Ok(()) };
         let total: usize = self.partitions.iter().map(|partitions| partitions.ids.len()).sum();
-        same_length("rack_set", column.len(), "all partitions", total)?;
+        same_length("rack_set", column.len(), total, "partition")?;
         let highest = column.iter().fold(-1, |highest, set| highest.max(*set));
         if highest >= 0 && highest as usize >= sets.len() {
             let row = column.iter().position(|set| *set as usize >= sets.len()).unwrap_or_default();
@@ -115,7 +115,7 @@ impl TopicColumnsReader {
             let Some(of_topic) = of_topic else { continue };
             let partitions = &mut self.partitions[first + row];
             let topic = self.names.get(first + row);
-            same_length(&format!("racks of topic '{topic}'"), of_topic.len(), "its partitions", partitions.ids.len())?;
+            same_length(&format!("racks of topic '{topic}'"), of_topic.len(), partitions.ids.len(), "partition")?;
             let set = |racks: &Vec<String>| self.combinations.set_of_texts(racks.iter().map(String::as_str));
             partitions.racks = Some(of_topic.iter().map(set).collect());
         }

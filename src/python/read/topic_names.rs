@@ -29,7 +29,7 @@ pub(crate) fn texts<'a>(topics: &'a [Bound<'_, PyString>]) -> PyResult<Vec<&'a s
     topics.iter().map(|topic| topic.to_str()).collect()
 }
 
-/// Raise an error for a name that is not valid in Kafka; patterns are not matched against such names.
+/// Raise an error for a name that patterns are not matched against: too long, or not printable ASCII.
 pub(crate) fn check_topic_name(py: Python<'_>, name: &str) -> PyResult<()> {
     if catalog::is_matchable(name) {
         return Ok(());

@@ -7,7 +7,7 @@ use super::group::PyGroup;
 use super::topics::topics_of;
 use crate::python::read::decoded_members::{self, DecodedMembers};
 
-/// Return the group, and the topics that members subscribe to but that have no partitions.
+/// Return the group, and the subscribed topics that `partitions_per_topic` lacks.
 ///
 /// Args:
 ///     partitions_per_topic: As for `Group`.
