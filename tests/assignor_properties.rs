@@ -119,7 +119,7 @@ fn group(drawn: &Drawn) -> Group {
     group
 }
 
-/// Return the partitions of each member; check that each partition is given once.
+/// Return the partitions of each member; check that no partition is given twice.
 fn answer(drawn: &Drawn, assignor: Assignor) -> BTreeMap<String, BTreeSet<(String, i32)>> {
     let plan = assign(&Arc::new(group(drawn)), Options { assignor, prefer_rack_aware: drawn.prefer_rack_aware });
     let mut given = BTreeSet::new();

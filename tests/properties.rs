@@ -172,7 +172,7 @@ impl<'a> State<'a> {
     }
 }
 
-/// Give step p, the p-th smallest id of each topic, to the first consumer that may take it in all topics.
+/// For each p, give the p-th smallest ids of all topics to the first consumer that may take all of them.
 fn give_together(states: &mut [&mut State<'_>]) {
     let ids: Vec<Vec<i32>> = states.iter().map(|state| state.partitions.keys().copied().collect()).collect();
     for step in 0..ids[0].len() {

@@ -74,7 +74,8 @@ pub enum Assignor {
     ServerRange,
 }
 
-/// Largest number of partitions of a group. The classic range assignor has no limit; the others store an owner per partition.
+/// Largest number of partitions of a group, except for the classic range assignor. Most other assignors store an owner per
+/// partition.
 pub const MAX_PARTITIONS: u64 = 1 << 28;
 
 /// Options of an assignor.
@@ -134,7 +135,7 @@ impl Assignor {
 /// Check that the assignor supports the size of the group.
 ///
 /// # Errors
-/// The topics have more than `MAX_PARTITIONS` partitions, and the assignor is not range.
+/// The topics have more than `MAX_PARTITIONS` partitions, and the assignor is not the classic range.
 pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
     if assignor == Assignor::Range {
         return Ok(());

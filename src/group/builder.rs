@@ -1,4 +1,4 @@
-//! Builder of a group from a `JoinGroup` response, whose subscriptions are bytes. Equal subscriptions are parsed once.
+//! Builder of a group from a `JoinGroup` response, whose subscriptions are bytes. Equal lists of topics are looked up once.
 
 use std::sync::Arc;
 

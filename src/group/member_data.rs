@@ -71,7 +71,7 @@ impl MemberDataTable {
         self.topics.push((topic, (self.ids.len() - before) as u32));
     }
 
-    /// Add one id of a topic that the next member owns; consecutive ids of one topic form one run.
+    /// Add one id of a topic that the next member owns; ids of one topic that are added one after another form one run.
     #[inline]
     pub(super) fn push_owned_id(&mut self, topic: u32, id: i32) {
         self.ids.push(id);

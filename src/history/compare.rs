@@ -89,8 +89,8 @@ pub fn compare(
 
 /// Compare a target assignment with the answer of the broker's assignor.
 ///
-/// If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of Kafka's, if the
-/// log lacks the previous target assignment, or if there is no topic metadata.
+/// If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of Kafka's, if
+/// there is no topic metadata or, except for range, if the log lacks the previous target assignment.
 #[must_use]
 pub fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comparison> {
     let compare = |name: &String| {

@@ -2,7 +2,7 @@
 //!
 //! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the
 //! generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that is older than
-//! the last snapshot. Range is compared with the two snapshots only.
+//! the last snapshot. For range, neither mixtures nor older metadata are tried.
 
 use std::collections::BTreeSet;
 

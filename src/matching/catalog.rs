@@ -211,7 +211,7 @@ impl Catalog {
         Box::new(rows.map(|(row, (&number, &common))| (number, if row == 0 { 0 } else { common as usize })))
     }
 
-    /// Return the names with a suffix, given in reverse.
+    /// Return the names that end with a suffix; its bytes are given in reverse order.
     pub(crate) fn with_suffix<'a>(&'a self, suffix: &'a [u8]) -> Box<dyn Iterator<Item = u32> + 'a> {
         let ends = move |&number: &u32| {
             let name = self.bytes(number);

@@ -264,7 +264,7 @@ fn add_replacement(
 fn add_subscriptions(causes: &mut Causes, changes: &Difference, before: &GroupRecord) {
     let is_opaque = before.kind == GroupKind::Classic && before.protocol_type.as_deref() != Some(CONSUMER);
     if is_opaque && !(changes.joined.is_empty() && changes.left.is_empty()) {
-        // Other protocol types put the state of a member into these bytes, which changes with each rebalance.
+        // Other protocol types put a member's state into its subscription, which changes with each rebalance.
         return;
     }
     let pairs = changes.changed();

@@ -192,7 +192,7 @@ pub(super) fn fire_commits(state: &mut GroupState, settings: &Settings, deadline
     if !partitions.is_empty() {
         let evidence = format!(
             "No offset was committed within {} ms of ownership: there may be no records to consume, or the application does \
-             not commit. The log has only commits.",
+             not commit. The log does not show which.",
             settings.never_committed
         );
         events.push(problem(state, (deadline, state.offset), "never_committed", partitions, evidence));

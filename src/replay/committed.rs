@@ -13,7 +13,7 @@ use super::events::{Partition, sorted};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ownership {
     pub(super) owner: Arc<str>,
-    /// Time since which the partition has had an owner without interruption.
+    /// Time at which the partition got an owner, or at which its committed offset was deleted if that is later.
     pub(super) since: i64,
     /// True if an offset was committed since the partition has its current owner.
     pub(super) has_commit: bool,

@@ -16,7 +16,7 @@ pub struct Position {
     pub topic: Arc<str>,
     /// The partition id.
     pub partition: i32,
-    /// The member that owns the partition.
+    /// Name of the owner: the member id, or `instance ` and the instance id of a static member.
     pub member: Option<Arc<str>>,
     /// The committed offset.
     pub committed: Option<i64>,

@@ -20,8 +20,7 @@ const HIGHEST_FIRST_EPOCH: i32 = 2;
 pub struct TargetAssignment {
     /// Milliseconds since 1970.
     pub timestamp: i64,
-    /// Names of the assignors with the most votes. If there are several, the member whose heartbeat caused the assignment decides,
-    /// which is not recorded.
+    /// Names of the assignors with the most votes. If there are several, the log does not show which one the broker used.
     pub assignors: Vec<String>,
     /// True if the broker treats all subscriptions as equal.
     pub is_homogeneous: bool,

@@ -4,8 +4,8 @@ use super::claims::Claims;
 use crate::group::Group;
 use crate::plan::{NO_OWNER, Owners};
 
-/// Withhold partitions of a constrained assignment: those whose previous owner is another member, and those
-/// that two members claim.
+/// Withhold partitions of a constrained assignment: those that another member owns, and those that two members
+/// of the same generation claim.
 pub(super) fn withhold_constrained(claims: &Claims, owners: &mut Owners) {
     for (partition, owner) in (0..).zip(&mut owners.members) {
         let before = claims.owner(partition);

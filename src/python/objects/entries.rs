@@ -179,9 +179,10 @@ pub(crate) fn addresses<'e>(entries: &'e [Entry<'_>]) -> &'e [usize] {
 
 /// Call `read` with the elements of a list, tuple, set or frozenset, in iteration order; return None for anything else.
 ///
-/// `read` may run any Python code, such as a destructor during a garbage collection. The elements stay unchanged: tuples
-/// and frozensets are immutable, and a list or set appears empty to other code until `read` returns, as a list does during
-/// `list.sort()`. Then its elements are restored, and elements that were added in the meantime are dropped.
+/// `read` may run any Python code, such as a destructor during a garbage collection. The elements stay unchanged: in builds
+/// without direct access they are copied, tuples and frozensets are immutable, and a list or set appears empty to other code
+/// until `read` returns, as a list does during `list.sort()`. Then its elements are restored, and elements that were added in
+/// the meantime are dropped.
 pub(crate) fn lend<T>(container: &Bound<'_, PyAny>, read: impl FnOnce(&[Entry<'_>]) -> T) -> Option<T> {
     access::lend(container, read)
 }

@@ -60,8 +60,8 @@ mod access {
     /// The object is alive as long as the digits are used.
     #[inline]
     pub(in super::super) unsafe fn digits<'a>(object: *mut ffi::PyObject) -> Option<&'a [u32]> {
-        // SAFETY: the object is alive and an int, and ints do not change. Its digits have 30 bits in 4 bytes each, and its
-        // size is their number.
+        // SAFETY: the object is alive and an int, and ints do not change. Its digits have 30 bits in 4 bytes each, and
+        // `count` is their number.
         unsafe {
             if IS_KNOWN.get() != Some(&true) || ffi::PyLong_CheckExact(object) == 0 {
                 return None;

@@ -93,7 +93,7 @@ impl Lists {
                 let lists = array.as_list_view::<i64>();
                 (views(lists.value_offsets(), lists.value_sizes()), lists.values())
             }
-            // If each list has size 0, the length of the items does not give the number of lists.
+            // Lists of size 0 are not supported.
             DataType::FixedSizeList(_, size) if *size > 0 => {
                 let (size, lists) = (*size as usize, array.as_fixed_size_list());
                 ((0..lists.len()).map(|row| row * size..(row + 1) * size).collect(), lists.values())
@@ -167,7 +167,7 @@ pub(crate) fn joined(chunks: &[ArrayRef]) -> Result<ArrayRef, ArrowError> {
     Ok(make_array(joined.freeze()))
 }
 
-/// Return an array whose dictionaries have keys of 64 bits, so that one dictionary can hold those of several chunks.
+/// Return an array whose dictionaries have keys of 64 bits, which do not overflow when the dictionaries of chunks are joined.
 fn with_wide_keys(data: ArrayData) -> Result<ArrayData, ArrowError> {
     if let DataType::Dictionary(key, _) = data.data_type() {
         if matches!(**key, DataType::Int64) {

@@ -361,7 +361,7 @@ pub(crate) fn optional<'s>(value: &'s Bound<'_, PyAny>, member: &str, field: &st
     Ok(Some(value.cast::<PyString>()?.to_str()?))
 }
 
-/// Add the partitions that a member owns, in the order given, except the first ones.
+/// Add the partitions that a member owns, in the order given, except the first `done`.
 pub(crate) fn push_owned_partitions(group: &mut Group, owned: &Bound<'_, PyAny>, done: usize) -> PyResult<()> {
     for partition in owned.try_iter()?.skip(done) {
         let (topic, id): (Bound<'_, PyString>, Bound<'_, PyAny>) = partition?.extract()?;

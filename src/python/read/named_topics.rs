@@ -17,7 +17,7 @@ pub(crate) struct NamedTopics {
     objects: NameObjects,
     /// Numbers of the topics in the order of the input; None if that is Java's order.
     pub(crate) order: Option<Vec<u32>>,
-    /// `TopicPartition` objects that answers share, by topic and position; None if each answer has its own.
+    /// `TopicPartition` objects that answers share, by topic and position; only for a `Topics` object.
     pub(crate) shared: Option<Vec<OnceLock<Vec<Py<PyAny>>>>>,
     /// Names that patterns are matched against, made for the first pattern.
     catalog: OnceLock<Catalog>,

@@ -118,7 +118,7 @@ impl TextColumn {
         Some(self.names.get(number as usize))
     }
 
-    /// Return the texts of all rows, if each row has one.
+    /// Return the texts of all rows if they are stored row by row, else the column.
     pub(crate) fn into_names(self) -> Result<Names, Self> {
         if self.rows.is_none() { Ok(self.names) } else { Err(self) }
     }

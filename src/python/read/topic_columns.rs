@@ -128,7 +128,7 @@ impl TopicColumnsReader {
         let mut partitions = self.partitions;
         for partitions in &mut partitions {
             debug_assert!(matches!(partitions.ids, Ids::Count(_)));
-            // Without any rack there is nothing to read.
+            // A topic without any rack needs no racks per partition.
             partitions.racks =
                 partitions.racks.take().filter(|column| column.iter().any(|set| !racks.sets().get(*set).is_empty()));
         }

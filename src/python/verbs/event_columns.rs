@@ -55,7 +55,7 @@ const TEXT_LISTS: [&str; 5] = ["causes", "joined", "left", "replaced", "comparis
 /// Columns of lists of partitions.
 const PARTITION_LISTS: [&str; 3] = ["moved", "unowned", "topic_partitions"];
 
-/// The columns in their order.
+/// The columns in their order, except `record_type`, which is the last one.
 const ORDER: [&str; 35] = [
     "event",
     "cluster",

@@ -238,7 +238,9 @@ impl<'a> LogColumns<'a> {
     fn read(records: &'a RecordBatch) -> PyResult<Self> {
         let type_error = |name: &str| {
             let found = records.schema();
-            WrongTypeError::new_err(format!("records: column {name} is missing or of another type: {found}"))
+            WrongTypeError::new_err(format!(
+                "records: column {name} is missing, has nulls or has another type: {found}"
+            ))
         };
         let column = |name: &str| records.column_by_name(name).ok_or_else(|| type_error(name));
         let numbers = |name: &str| -> PyResult<&'a [i64]> {

@@ -18,10 +18,10 @@ use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::topic_ids::TopicIds;
 
-/// Lowest number of members or topics for which releasing the interpreter lock pays off.
+/// Lowest sum of members and topics for which releasing the interpreter lock pays off.
 const LARGE: usize = 256;
 
-/// Assign the partitions of a group, without the interpreter lock if the group is large.
+/// Assign the partitions of a group, without the interpreter lock if the group is large or has racks.
 pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyResult<Plan> {
     check_size(group, options.assignor)?;
     let size = group.members().len() + group.topics().len();

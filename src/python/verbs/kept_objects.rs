@@ -94,7 +94,7 @@ impl KeptObjects {
 }
 
 impl Pool {
-    /// Select the first `count` topics. If their partitions do not fit together with those of other topics, these are dropped.
+    /// Select the first `count` topics. If their partitions and those of other topics exceed `limit`, the other topics are dropped.
     fn select(&mut self, topics: &Topics, count: usize, limit: usize) {
         self.places.clear();
         for (name, end) in topics.names().iter().zip(ends(topics)).take(count) {

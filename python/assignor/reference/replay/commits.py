@@ -118,7 +118,7 @@ def fire_commits(state: GroupState, settings: Settings, deadline: int) -> list[E
     partitions = state.committed.due(deadline - settings.never_committed_ms)
     if partitions:
         text = f"No offset was committed within {settings.never_committed_ms} ms of ownership: there may be no records "
-        text += "to consume, or the application does not commit. The log has only commits."
+        text += "to consume, or the application does not commit. The log does not show which."
         common = state.common(deadline, state.offset)
         events.append(event("offsets", common, "never_committed", pairs(partitions), text))
     return events

@@ -40,7 +40,6 @@ pub(crate) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
 
 /// Return a column as text; Spark uses two kinds.
 pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
-    let wrong = || type_error(given, what, "text");
     match given.data_type() {
         DataType::Utf8 => {
             check(given.as_string::<i32>(), what)?;
@@ -50,12 +49,12 @@ pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<StringArray> {
             let wide = given.as_string::<i64>();
             check(wide, what)?;
             let (first, last) = (wide.value_offsets()[0], wide.value_offsets()[wide.len()]);
-            // A column with offsets of 32 bits has less than 2 GiB.
-            i32::try_from(last - first).map_err(|_| wrong())?;
+            let too_long = |_| IllegalArgumentError::new_err(format!("{what}: a batch has more than 2 GiB of text"));
+            i32::try_from(last - first).map_err(too_long)?;
             Ok(wide.iter().collect())
         }
         DataType::Null => Ok(StringArray::new_null(given.len())),
-        _ => Err(wrong()),
+        _ => Err(type_error(given, what, "text")),
     }
 }
 
@@ -80,17 +79,22 @@ fn check<O: OffsetSizeTrait>(given: &GenericStringArray<O>, what: &str) -> PyRes
 
 /// Return a column as lists.
 pub(crate) fn lists(given: &ArrayRef, what: &str) -> PyResult<ListArray> {
-    let wrong = || type_error(given, what, "lists");
     match given.data_type() {
         DataType::List(_) => Ok(given.as_list().clone()),
         DataType::LargeList(item) => {
             let wide = given.as_list::<i64>();
             let offsets =
                 wide.value_offsets().iter().map(|offset| i32::try_from(*offset)).collect::<Result<Vec<_>, _>>();
-            let offsets = OffsetBuffer::new(offsets.map_err(|_| wrong())?.into());
+            let too_many = |_| {
+                IllegalArgumentError::new_err(format!(
+                    "{what}: the lists of a batch have more than {} entries",
+                    i32::MAX
+                ))
+            };
+            let offsets = OffsetBuffer::new(offsets.map_err(too_many)?.into());
             Ok(ListArray::new(item.clone(), offsets, wide.values().clone(), wide.nulls().cloned()))
         }
-        _ => Err(wrong()),
+        _ => Err(type_error(given, what, "lists")),
     }
 }
 

@@ -37,7 +37,8 @@ struct Patterns {
 }
 
 impl ClusterColumn {
-    /// Read a column with one list of structs of cluster and topics; topics are structs of topic, partitions and racks.
+    /// Read a column with one list of structs of cluster and topics; topics are structs of topic,
+    /// partitions, racks and topic_id; the last two are optional.
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = lists(given, "clusters")?;
         let all = rows(given.values(), "clusters")?;

@@ -74,7 +74,7 @@ impl AnswerColumn for AssignmentColumn {
     }
 }
 
-/// Subscriptions: lists of structs of member, instance id, rack, topics, and names of topics that do not exist.
+/// Subscriptions: lists of structs, one for each member.
 pub(crate) struct SubscriptionColumn {
     lists: ListColumn,
     members: BoundedTextColumn,
