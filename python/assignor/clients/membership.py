@@ -77,7 +77,7 @@ class JoinedMembers(NamedTuple):
 def plan_joined(
     assignor: str, partitions_per_topic: Mapping[str, int | list[int] | list[PartitionInfo]], members: JoinedMembers
 ) -> Plan:
-    """Return the plan of Kafka's assignor of this name for members that joined with encoded subscriptions."""
+    """Return the plan of Kafka's assignor of this name for members with decoded subscriptions."""
     from assignor import _core  # the core loads when it is first needed
 
     group, missing = _core.decoded_group(partitions_per_topic, members)

@@ -106,7 +106,7 @@ class GroupEvent(enum.Enum):
 
     REBALANCE = "a rebalance starts"
     JOINED = "all members joined, or the join phase timed out"
-    EMPTIED = "the join phase timed out and no members are left"
+    EMPTIED = "the join phase ended without members"
     ASSIGNED = "the leader's assignment is written"
     REMOVED = "deleted or moved to another coordinator"
 

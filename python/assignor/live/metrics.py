@@ -113,7 +113,7 @@ class WatchMetrics(Collector):
         counts = self._watcher.counts()
         bad = counts["bad_records"] + counts["unknown_types"]
         yield CounterMetricFamily("assignor_records", "Records read from the log.", value=self._watcher.records)
-        yield CounterMetricFamily("assignor_bad_records", "Records that cannot be decoded.", value=bad)
+        yield CounterMetricFamily("assignor_bad_records", "Records of an unknown type, or not decodable.", value=bad)
         yield GaugeMetricFamily("assignor_log_behind_offsets", "Offsets of the log not read yet.", value=self.behind)
         if self.checked is not None:
             text = "Time at which all brokers last returned the ends of the log."

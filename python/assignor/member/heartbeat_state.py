@@ -111,7 +111,9 @@ class HeartbeatTimer:
 
 
 class HeartbeatFields:
-    """Builder of heartbeat requests: all fields when the member joins or after a failure, else only the changed fields.
+    """Builder of heartbeat requests, with all fields or only those that changed.
+
+    A member that joins sends all fields; after a failure it sends all but the rack.
 
     Args:
         group_id: Id of the group.
@@ -143,7 +145,7 @@ class HeartbeatFields:
         self.forget()
 
     def forget(self) -> None:
-        """Include all fields in the next heartbeat, because earlier ones may not have arrived."""
+        """Treat no field as sent, because earlier heartbeats may not have arrived."""
         self._sent_constants = False
         self._sent_topics: tuple[str, ...] | None = None
         self._sent_pattern: str | None = None
@@ -161,7 +163,7 @@ class HeartbeatFields:
     ) -> HeartbeatRequest:
         """Return the next heartbeat, and store its fields as sent.
 
-        The owned partitions are sent again after each acknowledged assignment, even if they are the same. A removed
+        The owned partitions are sent again after each reconciled assignment, even if they are the same. A removed
         pattern is sent as "", and again whenever all fields are sent.
 
         Args:

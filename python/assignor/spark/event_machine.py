@@ -51,7 +51,8 @@ class MachineSettings:
 
     Attributes:
         new_replay: Function that returns a replay without groups.
-        delay_ms: How far the timestamps of a partition can go back; None to fire no deadline between records.
+        delay_ms: How far the timestamps of a partition can go back; with None only records of a group and `until` fire
+            its deadlines.
         until: Time up to which deadlines fire at the end of a batch, or None.
         finish: True to return, at the end of a batch, the events that wait for later records.
     """

@@ -138,7 +138,7 @@ def _read(data: bytes) -> list[pa.RecordBatch]:
 
 
 class EventProcessor(StatefulProcessor):
-    """Machine of one key, saved after each micro-batch, and restored before it unless the worker has kept it.
+    """Machine of one key, saved after each micro-batch, and restored before the next unless the worker kept it.
 
     The clock of a partition of the log stops while it gets no records. A timer, which is set for the earliest deadline,
     then fires the deadlines up to the watermark. The watermark is the time at which the last micro-batch was read,

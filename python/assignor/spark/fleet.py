@@ -263,7 +263,7 @@ class Fleet:
         A scenario starts from the answer of `assign()`, and each of its steps is followed by the rebalances that it
         causes. In each rebalance members own the partitions of the previous one. Members of `cooperative-sticky`
         rebalance a second time if partitions change their owner, and both rebalances count. No second rebalance is
-        pending when a scenario starts. A rolling restart assigns a group twice for each of its members.
+        pending when a scenario starts. A rolling restart assigns a group twice for each member that is not static.
 
         Args:
             scenarios: One or more scenarios.

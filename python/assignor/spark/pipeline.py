@@ -50,7 +50,7 @@ def with_groups(records: DataFrame) -> DataFrame:
 
 
 def decode_and_replay(records: DataFrame, topics: pa.Table | None, end: int | None) -> DataFrame:
-    """Decode every record, replay every group, and find the events that findings come from.
+    """Decode every record, replay every group, and find the events that a report keeps.
 
     The records of a group go to one task, in the order of the log. A task holds the history of one group at a time. To
     find events it also holds the state of each of its groups: members, partitions and time windows that have not ended.
@@ -99,7 +99,7 @@ def group_histories(rows: DataFrame) -> DataFrame:
 
 
 def group_events(rows: DataFrame) -> DataFrame:
-    """Select the events, in the order of their group: the columns `recording.report_events.COLUMNS`."""
+    """Select the events, those of a group in their order: the columns `recording.report_events.COLUMNS`."""
     return rows.where(F.col("event").isNotNull()).select("event.*")
 
 

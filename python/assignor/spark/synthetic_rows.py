@@ -57,7 +57,7 @@ _BEGINNINGS = tuple(_CHAIN.index(word) + 1 for word in _WORDS[:10])
 class SyntheticRows:
     """Checked arguments of `synthetic_fleet`, and the expressions for its rows.
 
-    The methods take and return columns. A `number` is the index of a row in its DataFrame, a `topic` the index of a
+    Arguments of the methods are columns. A `number` is the index of a row in its DataFrame, a `topic` the index of a
     topic in its cluster; both start at 0.
     """
 

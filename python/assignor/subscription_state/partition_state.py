@@ -46,7 +46,7 @@ class PartitionState:
         retry_at: Time in milliseconds before which a failed request is not repeated; None without a failure.
         paused: True if the application paused the partition.
         pending_revocation: True if the partition is about to be revoked.
-        pending_callback: True if `on_partitions_assigned` has not been called for it.
+        pending_callback: True while a call of `on_partitions_assigned` is pending for it.
         high_watermark: High watermark; None if unknown.
         last_stable: Last stable offset; None if unknown.
         log_start: Log start offset; None if unknown.
