@@ -36,7 +36,7 @@ def commit(coordinated: CoordinatedGroups) -> float:
 
 
 def join(coordinated: CoordinatedGroups) -> float:
-    """Time a join of one more member while the group prepares a rebalance; the join waits."""
+    """Time the join of an existing member while the group prepares a rebalance; the join waits."""
     waiting = []
     for group, leader in _groups_to_spend(coordinated):
         coordinated.coordinator.join_group(coordinated.join(group, leader), coordinated.now)

@@ -30,7 +30,7 @@ from benches.memory import give_back, resident
 ROOT = Path(__file__).resolve().parents[1]
 
 TOGETHER = 5_000
-"""Number of groups that form at the same time. Later groups use the memory of their waiting requests again."""
+"""Number of groups that form at the same time. Later groups reuse the memory of earlier waiting requests."""
 
 CALLS = ("join_group", "sync_group", "heartbeat", "expire")
 """Calls of the clients that change a coordinator."""

@@ -1,7 +1,7 @@
 """Section of the report that doubles one size at a time: the cost of each function should double, too.
 
 Functions that assign or read a plan use the groups of `Selection.growing`. The others start from
-`Selection.growing_from` names, patterns, members, partitions, records or groups, and this number doubles three times.
+`Selection.growing_from` of what doubles, or from a tenth of that; the number doubles three times.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ def _series(selection: Selection, report: Report) -> Iterator[tuple[str, str, Ti
             label = f"{name}, {axis} from {calls[0][0]}"
             report(label)
             yield label, f"{name}, {axis}", _times({case: found[name] for case, found in calls}, selection)
-    sizes = [selection.growing_from << step for step in range(4)]
-    for name, prepare in OTHERS.items():
+    for name, (divisor, prepare) in OTHERS.items():
+        sizes = [selection.growing_from // divisor << step for step in range(4)]
         label = f"{name} from {sizes[0]:,}"
         report(label)
         yield label, name, _times({f"{size:,}": prepare(size) for size in sizes}, selection)
@@ -176,19 +176,19 @@ def replaying(log: pa.RecordBatch) -> Call:
     return partial(replayed, log)
 
 
-OTHERS: dict[str, Prepare] = {
-    "match_topics, topics": with_one_pattern,
-    "resolve, topics": lambda count: with_patterns(count, FEW),
-    "resolve, patterns": lambda count: with_patterns(10 * FEW, count // 10),
-    "resolve, members": with_names,
-    "TopicMatcher, topics": lambda count: with_topic_matcher(count, FEW),
-    "TopicMatcher, patterns": lambda count: with_topic_matcher(10 * FEW, count // 10),
-    "encode_subscription and decode_subscription, topics": with_subscription,
-    "encode_assignment and decode_assignment, partitions": with_assignment,
-    "decode_batch, commits": lambda count: decoding(commit_log(FEW, count)),
-    "decode_batch, members of 5 generations": lambda count: decoding(metadata_log(5, count // 10)),
-    "Replay.push, commits": lambda count: replaying(commit_log(FEW, count)),
-    "Replay.push, groups": lambda count: replaying(commit_log(count // 10, 0)),
-    "Replay.push, members of 5 generations": lambda count: replaying(metadata_log(5, count // 10, changes=True)),
+OTHERS: dict[str, tuple[int, Prepare]] = {
+    "match_topics, topics": (1, with_one_pattern),
+    "resolve, topics": (1, lambda count: with_patterns(count, FEW)),
+    "resolve, patterns": (10, lambda count: with_patterns(10 * FEW, count)),
+    "resolve, members": (1, with_names),
+    "TopicMatcher, topics": (1, lambda count: with_topic_matcher(count, FEW)),
+    "TopicMatcher, patterns": (10, lambda count: with_topic_matcher(10 * FEW, count)),
+    "encode_subscription and decode_subscription, topics": (1, with_subscription),
+    "encode_assignment and decode_assignment, partitions": (1, with_assignment),
+    "decode_batch, commits": (1, lambda count: decoding(commit_log(FEW, count))),
+    "decode_batch, members of 5 generations": (10, lambda count: decoding(metadata_log(5, count))),
+    "Replay.push, commits": (1, lambda count: replaying(commit_log(FEW, count))),
+    "Replay.push, groups": (10, lambda count: replaying(commit_log(count, 0))),
+    "Replay.push, members of 5 generations": (10, lambda count: replaying(metadata_log(5, count, changes=True))),
 }
-"""Functions other than those that read a plan, each with the size that doubles."""
+"""Other functions, by name and what doubles: the divisor of `Selection.growing_from`, and the prepared call."""

@@ -179,7 +179,10 @@ def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         share = collected["assign", workload] / collected["reference", workload]
         target_results.append(
             TargetResult(
-                f"gc.collect() after assign over after the reference, {workload.name}", share, COLLECT, sense="<="
+                f"gc.collect() with the answer of assign, over that of the reference, {workload.name}",
+                share,
+                COLLECT,
+                sense="<=",
             )
         )
     note = (

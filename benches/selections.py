@@ -99,7 +99,7 @@ class Selection:
         encoded: Groups whose assignments are encoded.
         clients: Groups that are led inside Python clients.
         growing: First group of each series, by the size that doubles.
-        growing_from: First number of names, patterns, partitions, records or groups of the other series.
+        growing_from: First size of the other series, or ten times of it; see `growth.OTHERS`.
         matched: Numbers of topics and patterns; the last are the largest.
         partitions: Partitions of the groups whose memory is measured.
         group_sets: Numbers of groups of the coordinator, with the members of each group.

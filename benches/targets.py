@@ -179,7 +179,7 @@ BEYOND = 20
 """Largest memory in use beyond the result while it is built, in percent of the result."""
 
 COLLECT = 0.3
-"""Largest ratio of the time of `gc.collect()` after `assign` to its time after the reference."""
+"""Largest ratio of the time of `gc.collect()` with the answer of `assign` to its time with that of the reference."""
 
 
 ALL_AT_ONCE = {"re": 10, "google-re2": 10, "google-re2 Set": 4}
