@@ -31,7 +31,7 @@ class MemberTimeline:
     """Events of one member and their effects.
 
     Args:
-        names: Topic ids by name at the end.
+        names: Topic ids by name.
         prefix: Common prefix of the topic names, which is omitted.
     """
 

@@ -41,7 +41,7 @@ class RandomMember:
     """Member that sends random heartbeats.
 
     Attributes:
-        member_id: Member id; another process has another one.
+        member_id: Member id; changes when it joins again as a new process.
         instance_id: Instance id of a static member, else None.
         assignor: Requested assignor.
         epoch: Last epoch of the coordinator.

@@ -160,7 +160,7 @@ def test_targets_of_the_broker_equal_ours(
 def test_members_of_one_bucket_come_in_the_order_of_the_table_and_a_new_one_last(
     patient_broker: Cluster, counts: dict[str, int]
 ) -> None:
-    """In the first case, another order of the first two members changes the assignment; in the second, of the third."""
+    """The first case depends on the order of the first two members, the second on the place of the third member."""
     from tests.broker.scenario import Scenario
 
     with Scenario(patient_broker, f"one-bucket-{len(counts)}", "uniform") as scenario:
@@ -186,8 +186,8 @@ def put_new_member(table: TimelineTable, member_id: str) -> None:
 def ids_in_one_bucket() -> tuple[str, str, str]:
     """Return three ids that a `HashMap` has in one bucket, where each mistake leads to another first member.
 
-    The table has the first id before the second one. It had the second one first if a member were put only once, and
-    the third one if a new member came to its place in the table.
+    The table has the first id before the second one. If members were put only once, the second would be first; if a new
+    member took its place in the table, the third.
     """
     while True:
         first, second, third = ids = id_in_first_bucket(), id_in_first_bucket(), id_in_first_bucket()

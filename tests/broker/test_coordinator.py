@@ -1,7 +1,7 @@
 """Random requests of the classic group protocol to real brokers and to our coordinator: all responses must be equal.
 
-Each run plays other sequences and prints their seeds. In the environment, ASSIGNOR_SEED is the first seed, and
-ASSIGNOR_SEQUENCES the number of sequences; a small number may not reach every error code.
+About half of the sequences are new in each run, which prints all seeds. In the environment, ASSIGNOR_SEED is the first
+new seed, and ASSIGNOR_SEQUENCES the number of sequences; a small number may not reach every error code.
 """
 
 from __future__ import annotations

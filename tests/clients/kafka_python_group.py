@@ -1,4 +1,4 @@
-"""Consumer group of kafka-python without a server: a real coordinator leads it, and members are given as bytes."""
+"""Consumer group of kafka-python without a server: the client's own code leads it; members are given as bytes."""
 
 from __future__ import annotations
 

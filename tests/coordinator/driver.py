@@ -37,7 +37,7 @@ AT_ONCE = CoordinatorConfig(initial_rebalance_delay_ms=0)
 
 
 def sequential_ids() -> Any:
-    """Return a generator of predictable member ids: `a-1`, `a-2`, `b-3`."""
+    """Return a function for predictable member ids: `a-1`, `a-2`, `b-3`."""
     given = 0
 
     def member_id(prefix: str) -> str:

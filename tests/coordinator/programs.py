@@ -1,4 +1,4 @@
-"""Random programs for one classic group, by hypothesis: any request of a member, in any order and at any time."""
+"""Hypothesis programs for one classic group: any request of a member, in any order and at any time."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def storms(found: list[Event]) -> list[tuple[str, int, int | None]]:
 
 
 def in_a_storm(**given: Any) -> Watcher:
-    """Return a watcher of a group with a storm, whose last rebalance has the offset 20 and the time 1020."""
+    """Return a watcher of a group with a storm, whose last rebalance has the offset 21 and the time 1021."""
     watcher = started(**given)
     rows = [generation(number, 1_000 + number, number) for number in range(1, 22)]
     assert [("billing", 1_021, None)] == storms(watcher.push(batch(*rows), {3: 22}, received=5_000))

@@ -1,7 +1,7 @@
 """Random programs of events for a member, drawn from a seed: mostly valid, sometimes hostile.
 
-Each event is chosen from the requests of the member that have no answer yet, so that a program is valid for every
-member with the same behaviour. `runner.py` describes programs.
+Answers are drawn only for requests of the member that have none yet, so that a program is valid for every member with
+the same behaviour. `runner.py` describes programs.
 """
 
 from __future__ import annotations

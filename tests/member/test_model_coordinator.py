@@ -32,7 +32,7 @@ RANDOM_SCENARIOS = {
 }
 ORDERS, MAIL = UUID(int=1), UUID(int=2)
 CHANGED = 8 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 3
-"""Number of answers of a scenario that are changed, one by one and in each of five ways."""
+"""Number of answers of a scenario that are changed, one by one, in four or five ways."""
 
 
 @pytest.mark.parametrize("name", SCENARIOS)

@@ -1,6 +1,6 @@
 """Programs in `tests/java` that run Kafka's own classes in a process that answers lines of JSON.
 
-javac compiles them against the jars of a Kafka broker, which Maven downloads.
+javac compiles them against jars of Kafka, which Maven downloads.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Hypothesis strategies for groups: static and dynamic members, racks, ids with gaps, names in several scripts.
 
-Names use a small alphabet, so that members have equal instance ids and topics differ in one letter. It includes
+Names use a small alphabet: topics differ in one letter, and instance ids may be equal on request. It includes
 characters whose order in Java differs from the order of code points.
 """
 

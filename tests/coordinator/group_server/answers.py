@@ -50,7 +50,7 @@ VERSIONS: Mapping[int, range] = {
     14: range(6),
     18: range(5),
 }
-"""Supported versions: for the group protocol those of a 4.3.1 broker, for others all versions without topic ids."""
+"""Supported versions: for the group protocol those of a 4.3.1 broker; Fetch and OffsetFetch only without topic ids."""
 
 OLD_VERSIONS: Mapping[int, range] = {
     1: range(4, 7),
