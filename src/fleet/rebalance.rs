@@ -1,4 +1,4 @@
-//! Rebalance of a group that has a plan: the assignor starts from the partitions of the members in that plan.
+//! Rebalance of a group that has a plan: the members own the partitions of that plan.
 
 use std::sync::Arc;
 

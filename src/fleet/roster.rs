@@ -1,4 +1,4 @@
-//! Members of a group and their subscriptions, with names instead of numbers.
+//! Members of a group and their subscriptions.
 
 use std::borrow::Cow;
 use std::sync::Arc;

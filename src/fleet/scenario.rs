@@ -32,7 +32,7 @@ pub enum Step {
     /// Restart each member, in Kafka's order. A dynamic member leaves and joins again with another id; the restart of a static
     /// member changes nothing. With a value, all members count as static (true) or dynamic (false).
     RollingRestart(Option<bool>),
-    /// Switch the group to another assignor, which starts from the owned partitions.
+    /// Switch the group to another assignor, and rebalance.
     Use(Assignor),
 }
 

@@ -1,6 +1,6 @@
 """Rack-aware range assignment (KIP-881): consumers get partitions with a replica on their rack first.
 
-It is used only if racks matter for some topic, and it does not change how many partitions a consumer gets. Topics with
+It is used only if racks matter for some topic. It can change which consumers get one partition more. Topics with
 the same consumers and the same number of partitions are co-partitioned: they are assigned together, so that a consumer
 gets the same partitions of each. Step p assigns the p-th smallest partition id of each of these topics. Kafka takes p
 itself as the id. If ids have gaps, Kafka therefore assigns partitions that do not exist; this defect is not reproduced.

@@ -50,7 +50,7 @@ class Cluster:
     topics: dict[str, Partitions] = field(default_factory=dict)
 
     def matching(self, pattern: Pattern) -> list[str]:
-        """Return the topics that match a pattern, in Java's order; names that are invalid in Kafka never match."""
+        """Return the topics that match a pattern, in Java's order; names that `is_matchable` rejects never match."""
         return [
             topic for topic in sorted(self.topics, key=java_order) if is_matchable(topic) and pattern.matches(topic)
         ]
@@ -76,7 +76,7 @@ class Cluster:
 
 
 def is_matchable(topic: str) -> bool:
-    """Return True if patterns can be tried on a topic name, because Kafka allows its characters and its length."""
+    """Return True if patterns can be tried on a topic name: it is printable ASCII, and not longer than Kafka allows."""
     try:
         check_topic(topic)
     except IllegalArgumentError:

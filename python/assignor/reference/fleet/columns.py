@@ -2,7 +2,7 @@
 
 Types are checked field by field, so that errors name the field that is missing or has another type. Spark uses two
 types of text (`string` and `large_string`) and two types of lists (`list` and `large_list`); all are allowed. A text
-column may have Arrow's null type, and rows with the same list may share it in a dictionary.
+column may have Arrow's null type, and members with the same topics may share their list in a dictionary.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Members of a group, with names instead of numbers, and their plan."""
+"""Members of a group, and their plan."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ class SimulatedGroup:
             self._rebalance()
 
     def use(self, assignor: str, group_protocol: str) -> None:
-        """Switch the group to another assignor, which starts from the owned partitions."""
+        """Switch the group to another assignor, and rebalance."""
         before, self.assignor = self.assignor, Assignor(group_protocol, assignor)
         if before != self.assignor:
             self._rebalance()

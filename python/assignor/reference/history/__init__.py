@@ -142,7 +142,7 @@ def rebalances(generations: list[Generation]) -> int:
 
 
 def busiest_minute(generations: list[Generation]) -> int:
-    """Return the highest number of rebalances of a classic group within a minute that did not change the membership."""
+    """Return the highest number, within a minute, of rebalances of a classic group with unchanged membership."""
     busiest = BusiestMinute()
     for found in generations:
         if found.kind == "classic" and found.same_members:

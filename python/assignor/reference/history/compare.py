@@ -69,7 +69,7 @@ def compare_target(target: TargetAssignment, metadata: Metadata) -> Comparison |
     """Compare a target assignment with the answer of the broker's assignor.
 
     If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of
-    Kafka's, if the log lacks the previous target assignment, or if there is no topic metadata.
+    Kafka's, if there is no topic metadata or, except for range, if the log lacks the previous target assignment.
     """
     comparisons = []
     for assignor in target.assignors:

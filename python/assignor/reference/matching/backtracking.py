@@ -206,5 +206,5 @@ def _distinct(states: Iterable[State]) -> list[State]:
 
 
 def _with_capture(groups: Captured, group: int, span: tuple[int, int]) -> Captured:
-    """Return the captures with a new one for a group; ignore it if no backreference refers to the group."""
+    """Return the captures with a new one for a group; ignore it for a group above the highest referenced one."""
     return (*groups[:group], span, *groups[group + 1 :]) if group < len(groups) else groups

@@ -204,7 +204,7 @@ def add_subscriptions(causes: Causes, changes: Difference, before: GroupRecord) 
     """Add the members whose subscription changed."""
     is_opaque = before.kind == "classic" and before.protocol_type != CONSUMER
     if is_opaque and (changes.joined or changes.left):
-        return  # Other protocol types put the state of a member into these bytes, which changes with each rebalance.
+        return  # Other protocol types put a member's state into its subscription, which changes with each rebalance.
     changed = [new for _, new in changes.changed]
     if changed:
         names = ["subscription_changed"]

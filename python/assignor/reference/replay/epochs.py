@@ -102,8 +102,8 @@ class EpochGroup:
     def is_homogeneous(self) -> bool:
         """Return True if a broker treats all subscriptions as equal.
 
-        This is the case if all members name the same topics, or if all have the same pattern, no member names topics,
-        and no topic is resolved for two patterns.
+        This is the case if all members name the same topics and have no pattern, or if all have the same pattern, no
+        member names topics, and no topic is resolved for two patterns.
         """
         names = [frozenset(value.get("subscribedTopicNames") or ()) for value in self.metadata.values()]
         patterns = {value.get("subscribedTopicRegex") or None for value in self.metadata.values()}

@@ -45,9 +45,9 @@ def classic_topic_causes(
 
 
 def subscribed_topics(before: GroupRecord, changes: Difference, metadata: Metadata) -> Found:
-    """Return the topics that appear in, or disappear from, all subscriptions, as topics that match a pattern do.
+    """Return the created or deleted topics that appear in, or disappear from, subscriptions.
 
-    Without topic metadata, the members could also have changed their subscription.
+    Without topic metadata, only a change of all subscriptions counts: some members may have changed theirs.
     """
     both = changes.remaining + changes.replaced
     if not both or any(old.topics is None or new.topics is None for old, new in both):
@@ -70,7 +70,7 @@ def subscribed_topics(before: GroupRecord, changes: Difference, metadata: Metada
 
 
 def is_missing_later(metadata: Metadata, topic: str, time: int) -> bool:
-    """Return True if a snapshot after a time lacks a topic."""
+    """Return True if a snapshot after a time lacks a topic, or if there is no later snapshot."""
     later = [snapshot for snapshot in metadata.snapshots if snapshot.time > time]
     return not later or any(topic not in snapshot.topics for snapshot in later)
 

@@ -116,7 +116,7 @@ def settle(topics: Mapping[str, list[Partition]], members: list[Member], source:
             else:
                 owned[id].append(place)
             if other is not None and place in owned[other]:
-                # Remove after adding, as in Kafka: a member that claims a partition twice does not regain it.
+                # Remove after adding, as in Kafka: a second claim of the same member does not undo a conflict.
                 owned[other].remove(place)
             last_claimant[place] = id
     return Claims(ordered, partitions, claims, owned, doubly_claimed)

@@ -1,7 +1,7 @@
 """Constrained algorithm of sticky assignment, for groups whose members subscribe to the same topics or to none.
 
-Every member gets `low` or `high` partitions, which differ by at most one. Source: ConstrainedAssignmentBuilder in
-AbstractStickyAssignor of kafka-clients 4.4.0.
+Each member with topics gets `low` or `high` partitions, which differ by at most one. Source:
+ConstrainedAssignmentBuilder in AbstractStickyAssignor of kafka-clients 4.4.0.
 """
 
 from __future__ import annotations

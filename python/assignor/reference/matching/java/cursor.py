@@ -15,7 +15,7 @@ _PARTNERS = {"İ": "i", "ı": "i", "ſ": "s", "\u212a": "k"}
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """The flags that affect parsing. Flags for line breaks have no effect, since no name has a line break.
+    """The flags that affect parsing. The flags `m` and `s` have no effect, since no name has a line break.
 
     Attributes:
         fold: `i`: ignore the case of ASCII letters.
@@ -96,7 +96,7 @@ class Cursor:
         return char == "\n" or (not self.flags.unix_lines and char in "\r\x85\u2028\u2029")
 
     def origin(self, index: int) -> int:
-        """Return the position of an index in the pattern."""
+        """Return the position in the pattern of the character at an index."""
         return self._origins[min(index, len(self._chars))]
 
     def invalid(self, index: int, reason: str) -> PatternError:

@@ -78,7 +78,7 @@ class Parser:
         self._references: list[tuple[int, int]] = []
         # Position of the first `\b{g}`.
         self._boundary: int | None = None
-        # True if Java moves the position from which `\b{g}` counts, although it should not.
+        # True if Java wrongly moves the position from which `\b{g}` searches.
         self._is_moved = False
 
     def pattern(self) -> Node:
@@ -311,7 +311,7 @@ class Parser:
             cursor.next()
 
     def _repeated(self, part: _SizedNode) -> _SizedNode:
-        """Return a part other than a group with its quantifier."""
+        """Return a part with its quantifier."""
         quantifier = quantifier_at(self._cursor)
         if quantifier is None:
             return part

@@ -170,7 +170,7 @@ class _Parser:
         return None if most is None else (least, most)
 
     def number(self) -> int | None:
-        """Parse a number without leading zeros; a number over the maximum is cut to the maximum plus one."""
+        """Parse a number without leading zeros; one with more digits than the maximum becomes the maximum plus one."""
         digits = self.text.take_while(lambda char: char in "0123456789")
         if not digits or (len(digits) > 1 and digits[0] == "0"):
             return None
