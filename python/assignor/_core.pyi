@@ -298,7 +298,7 @@ class Replay:
         """Replace the state by that of a snapshot."""
 
     def counts(self) -> list[tuple[str, int]]:
-        """Return the numbers of records of all groups."""
+        """Return total counts by name, such as `duplicates`."""
 
     def states(self) -> tuple[ArrowRecordBatch, ArrowArray]:
         """Return the groups as they are now: cluster, group and counts, and histories without generations."""

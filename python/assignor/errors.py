@@ -1,6 +1,6 @@
 """Exceptions of this package; `AssignorError` is the base class.
 
-An exception that corresponds to a Java exception has its name, with `Error` in place of `Exception`.
+The docstring of an exception names the Java exception that it corresponds to, if there is one.
 """
 
 __all__ = [

@@ -89,7 +89,7 @@ unknown     number of partitions whose lag is unknown
 """
 
 GROUP_LAG = pa.schema([("group_id", pa.string()), *_SUMS, ("unowned", pa.int64()), ("unowned_lag", pa.int64())])
-"""Lag of all partitions of a group, each counted once, with the columns of `MEMBER_LAG` and two more.
+"""Lag of a group, each partition counted once: the columns of `MEMBER_LAG` without `member_id`, and two more.
 
 unowned      number of partitions with a committed offset and without an owner
 unowned_lag  sum of their known lags; null if none is known

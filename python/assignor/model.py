@@ -57,7 +57,7 @@ class Subscription:
         rack: Rack of the member (KIP-881). None and `""` mean no rack.
         owned_partitions: Partitions that the member owns. Sticky assignors read them; range and round robin do not.
         generation: Generation in which the member got its owned partitions.
-        user_data: Bytes of the member's assignor. The sticky assignor reads the owned partitions from them.
+        user_data: Bytes of the member's assignor. If given, `sticky` reads the owned partitions from them.
         pattern: Topic pattern, instead of `topics`. It is matched against the existing topics.
         dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. The pattern is parsed when it
             is resolved, not here.

@@ -8,7 +8,7 @@ A plan is an object with these keys:
   member is static. `user_data`, `owned_partitions` and `rack` are the sizes in bytes of these parts of the encoded
   subscription; a size of 0 is left out.
 * `spans`: an object with the four columns of `Plan.spans`.
-* `assignor` and `group_protocol`: left out if they are `"range"` and `"classic"`.
+* `assignor`, left out if it is `"range"`, and `group_protocol`, left out if it is `"classic"`.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class RustReplay:
         self._core.restore(data)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of records."""
+        """Return total counts by name, such as `duplicates`."""
         return dict(self._core.counts())
 
     def states(self) -> list[dict[str, Any]]:

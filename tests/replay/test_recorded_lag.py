@@ -235,7 +235,7 @@ def test_the_text_has_a_lag_column_only_with_end_offsets(tmp_path: Path) -> None
     recording = write(tmp_path / "recording", records, ends)
     text = reported(recording).to_text()
     assert "1,200 +1" in text
-    assert "lag: end offsets minus committed offsets; + partitions whose lag is unknown" in text
+    assert "lag: end offsets minus committed offsets; +n: n partitions with unknown lag" in text
 
     recording.end_offsets.unlink()
     without = summarize(recording, tmp_path / "part")

@@ -42,7 +42,6 @@ def connection_settings(options: argparse.Namespace) -> ClientSettings:
 
     Raises:
         IllegalArgumentError: No address is given, or a value or the file is invalid.
-        MissingDependencyError: confluent-kafka is not installed.
     """
     from assignor.live.connection import ClientSettings
 

@@ -57,7 +57,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         f"{', '.join(KINDS)}",
     )
     command.add_argument(
-        "--page", metavar="FILE", help="also write a page with charts, one HTML file; needs the extra report"
+        "--page", metavar="FILE", help="also write a page with charts, one HTML file; needs assignor[report]"
     )
     add_engine(command)
 

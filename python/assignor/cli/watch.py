@@ -57,7 +57,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--page",
         metavar="FILE",
-        help="write a page with charts, one HTML file, while events happen and at the end; needs the extra report",
+        help="write a page with charts, one HTML file, while events happen and at the end; needs assignor[report]",
     )
     command.add_argument("--metrics", type=int, metavar="PORT", help="serve metrics for Prometheus on this port")
     command.add_argument(

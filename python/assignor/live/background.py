@@ -47,5 +47,5 @@ class Background(Generic[Result]):
         return self._results.pop() if self._results else None
 
     def _run(self) -> None:
-        with contextlib.suppress(ClusterError):  # `LogEnds` notices that a cluster does not answer
+        with contextlib.suppress(ClusterError):  # `Watch` reports brokers that do not answer
             self._results.append(self._call())

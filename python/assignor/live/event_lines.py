@@ -27,7 +27,7 @@ class EventLines:
     """Text of events. It remembers the names of members by their ids.
 
     Args:
-        groups: Rows of `Watcher.groups`, whose members have names before their first event.
+        groups: Rows of `Watcher.groups`, which name members that have had no event yet.
         colour: Highlight storms.
     """
 

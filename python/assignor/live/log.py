@@ -64,7 +64,7 @@ class OffsetsLog:
         Raises:
             AuthorizationError: The permission DESCRIBE is missing.
             ClusterError: The topic does not exist, or the cluster does not answer.
-            UnreachableError: The offsets of a partition cannot be read at the moment.
+            UnreachableError: The offsets of a partition temporarily cannot be read.
         """
         ids = self.partitions(admin) if partitions is None else list(partitions)
         read = offsets(self.settings, admin, [(self.topic, id) for id in ids], isolation=self.isolation)

@@ -47,7 +47,7 @@ class Progress:
         aborted: Number of these records that belong to aborted transactions.
         missing: Number of offsets up to the end of the log that are not recorded yet.
         is_open: True if the offsets that are missing at the end follow an open transaction.
-        problem: Why the cluster does not answer at the moment, or "".
+        problem: Why the cluster does not answer now, or "".
         gap: Which partitions have no end offsets in the last snapshot because their leaders did not answer, or "".
     """
 
@@ -118,7 +118,7 @@ class _Run:
         self.progress = Progress()
         self._settings, self._admin, self._files, self._logs, self._ids = settings, admin, files, logs, ids
         self._show, self._is_stopped = show, is_stopped
-        earliest = {"auto.offset.reset": "earliest"}  # the reader starts within the bounds of the log
+        earliest = {"auto.offset.reset": "earliest"}  # records may be deleted after the bounds are read
         self.committed, self.uncommitted = (LogReader(log, **earliest) for log in self._logs)
         self._topics: pa.RecordBatch | None = None
 

@@ -206,8 +206,8 @@ class Watch:
         for id, (start, end) in bounds.items():
             if known.get(id, start) > end:
                 raise SnapshotError(
-                    f"cannot continue from {self._options.state_file}: it has read partition {id} of {TOPIC} up to "
-                    f"offset {known[id]}, and the log ends at {end}; delete the file to start with the present state"
+                    f"cannot continue from {self._options.state_file}: it continues partition {id} of {TOPIC} at "
+                    f"offset {known[id]}, but the log ends at {end}; delete the file to start with the present state"
                 )
             if known.get(id, start) < start:
                 lost = f"{start - known[id]:,} offsets of partition {id} of {TOPIC}"

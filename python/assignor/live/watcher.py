@@ -144,8 +144,8 @@ class Watcher:
             records: Records with the columns partition, offset, timestamp, key and value, each partition in the order
                 of the log.
             positions: Next offset to read of each partition after these records; other partitions keep theirs.
-            received: Local time in milliseconds at which the records arrived soon after they were written; None while
-                the log is read up to its end.
+            received: Local time in milliseconds at which the records arrived; None until the log has been read to its
+                end.
         """
         self.positions.update(positions)
         self.records += records.num_rows

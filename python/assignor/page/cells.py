@@ -88,7 +88,7 @@ def table(
 
     Args:
         name: Name of the table.
-        caption: Description of a row, for readers who cannot see the heading before the table.
+        caption: Name of the table, for readers who cannot see the heading before it.
         columns: The columns; the first is the heading of the row.
         rows: The rows.
         groups: Index of each group in the list of the filter.

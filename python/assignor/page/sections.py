@@ -74,7 +74,7 @@ def _findings_text(found: Tables) -> str:
     ]
     text = f"{', '.join(counts)}; the most severe first."
     if found.left_out["findings"]:
-        text += f" {found.left_out['findings']:,} more are in report.json."
+        text += f" {found.left_out['findings']:,} more are not listed."
     return text
 
 
@@ -170,7 +170,7 @@ def _storms(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         return
     text = "A storm is at least 20 rebalances within a minute that leave the membership unchanged."
     if found.left_out["storms"]:
-        text += f" {format_count(found.left_out['storms'], 'storm')} with fewer rebalances are not listed."
+        text += f" {format_count(found.left_out['storms'], 'more storm')} are not listed."
     columns = (
         GROUP,
         *counted("rebalances"),
@@ -199,7 +199,7 @@ def _moves(found: Tables, charts: set[str]) -> Iterator[str]:
     if unknown:
         text += f" Moves of {format_count(unknown, 'rebalance')} are not known."
     if not moved:
-        text = "No partition moved to another owner."
+        text = "No moves of partitions are known." if unknown else "No partition moved to another owner."
     chart = Chart(
         "moves", f"Bars: moved partitions over time; {moved:,} in total. The table of rebalances has the numbers."
     )
@@ -228,5 +228,5 @@ def _groups(found: Tables, groups: dict[str, int]) -> Iterator[str]:
     )
     text = "State at the end of the log."
     if found.left_out["groups"]:
-        text += f" {format_count(found.left_out['groups'], 'more group')} are in report.json."
+        text += f" {format_count(found.left_out['groups'], 'more group')} are not listed."
     yield from section("groups", text, with_count("groups", table("groups", "Groups", columns, found.groups, groups)))

@@ -53,7 +53,7 @@ def _loads(group: GroupReport) -> str:
 
 
 def _of_range(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:
-    """Yield one finding for all generations under `range` that differ, and one for those that are not compared."""
+    """Yield one finding for all `range` generations that differ, are not compared, or are equal with a remark."""
     compared = group.range_generations
     different = compared.checked - compared.equal
     texts = {

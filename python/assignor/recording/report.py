@@ -32,7 +32,7 @@ class RangeGenerations:
 
 @dataclass(frozen=True, slots=True)
 class ComparedAssignments:
-    """Comparison of a group's generations and epochs under an assignor other than `range` with that assignor's answers.
+    """Comparison of a group's generations and epochs with the answers of an assignor other than classic `range`.
 
     Attributes:
         assignor: Kafka's name of the assignor.
@@ -72,7 +72,7 @@ class GroupReport:
         rebalances: Number of new generations or epochs in the log.
         busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
         bad_records: Number of records of the group that cannot be decoded.
-        assignments: Comparison of assignors other than `range` of the classic protocol.
+        assignments: Comparison of assignors other than the classic protocol's `range`.
         changed_at: Time of the last generation or epoch in milliseconds.
         events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count), if known.

@@ -42,7 +42,7 @@ def summarize(recording: Recording, part: Path) -> Report:
     """Read the tables of a report, and write `report.json` next to them.
 
     Args:
-        recording: The recording, whose topic metadata names partitions without an owner.
+        recording: The recording, whose topic metadata and end offsets are read.
         part: Folder with the tables that `report_folder.TABLES` names.
 
     Returns:
@@ -154,7 +154,7 @@ def _spans_if(partitions: list[tuple[str, int]], count: int | None) -> tuple[tup
 
 
 def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
-    """Return the comparisons with assignors other than range of the classic protocol, by group."""
+    """Return the comparisons with assignors other than the classic protocol's range, by group."""
     is_other = pc.field("outcome").isin(["equal", "different"]) & pc.field("range").is_null()
     columns = ["group_id", "assignor", "outcome", "offset", "timestamp"]
     rows = pq.read_table(part / "generations", columns=columns, filters=is_other)

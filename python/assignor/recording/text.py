@@ -51,7 +51,7 @@ _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "id
 _LEGEND = {
     "idle": "idle: members without partitions",
     "per member": "per member: fewest–most partitions of a member",
-    "lag": "lag: end offsets minus committed offsets; + partitions whose lag is unknown",
+    "lag": "lag: end offsets minus committed offsets; +n: n partitions with unknown lag",
     "range = Kafka": "range = Kafka: range assignments equal to Kafka's / range assignments compared",
 }
 
