@@ -40,7 +40,7 @@ def test_the_engines_agree_on_drawn_claims(kind: Named, group: Group) -> None:
 
 
 Maker = Callable[[], Group]
-"""Function that builds a group; most small groups are only counted."""
+"""Function that builds a group; most small groups are skipped."""
 
 
 def claims_of(partitions: list[TopicPartition], members: int) -> list[tuple[tuple[TopicPartition, ...], ...]]:

@@ -194,7 +194,7 @@ class Repeating(Changing):
 
 
 class Name(str):
-    """A `str` that is not equal to itself, so that a dict cannot find it."""
+    """A `str` that is equal only to itself, so that a dict can have another key with the same text."""
 
     __slots__ = ()
 

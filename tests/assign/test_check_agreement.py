@@ -41,7 +41,7 @@ def assert_engines_agree(
 
 @st.composite
 def mistakes(draw: st.DrawFn) -> tuple[Group, dict[str, Any]]:
-    """Draw a group, and a valid assignment in which partitions are then removed, duplicated, moved or added."""
+    """Draw a group, and a valid assignment in which partitions are then removed, given again or added."""
     group = draw(groups())
     found = {member: list(partitions) for member, partitions in assign(group.topics, group.members).items()}
     names = [*found, "ghost"]

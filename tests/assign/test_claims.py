@@ -96,7 +96,7 @@ def test_of_two_owners_the_one_with_the_higher_generation_keeps_a_partition(
         assert ids("t", 0, 1) == assign(TOPICS, members, assignor=assignor, engine=engine)["a"]
 
 
-def test_of_two_owners_in_one_generation_neither_keeps_a_partition(engine: Engine) -> None:
+def test_of_two_owners_in_one_generation_neither_has_priority(engine: Engine) -> None:
     members = {"a": owning(*ids("t", 0, 1)), "b": owning(*ids("t", 1, 2))}
 
     sticky = assign(TOPICS, members, assignor="sticky", engine=engine)

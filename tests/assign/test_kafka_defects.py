@@ -1,6 +1,6 @@
 """Defects of Kafka's assignors that the engine does not reproduce. Tests show both behaviours.
 
-The engine's answers are tested on both engines; the tests of Kafka's answers need Java and Maven.
+Both of our engines are tested; the tests of Kafka's answers need Java and Maven.
 """
 
 from __future__ import annotations

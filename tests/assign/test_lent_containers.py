@@ -81,7 +81,7 @@ def test_racks_of_a_list_that_was_cleared_are_not_confused_with_later_ones() -> 
     last: list[PartitionInfo] = []
 
     class Between:
-        """Partitions whose iterator replaces the only rack of `first` by another one, mostly at the same address."""
+        """Partitions whose iterator clears `first` and gives `last` a rack, mostly at the same address."""
 
         def __iter__(self) -> Iterator[PartitionInfo]:
             first.clear()

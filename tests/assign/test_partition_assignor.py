@@ -59,7 +59,7 @@ def test_range_and_round_robin_have_no_user_data_and_no_state(name: str, engine:
     before = dict(vars(assignor))
 
     assert assignor.subscription_user_data({"t"}) is None
-    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # deliberately wrong type
+    assert assignor.on_assignment([TopicPartition("t", 0)], 7) is None  # type: ignore[func-returns-value]  # the None is tested
     assert before == vars(assignor)
 
 

@@ -157,7 +157,7 @@ STEPS: dict[str, Callable[[Draw], Step]] = {
 
 @st.composite
 def scenarios(draw: Draw, number: int) -> Scenario:
-    """Draw scenarios of a few steps, for some groups or all."""
+    """Draw a scenario of a few steps, for some groups or all."""
     kinds = draw(st.lists(st.sampled_from(sorted(STEPS)), max_size=4))
     about = draw(some(st.lists(st.sampled_from(["g0", "g1", ""]), max_size=2)))
     return f"s{number}", about, [(kind, *STEPS[kind](draw)) for kind in kinds]

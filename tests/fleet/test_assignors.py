@@ -38,7 +38,7 @@ NOT_COMPUTED = {
         [{"assignor": "sticky"}, {"assignor": "range"}],
         "its members have different values of assignor: 'range', 'sticky'",
     ),
-    "different protocols": (
+    "one named protocol": (
         [{"assignor": "range"}, {"assignor": "range", "group_protocol": "consumer"}],
         None,
     ),

@@ -33,7 +33,7 @@ def partition_rows(positions: list[Row], ends: list[Row]) -> list[Row]:
                 problem = "before_start" if deleted else None
         measured = {"start_offset": start, "end_offset": end, "lag": lag, "deleted": deleted, "problem": problem}
         found.append({**position, "committed": committed, **measured})
-    # Rows without an owner come after the others.
+    # Of the rows of a partition, the one without an owner is last.
     return sorted(found, key=lambda row: (*_key(row), row["member_id"] is None, row["member_id"] or ""))
 
 

@@ -66,7 +66,7 @@ OPERATORS = st.sampled_from(
 
 
 def _branches(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Draw alternatives of a few atoms, most of them single atoms."""
+    """Draw one to three alternatives of at most three atoms each."""
     items = st.tuples(atoms, OPERATORS).map("".join)
     return st.lists(st.lists(items, max_size=3).map("".join), min_size=1, max_size=3).map("|".join)
 

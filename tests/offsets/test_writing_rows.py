@@ -57,7 +57,7 @@ def test_a_tombstone_has_no_rows() -> None:
         written(Record(2, None, {"group": "g"}), "members", [])
 
 
-def test_rows_may_not_change_while_they_are_read() -> None:
+def test_a_change_of_rows_during_reading_is_ignored() -> None:
     rows: list[Any] = []
 
     class Emptying(int):

@@ -24,7 +24,7 @@ def lagging(folder: Path) -> Recording:
     From one measurement to the next, the end offset of partition n grows by 1,000 + n.
 
     Args:
-        folder: New folder, which gets the name of the recorded cluster.
+        folder: New folder; a page shows its name as that of the cluster.
     """
     folder.mkdir()
     for file in RECORDING.iterdir():

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 SECOND = 1_000
-"""Length of the time bins of the recorded cluster, which ran for four minutes, in milliseconds."""
+"""Length in milliseconds of the time bins of the recorded cluster, which ran for four minutes."""
 
 
 @pytest.fixture(scope="module")

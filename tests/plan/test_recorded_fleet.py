@@ -60,7 +60,7 @@ class Written(NamedTuple):
 
 @functools.cache
 def written() -> list[Written]:
-    """Return the first records of each group of consumers, for all assignors."""
+    """Return the first records and the last one of each group of consumers."""
     found = []
     for group, records in logs().items():
         generations = [record for record in records if (record.key or b"")[:2] == b"\0\2" and record.value is not None]

@@ -39,7 +39,7 @@ def test_the_option_version_prints_the_version(capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().out.startswith("assignor ")
 
 
-def test_only_the_module_of_the_command_is_imported() -> None:
+def test_help_imports_no_module_of_a_command() -> None:
     program = (
         "import sys; from assignor.cli import COMMANDS, main\n"
         "try: main(['--help'])\n"

@@ -1,6 +1,7 @@
 """Reduction of a recording's broker logs to the lines with the reasons for rebalances.
 
-`broker_reasons.jsonl.gz` in `tests/data/fleet_webshop/` is the result for the recorded cluster. Each line is an object:
+`broker_reasons.jsonl.gz` in `tests/data/fleet_webshop/` is the result for the recorded cluster. Each line is an object;
+its field `what` is one of these words:
 
 * `rebalance`: group, generation that follows, and the first reason that the broker gave for it (classic groups);
 * `epoch`: group and the new epoch (consumer, share and streams groups);

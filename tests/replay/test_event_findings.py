@@ -145,7 +145,7 @@ def test_a_partition_that_gets_a_commit_later_is_not_a_finding(tmp_path: Path) -
     assert only.evidence.startswith("t[2]. No offset was committed within 60000 ms")
 
 
-def test_a_partition_that_was_committed_before_it_was_deleted_counts_again(tmp_path: Path) -> None:
+def test_a_partition_counts_again_after_its_offset_was_deleted(tmp_path: Path) -> None:
     rows = logged(
         (0, classic(1, OWNER)),
         (1_000, commit("t", 0, offset=1)),

@@ -89,7 +89,7 @@ def test_epochs_and_members_are_those_that_the_brokers_logged() -> None:
     lines = broker_reasons()
     epochs = {(line["group"], line["generation"]) for line in lines if line["what"] == "epoch"}
     missing = {("profile-joiner", 4), ("profile-joiner", 5), ("email-workers", 7), ("email-workers", 8)}
-    missing |= {("email-workers", 9)}  # the brokers do not log the epochs after members of these kinds left
+    missing |= {("email-workers", 9)}  # the brokers do not log epochs after share and streams members left
 
     assert {(event["group"], event["generation"]) for event in rebalances(kinds)} == epochs | missing
     actions = {"joined": "joined", "left": "left", "expired": "left"}

@@ -35,7 +35,7 @@ START, TICK, SESSION = 1_000_000, 500, 6_000
 
 @dataclass
 class Client:
-    """Consumer of the group; `is_silent` is True after a crash, `is_unsynced` if it never asks for its assignment."""
+    """Consumer of the group; `is_silent` is True once it crashed or left, `is_unsynced` if it never syncs."""
 
     name: str
     instance: str | None

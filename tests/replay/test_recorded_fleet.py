@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 STORM = "inventory-sync"
-"""Group with 12,474 generations; the reference replays only the first ones."""
+"""Group with 12,474 generations; only a long test replays all of them with the reference."""
 
 SUBTOPOLOGY_READS = {"0": "user-profile"}
 """Source topic of the only subtopology of the only streams group."""

@@ -211,7 +211,7 @@ def test_ctrl_c_ends_with_one_line_and_no_output(options: list[str]) -> None:
         "    for number, event in enumerate(replay(*given, **settings)):\n"
         "        if number == 100:\n"
         "            print('ready', file=sys.stderr, flush=True)\n"
-        "            while True:\n"  # a signal before a single wait would not end it
+        "            while True:\n"  # a signal just before one long sleep would not end the sleep
         "                time.sleep(0.01)\n"
         "        yield event\n"
         "events.replay = interrupted\n"

@@ -17,7 +17,7 @@ from tests.replay.logs import (
 
 
 def found(pattern: str, topics: list[str] | None) -> Event:
-    """Return the record of the topics that a broker found for a pattern, or its tombstone without topics."""
+    """Return the record of the topics that a broker found for a pattern; its tombstone if `topics` is None."""
     value = None if topics is None else {"topics": topics}
     return event(16, {"groupId": "g", "regularExpression": pattern}, value)
 

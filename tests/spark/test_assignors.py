@@ -121,7 +121,9 @@ def test_all_assignors_are_computed_in_one_job(spark: SparkSession, random_fleet
     queries = [fleet.assign(), fleet.balance(), fleet.balance(of="current"), fleet.moves(), fleet.what_if(SCENARIOS)]
 
     plans = [query._jdf.queryExecution().executedPlan().toString() for query in queries]
-    assert [1] * len(queries) == [plan.count("MapInArrow batches(bucket") for plan in plans]  # the engine gets blobs
+    assert [1] * len(queries) == [
+        plan.count("MapInArrow batches(bucket") for plan in plans
+    ]  # the engine reads packed rows
 
 
 def test_both_engines_give_the_same_result(spark: SparkSession, few: RandomFleet) -> None:

@@ -166,9 +166,9 @@ class StreamOfOneKey:
 
         from assignor.spark.event_stream import pack
 
-        moment = datetime.fromtimestamp(now / 1000, UTC)
+        read_at = datetime.fromtimestamp(now / 1000, UTC)
         packed = (row["packed"] for batch in pack([keyed(records)]) for row in batch.to_pylist())
-        rows = [NewRow(packed=data, read_at=moment) for data in packed]
+        rows = [NewRow(packed=data, read_at=read_at) for data in packed]
         return list(opened(self.tester.test("key", rows)))
 
     def state(self) -> dict[str, tuple[Any, ...] | None]:

