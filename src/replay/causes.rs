@@ -90,7 +90,7 @@ pub(super) fn classic_causes(
             add_missing(&mut causes, before, after);
         }
     }
-    if causes.names.is_empty() { unknown("The record equals the one before.".to_owned()) } else { causes }
+    if causes.names.is_empty() { unknown("Nothing in the log explains the rebalance.".to_owned()) } else { causes }
 }
 
 /// Return the causes of an epoch of a consumer, share or streams group.

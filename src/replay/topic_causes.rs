@@ -139,7 +139,7 @@ fn is_gone(metadata: &Metadata, topic: &str, time: i64, is_owned: bool) -> bool 
 pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, metadata: &Metadata) -> Found {
     let mut found = resolved_topics(before, after);
     if before.initialized != after.initialized {
-        found.push((vec!["partitions_initialized"], "The state of more partitions became ready.".to_owned()));
+        found.push((vec!["partitions_initialized"], "The partitions whose state is ready changed.".to_owned()));
     }
     if before.sources.is_some() && after.sources.is_some() && before.sources != after.sources {
         found.push((vec!["subscription_changed"], "The topology has other source topics.".to_owned()));
@@ -147,7 +147,7 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
     if let (Some(old), Some(new)) = (&before.counts, &after.counts) {
         let [old, new] =
             [old, new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), i64::from(*count))));
-        found.extend(counted_topics(&old.collect(), &new.collect()));
+        found.extend(counted_topics(&old.collect(), &new.collect(), before.topics().as_ref(), after.topics().as_ref()));
         return found;
     }
     let (Some(old), Some(new)) = (before.metadata_hash, after.metadata_hash) else { return found };
@@ -166,7 +166,7 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
         // epoch.
         new.retain(|topic, _| old.contains_key(topic) || !before.resolved.values().flatten().any(|each| each == topic));
         let [old, new] = [&old, &new].map(|counts| counts.iter().map(|(topic, count)| (topic.as_str(), *count)));
-        let changes = counted_topics(&old.collect(), &new.collect());
+        let changes = counted_topics(&old.collect(), &new.collect(), None, None);
         if !changes.is_empty() {
             return changes;
         }
@@ -196,14 +196,23 @@ fn resolved_topics(before: &GroupRecord, after: &GroupRecord) -> Found {
     found
 }
 
-/// Return the differences between two numbers of partitions by topic.
-fn counted_topics(old: &BTreeMap<&str, i64>, new: &BTreeMap<&str, i64>) -> Found {
+/// Return the differences between two numbers of partitions by topic. A topic was not created if no member subscribed to it
+/// before, and not deleted if no member subscribes to it now. Without these sets, all topics count.
+fn counted_topics(
+    old: &BTreeMap<&str, i64>,
+    new: &BTreeMap<&str, i64>,
+    before: Option<&BTreeSet<&str>>,
+    now: Option<&BTreeSet<&str>>,
+) -> Found {
+    let is_in = |topics: Option<&BTreeSet<&str>>, topic: &str| topics.is_none_or(|topics| topics.contains(topic));
     let mut found = Found::new();
     let topics: BTreeSet<&str> = old.keys().chain(new.keys()).copied().collect();
     for topic in topics {
         let (name, text) = match (old.get(topic), new.get(topic)) {
-            (None, Some(new)) => (CREATED, format!("Topic '{topic}' was created with {new} partitions.")),
-            (_, None) => (DELETED, format!("Topic '{topic}' was deleted.")),
+            (None, Some(new)) if is_in(before, topic) => {
+                (CREATED, format!("Topic '{topic}' was created with {new} partitions."))
+            }
+            (Some(_), None) if is_in(now, topic) => (DELETED, format!("Topic '{topic}' was deleted.")),
             (Some(old), Some(new)) if new > old => {
                 (INCREASED, format!("Topic '{topic}' has {new} partitions instead of {old}."))
             }

@@ -228,6 +228,33 @@ def test_an_epoch_has_the_owners_of_its_target_assignment() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "counts", "expected"),
+    [
+        (["t"], ["t", "u"], {"t": 1, "u": 2}, ["subscription_changed"]),
+        (["t", "u"], ["t", "u"], {"t": 1, "u": 2}, ["topic_created"]),
+        (["t"], [], {}, ["subscription_changed"]),
+        (["t"], ["t"], {}, ["topic_deleted"]),
+        (["t"], ["t"], {"t": 3}, ["partitions_increased"]),
+    ],
+)
+def test_a_subscription_to_an_existing_topic_creates_no_topic(
+    before: list[str], after: list[str], counts: dict[str, int], expected: list[str]
+) -> None:
+    steps = [
+        *(CONSUMER.joins("a", subscribedTopicNames=before), counted({"t": 1}), CONSUMER.epoch(1)),
+        *([] if after == before else [CONSUMER.joins("a", subscribedTopicNames=after)]),
+        *(counted(counts), CONSUMER.epoch(2)),
+    ]
+    assert causes(*steps) == expected
+
+
+def counted(counts: dict[str, int]) -> Step:
+    """Return the record of the subscribed topics with their numbers of partitions, as brokers up to 4.0 write it."""
+    topics = [{"topicName": topic, "numPartitions": count} for topic, count in counts.items()]
+    return event(4, {"groupId": "g"}, {"topics": topics})
+
+
 def test_a_storm_begins_and_ends() -> None:
     storm = [classic(number, HALF, B).at(10_000 + 100 * number) for number in range(2, 6)]
     steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *storm, commit("t", 0).at(90_000)]

@@ -81,7 +81,7 @@ def classic_causes(
         add_unchanged(causes, changes, before, missing)
     if missing > 0 and before is not None:
         add_missing(causes, before, after)
-    return causes if causes.names else unknown("The record equals the one before.")
+    return causes if causes.names else unknown("Nothing in the log explains the rebalance.")
 
 
 def epoch_causes(

@@ -93,11 +93,11 @@ def epoch_topic_causes(before: GroupRecord, after: GroupRecord, metadata: Metada
     """Return the changes of topics that the records of a group with an epoch show."""
     found = resolved_topics(before, after)
     if before.initialized != after.initialized:
-        found.append((["partitions_initialized"], "The state of more partitions became ready."))
+        found.append((["partitions_initialized"], "The partitions whose state is ready changed."))
     if before.sources is not None and after.sources is not None and before.sources != after.sources:
         found.append((["subscription_changed"], "The topology has other source topics."))
     if before.counts is not None and after.counts is not None:
-        return found + counted_topics(before.counts, after.counts)
+        return found + counted_topics(before.counts, after.counts, before.topics(), after.topics())
     if before.metadata_hash == after.metadata_hash or None in (before.metadata_hash, after.metadata_hash):
         return found
     topics = after.topics()
@@ -133,10 +133,20 @@ def resolved_topics(before: GroupRecord, after: GroupRecord) -> Found:
     return found
 
 
-def counted_topics(old: dict[str, int], new: dict[str, int]) -> Found:
-    """Return the differences between two numbers of partitions by topic."""
+def counted_topics(
+    old: dict[str, int], new: dict[str, int], before: set[str] | None = None, now: set[str] | None = None
+) -> Found:
+    """Return the differences between two numbers of partitions by topic.
+
+    A topic was not created if no member subscribed to it before, and not deleted if no member subscribes to it now.
+    Without these sets, all topics count.
+    """
     found: Found = []
     for topic in sorted(old.keys() | new.keys()):
+        if topic not in old and before is not None and topic not in before:
+            continue
+        if topic not in new and now is not None and topic not in now:
+            continue
         if topic not in old:
             found.append(([CREATED], f"Topic '{topic}' was created with {new[topic]} partitions."))
         elif topic not in new:
