@@ -14,6 +14,7 @@ from assignor import Subscription, TopicPartition
 from assignor.wire import decode_assignment, encode_assignment, encode_subscription
 from tests.broker.admin import Admin
 from tests.broker.blobs import join, join_share, sync
+from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -82,9 +83,7 @@ class Groups:
         self._stop.set()
         for thread in self._threads:
             within(f"polling {thread.name}", thread.join)
-        for group, consumers in self._consumers.items():
-            for consumer in consumers:
-                within(f"closing a consumer of {group}", consumer.close)
+        close_consumers(consumer for consumers in self._consumers.values() for consumer in consumers)
         self._connection.close()
 
     def join(self, group: str, topics: list[str], **settings: str) -> None:

@@ -14,7 +14,7 @@ from tests.broker.member_timeline import FILE, MemberTimeline
 from tests.broker.members import Members, side_by_side
 from tests.broker.scripted_member import ScriptedMember
 from tests.support import vector_files
-from tests.support.time_limit import within
+from tests.support.consumer_closing import close_consumers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,14 +55,13 @@ def test_our_members_share_topics_with_consumers_of_librdkafka(
             assert members.settle() == members.view()
             assert members.partitions() == members.owned()
             assert 5 == len(members.view())
-            within("closing a consumer", members.others.pop().close)
+            close_consumers([members.others.pop()])
             members.clients["a"].leave()
             assert members.settle() == members.view()
             assert members.partitions() == members.owned()
             assert 3 == len(members.view())
         finally:
-            for other in members.others:
-                within("closing a consumer", other.close)
+            close_consumers(members.others)
 
 
 def test_a_member_passes_through_most_states_while_another_joins_and_leaves(

@@ -24,6 +24,7 @@ from assignor.live.description_text import render
 from tests.broker.admin import Admin
 from tests.broker.blobs import join_share
 from tests.broker.cluster import JARS
+from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -104,8 +105,7 @@ class LiveGroups:
         self._stop.set()
         for thread in self._threads:
             within(f"polling by {thread.name}", thread.join)
-        for number, consumer in enumerate(self._consumers):
-            within(f"closing consumer {number}", consumer.close)
+        close_consumers(self._consumers)
         self._connection.close()
 
     def _join(self, group: str, topic: str, partitions: int, *settings: dict[str, str]) -> None:

@@ -13,6 +13,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
+from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path)
         words = ["--bootstrap-server", broker.address, "--group", "page", "--from", "earliest", "--for", "3"]
         code = main(["watch", *words, "--page", str(tmp_path / "page.html")])
     finally:
-        within("closing the consumer", consumer.close)
+        close_consumers([consumer])
 
     assert code == 0
     text = (tmp_path / "page.html").read_text(encoding="utf-8")

@@ -15,6 +15,7 @@ from assignor.live.watcher import Watcher
 from tests.live.test_record import Commits
 from tests.live.test_record_interrupted import start
 from tests.live.watching import Watching, until
+from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def test_a_watch_continues_after_a_topic_is_deleted(broker: Cluster, monkeypatch
         commit(consumer, TopicPartition("kept", 0, 1))
         until(lambda: watching.of("loses-a-topic", "offsets", problem="went_back"))
         assert 1 == len(watching.notices), watching.notices
-    within("closing the consumer of loses-a-topic", consumer.close)
+    close_consumers([consumer])
 
 
 def commit(consumer: Consumer, *places: TopicPartition) -> None:

@@ -17,6 +17,7 @@ import confluent_kafka
 from kafka import KafkaConsumer
 
 from assignor import TopicPartition
+from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -263,7 +264,7 @@ class ConfluentConsumers:
         """Close a consumer, and wait until it is closed."""
         with self._lock:
             consumer = self._consumers.pop(name)
-        within(f"closing {name}", consumer.close)
+        close_consumers([consumer])
 
     def owned(self, name: str) -> Owned:
         """Return the partitions that a consumer owns in its own view."""
@@ -277,8 +278,7 @@ class ConfluentConsumers:
         """Close all consumers."""
         self._ending.set()
         within("polling consumers of confluent-kafka", self._thread.join)
-        while self._consumers:
-            self.leave(next(iter(self._consumers)))
+        close_consumers(self._consumers.values())
 
     def _run(self) -> None:
         while not self._ending.wait(PAUSE):
