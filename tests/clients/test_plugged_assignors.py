@@ -262,7 +262,7 @@ def test_shadow_raises_the_error_of_the_client(caplog: pytest.LogCaptureFixture)
 
     with pytest.raises(KeyError):
         kafka_python_group.answer(shadow, {"t1": 3, "t2": 1}, {"c1": ("t1",), "c2": ("t2",)})
-    assert ["roundrobin: kafka-python's assignor fails for these members; shadow mode raises its error"] == [
+    assert ["roundrobin: kafka-python's assignor fails in this rebalance; shadow mode raises its error"] == [
         record.getMessage() for record in caplog.records
     ]
 

@@ -126,7 +126,7 @@ def test_a_wrong_password_is_reported_in_one_line_with_the_address(
     assert 3 == run(secured.sasl, secured.client_file(tmp_path, "reader", password="wrong"), tmp_path / "out")
 
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"assignor: {secured.sasl} rejects the connection: ")
+    assert line.startswith(f"assignor: cannot connect to {secured.sasl}: ")
     assert "wrong" not in line
 
 
@@ -139,5 +139,5 @@ def test_an_unknown_certificate_is_reported_in_one_line_with_the_address(
     assert 3 == run(secured.tls, settings, tmp_path / "out")
 
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"assignor: {secured.tls} rejects the connection: ")
+    assert line.startswith(f"assignor: cannot connect to {secured.tls}: ")
     assert "certificate" in line

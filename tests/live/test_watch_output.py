@@ -102,7 +102,8 @@ def test_a_port_in_use_is_reported_in_one_line(capsys: pytest.CaptureFixture[str
         assert 2 == main(["watch", "--bootstrap-server", "127.0.0.1:1", "--metrics", str(port)])
         assert capsys.readouterr().err.startswith(f"assignor: --metrics {port}: cannot listen on 127.0.0.1:{port}: ")
         with pytest.raises(
-            IllegalArgumentError, match=rf"--metrics {port}: cannot listen .* in use; choose another port"
+            IllegalArgumentError,
+            match=rf"--metrics {port}: cannot listen .* in use; choose another --metrics",
         ):
             serve(WatchMetrics(started(), threading.Lock()), port, "127.0.0.1")
 

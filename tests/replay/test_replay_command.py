@@ -119,7 +119,10 @@ def test_records_of_aborted_transactions_are_omitted_unless_asked_for(
     assert 2 == last_of_b("--isolation", "read_uncommitted")
     for options, note in (
         ([], "read_committed: 2 records of aborted transactions are omitted."),
-        (["--isolation", "read_uncommitted"], "read_uncommitted: 2 records of aborted transactions are replayed."),
+        (
+            ["--isolation", "read_uncommitted"],
+            "read_uncommitted: all records are replayed; 2 are known to be aborted.",
+        ),
     ):
         main(["replay", str(folder), *options])
         assert note == capsys.readouterr().out.splitlines()[0]

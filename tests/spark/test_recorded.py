@@ -334,7 +334,7 @@ def test_an_empty_recording_is_an_empty_fleet(spark: SparkSession, tmp_path: Pat
     [
         (
             [topic("t", 0, []), topic("t", 2, [])],
-            "has no partition 1 of topic t in its last snapshot, t=5, but partition 2",
+            "has no partition 1 of topic t in its last snapshot, t=5, but has partition 2",
         ),
         ([topic("t", 1, []), topic("t", 0, [], t=4)], "has no partition 0 of topic t"),
         ([topic("t", 0, []), topic("t", 0, ["r"])], "topic 't': partition 0 is given twice"),

@@ -77,7 +77,7 @@ def _isolation_note(recording: Recording, isolation: str) -> str:
     """Return a sentence on the treatment of records of aborted transactions."""
     count = len(set(recording.aborted))
     if isolation == "read_uncommitted":
-        return f"read_uncommitted: {count:,} records of aborted transactions are replayed."
+        return f"read_uncommitted: all records are replayed; {count:,} are known to be aborted."
     if not recording.has_aborted:
         return "read_committed: there is no aborted.json, so no record is known to be of an aborted transaction."
     return f"read_committed: {count:,} records of aborted transactions are omitted."

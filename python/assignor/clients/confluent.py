@@ -196,7 +196,7 @@ def read_cluster(
     listed = {group.group_id: group for group in listing.valid or ()}
     if wanted is not None:
         problems += [
-            Problem(name, "group", group, "the group does not exist")
+            Problem(name, "group", group, "the group does not exist, or this client may not describe it")
             for group in wanted
             if group not in listed and group not in listed_members
         ]

@@ -203,7 +203,11 @@ def read_cluster(
     problems: list[Problem] = []
     if wanted is not None:
         problems += [
-            Problem(name, "group", group, "the group does not exist") for group in wanted if group not in listed
+            Problem(name, "group", group, "the group does not exist, or this client may not describe it")
+            for group in wanted
+            if group not in listed
+            for group in wanted
+            if group not in listed
         ]
         listed = {group: listed[group] for group in wanted if group in listed}
     descriptions = []
@@ -245,7 +249,7 @@ def _describe(admin: Any, group_ids: list[str]) -> list[GroupDescription]:
         if _is_connection_error(error):
             raise
         if len(group_ids) == 1:
-            reason = f"kafka-python cannot decode the description of the group: {type(error).__name__}: {error}"
+            reason = f"kafka-python cannot describe the group: {type(error).__name__}: {error}"
             return [GroupDescription(group_ids[0], "classic", problem=reason)]
         half = len(group_ids) // 2
         return [*_describe(admin, group_ids[:half]), *_describe(admin, group_ids[half:])]

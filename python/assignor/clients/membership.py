@@ -204,7 +204,7 @@ def shadow_answer(
     try:
         answer = theirs()
     except Exception:
-        log.warning("%s: %s's assignor fails for these members; shadow mode raises its error", assignor, client)
+        log.warning("%s: %s's assignor fails in this rebalance; shadow mode raises its error", assignor, client)
         raise
     try:
         _log_comparison(assignor, client, {member: entries(of) for member, of in answer.items()}, ours())

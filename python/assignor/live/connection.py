@@ -233,7 +233,7 @@ class ClientSettings:
     def unreachable(self, doing: str) -> ClusterError:
         """Return the exception for a cluster that does not answer."""
         if self.errors.fatal:
-            return ClusterError(f"{self.address} rejects the connection: {self.errors.fatal}")
+            return ClusterError(f"cannot connect to {self.address}: {self.errors.fatal}")
         reason = f": {self.errors.reason}" if self.errors.reason else ""
         return UnreachableError(f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s{reason}")
 

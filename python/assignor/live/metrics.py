@@ -164,6 +164,6 @@ def serve(metrics: WatchMetrics, port: int, host: str) -> Any:
     except (OSError, OverflowError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise IllegalArgumentError(
-            f"--metrics {port}: cannot listen on {host}:{port}: {reason}; choose another port"
+            f"--metrics {port}: cannot listen on {host}:{port}: {reason}; choose another --metrics or --metrics-host"
         ) from None
     return server

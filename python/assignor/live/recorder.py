@@ -129,7 +129,7 @@ class _Run:
             if recorded > end:
                 raise IllegalArgumentError(
                     f"{self._files.folder} has records of partition {id} up to offset {recorded - 1}, but the log ends "
-                    f"at offset {end}: the topic was created again. Give a new folder"
+                    f"at offset {end}: the topic was created again, or its log was truncated. Give a new folder"
                 )
 
     def loop(self, until_end: bool, stop_at: float | None, snapshot_seconds: float) -> None:

@@ -345,7 +345,7 @@ class Watch:
         if partitions and partitions != self._unanswered:
             self._notice(f"{no_end_offsets(partitions)}; their lag is not known")
         elif self._unanswered and not partitions:
-            self._notice("the end offsets of all partitions are available again")
+            self._notice("all brokers return end offsets again")
         self._unanswered = partitions
 
     def _current_lag(self) -> tuple[int, pa.Table, frozenset[Place]]:

@@ -18,6 +18,7 @@ from assignor.page.figures import (
     numbers,
     section,
 )
+from assignor.page.what_if import MOST_PARTITIONS
 from assignor.recording.lines import format_count
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def load(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[st
 def what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
     """Yield the section of what-ifs."""
     if "what-if" not in charts:
-        text = "Not computed: a what-if needs a group with members, one of Kafka's assignors and known topics."
+        text = (
+            f"Not computed: a what-if needs a group that owns 1 to {MOST_PARTITIONS:,} partitions, one of Kafka's "
+            "assignors, known topics, and patterns that are supported."
+        )
         yield from section("what-if", text, iter(()))
         return
     text = (
@@ -116,9 +120,9 @@ def lag(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str
     unknown = sum(row["not_known"] for row in found.lag_of_topics)
     text = "Records between the committed offset and the end of each partition, when the ends were last read."
     if unknown:
-        text += f" The lag of {format_count(unknown, 'partition')} is not known; the table says why."
+        text += f" The lag of {format_count(unknown, 'partition')} is not known; the table has reasons."
     if found.left_out["lag"]:
-        text += f" {format_count(found.left_out['lag'], 'partition')} with less lag are not listed."
+        text += f" {format_count(found.left_out['lag'], 'partition')} with less or unknown lag are not listed."
     chart = Chart("lag", f"Bars: lag by group, {total:,} records in total. The tables below have the numbers.")
     shown = [figure(chart)] if "lag" in charts else []
     if "lag-over-time" in charts:

@@ -212,7 +212,7 @@ def _moves(found: Tables, charts: set[str]) -> Iterator[str]:
         )
         text = (
             "Partitions of subscribed topics that no member owns after a rebalance. A larger mark counts more "
-            "partitions. The table of rebalances has the numbers; the findings and storms list the partitions."
+            "partitions. The table of rebalances has the numbers."
         )
         yield from section("unowned", text, iter([figure(chart)]))
 

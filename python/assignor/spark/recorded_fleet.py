@@ -99,7 +99,7 @@ def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
         missing = next((id for id in range(len(racks)) if id not in racks), None)
         if missing is not None:
             raise IllegalArgumentError(
-                f"topics.parquet has no partition {missing} of topic {topic} in its last snapshot, t={last}, but "
+                f"topics.parquet has no partition {missing} of topic {topic} in its last snapshot, t={last}, but has "
                 f"partition {max(racks)}: partition ids must be 0 to n - 1"
             )
     columns = (
