@@ -46,7 +46,7 @@ class ComparedGroup:
         kept: Number of partitions that stayed with their member, over all changes.
     """
 
-    def __init__(self, scenario: Scenario, new_id: Callable[[], str] | None = None) -> None:
+    def __init__(self, scenario: Scenario, new_id: Callable[[], str]) -> None:
         self.scenario = scenario
         self.members = Members(scenario)
         self.compared = 0
@@ -54,13 +54,13 @@ class ComparedGroup:
         self._topics: dict[str, tuple[str, ...]] = {}
         self._targets: Targets = {}
         self._compared_epoch = 0
-        self._new_id = new_id or (lambda: str(uuid4()))
+        self._new_id = new_id
         self._table = TimelineTable()
         """Member ids in the order of the coordinator's table."""
 
-    def join(self, name: str, *topics: str, member_id: str | None = None) -> None:
+    def join(self, name: str, *topics: str) -> None:
         """Let a member join, and compare."""
-        client = self.members.join(name, *topics, member_id=member_id or self._new_id())
+        client = self.members.join(name, *topics, member_id=self._new_id())
         self._topics[client.member_id] = tuple(map(self.scenario.topic, topics))
         # The coordinator computes the targets before it puts the member into its table.
         self._compare([*self._table, client.member_id])
@@ -140,7 +140,7 @@ def test_targets_of_the_broker_equal_ours(
 
     with Scenario(patient_broker, f"targets-{assignor}-{share_bucket}", assignor) as scenario:
         topic_buckets.create_topics(scenario, {"orders": 7, "payments": 4, "refunds": 2}, share_bucket=share_bucket)
-        group = ComparedGroup(scenario, id_in_first_bucket if share_bucket else None)
+        group = ComparedGroup(scenario, id_in_first_bucket if share_bucket else random_id)
         change_members(group)
         group.subscribe("e", *EVERYTHING)
         for name in "acde":
@@ -165,11 +165,10 @@ def test_members_of_one_bucket_come_in_the_order_of_the_table_and_a_new_one_last
 
     with Scenario(patient_broker, f"one-bucket-{len(counts)}", "uniform") as scenario:
         scenario.create_topics(**counts)
-        group = ComparedGroup(scenario)
-        first, second, third = ids_in_one_bucket()
-        group.join("a", *counts, member_id=first)
-        group.join("b", "orders", member_id=second)
-        group.join("c", *counts, member_id=third)
+        group = ComparedGroup(scenario, iter(ids_in_one_bucket()).__next__)
+        group.join("a", *counts)
+        group.join("b", "orders")
+        group.join("c", *counts)
 
     assert group.compared == 3
 
@@ -203,9 +202,14 @@ def ids_in_one_bucket() -> tuple[str, str, str]:
 
 def id_in_first_bucket() -> str:
     """Return a random member id in the first bucket of a `HashMap`."""
-    while folded(string_hash(found := str(uuid4()))) % DEFAULT_CAPACITY:
+    while folded(string_hash(found := random_id())) % DEFAULT_CAPACITY:
         pass
     return found
+
+
+def random_id() -> str:
+    """Return a random member id."""
+    return str(uuid4())
 
 
 class ComparedConsumers:
