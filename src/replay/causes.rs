@@ -61,7 +61,7 @@ pub(super) fn classic_causes(
 ) -> Causes {
     if before.is_none() && after.generation > 1 {
         let generation = after.generation;
-        return unknown(format!("The log begins with generation {generation}: the records before it are missing."));
+        return unknown(format!("The log begins with generation {generation}: it has no earlier record of the group."));
     }
     let mut causes = Causes::default();
     add_conversion(&mut causes, before, after);
@@ -103,7 +103,7 @@ pub(super) fn epoch_causes(
 ) -> Causes {
     if is_partial {
         let epoch = after.generation;
-        return unknown(format!("The log begins with epoch {epoch}: the records before it are missing."));
+        return unknown(format!("The log begins with epoch {epoch}: it has no earlier record of the group."));
     }
     let mut causes = Causes::default();
     add_conversion(&mut causes, before, after);
@@ -127,19 +127,17 @@ pub(super) fn epoch_causes(
     causes
 }
 
-/// Add a cause if the group was converted between the classic and the consumer protocol, at the new record or at the
+/// Add a cause if the group was converted between the classic protocol and another one, at the new record or at the
 /// previous one.
 fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &GroupRecord) {
     if !before.is_some_and(|before| after.is_converted || before.is_converted) {
         return;
     }
-    let (name, sentence) = match after.kind {
-        GroupKind::Classic => {
-            ("protocol_downgraded", "The group changed from the consumer protocol to the classic protocol.")
-        }
-        _ => ("protocol_upgraded", "The group changed from the classic protocol to the consumer protocol."),
+    let (name, from, to) = match after.kind {
+        GroupKind::Classic => ("protocol_downgraded", "consumer", "classic"),
+        kind => ("protocol_upgraded", "classic", kind.as_str()),
     };
-    causes.add(&[name], sentence.to_owned());
+    causes.add(&[name], format!("The group changed from the {from} protocol to the {to} protocol."));
 }
 
 /// Add causes for the members that had to give up partitions in the previous generation, and therefore joined again.

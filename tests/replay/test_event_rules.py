@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.replay.event_logs import replayed
-from tests.replay.logs import CONSUMER, classic, classic_gone, commit, event, log, member, metadata
+from tests.replay.logs import CONSUMER, SHARE, STREAMS, classic, classic_gone, commit, event, log, member, metadata
 from tests.support.record_bytes import subscription
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tests.replay.logs import Event as Step
+    from tests.replay.logs import Protocol
     from tests.support.engines import Engine
 
 Event = dict[str, Any]
@@ -175,6 +176,16 @@ def test_an_upgrade_and_a_downgrade_keep_the_members() -> None:
         ("classic", 2, ["protocol_downgraded"]),
     ]
     assert [each["action"] for each in events_of(steps, "member")] == ["joined"]
+
+
+@pytest.mark.parametrize(("protocol", "name"), [(CONSUMER, "consumer"), (SHARE, "share"), (STREAMS, "streams")])
+def test_an_upgrade_names_the_protocol_of_the_new_group(protocol: Protocol, name: str) -> None:
+    empty = classic(2).at(1)
+    upgraded = (each.at(2) for each in (classic_gone(), protocol.joins("a"), protocol.epoch(1)))
+    last = events_of([BEGIN.at(0), classic(1, A).at(0), empty, *upgraded], "rebalance")[-1]
+
+    assert (name, "protocol_upgraded") == (last["kind"], last["causes"][0])
+    assert last["evidence"].startswith(f"The group changed from the classic protocol to the {name} protocol.")
 
 
 def test_a_static_restart_replaces_a_member_without_a_rebalance() -> None:

@@ -61,7 +61,7 @@ def classic_causes(
     `last_commit` returns the time of a member's last commit, and `highest` has the highest known partition by topic.
     """
     if before is None and after.generation > 1:
-        text = f"The log begins with generation {after.generation}: the records before it are missing."
+        text = f"The log begins with generation {after.generation}: it has no earlier record of the group."
         return unknown(text)
     causes = Causes()
     add_conversion(causes, before, after)
@@ -89,7 +89,7 @@ def epoch_causes(
 ) -> Causes:
     """Return the causes of an epoch of a consumer, share or streams group."""
     if is_partial:
-        return unknown(f"The log begins with epoch {after.generation}: the records before it are missing.")
+        return unknown(f"The log begins with epoch {after.generation}: it has no earlier record of the group.")
     causes = Causes()
     add_conversion(causes, before, after)
     add_joined(causes, changes)
@@ -105,13 +105,14 @@ def epoch_causes(
 
 
 def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecord) -> None:
-    """Add a cause for a conversion between the classic and consumer protocols, at its record and at the next one."""
+    """Add a cause for a conversion between the classic protocol and another one, at its record and at the next one."""
     if before is None or not (after.is_converted or before.is_converted):
         return
     if after.kind == "classic":
         causes.add(["protocol_downgraded"], "The group changed from the consumer protocol to the classic protocol.")
     else:
-        causes.add(["protocol_upgraded"], "The group changed from the classic protocol to the consumer protocol.")
+        sentence = f"The group changed from the classic protocol to the {after.kind} protocol."
+        causes.add(["protocol_upgraded"], sentence)
 
 
 def add_revocations(causes: Causes, before: GroupRecord, after: GroupRecord, changes: Difference) -> None:

@@ -117,7 +117,7 @@ def fire_commits(state: GroupState, settings: Settings, deadline: int) -> list[E
             events.append(stuck(state, deadline, state.offset, member, commit_times.last, None))
     partitions = state.committed.due(deadline - settings.never_committed_ms)
     if partitions:
-        text = f"No offset was committed within {settings.never_committed_ms} ms of ownership: there may be no records "
+        text = f"No committed offset during {settings.never_committed_ms} ms of ownership: there may be no records "
         text += "to consume, or the application does not commit. The log does not show which."
         common = state.common(deadline, state.offset)
         events.append(event("offsets", common, "never_committed", pairs(partitions), text))
