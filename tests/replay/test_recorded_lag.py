@@ -178,6 +178,13 @@ def test_growing_lag_is_a_finding(tmp_path: Path) -> None:
     )
 
 
+def test_the_finding_says_that_the_committed_offsets_went_back(tmp_path: Path) -> None:
+    report = reported(write(tmp_path / "recording", *steady(list(range(100, 19_300, 1_200)))))
+
+    (finding,) = (each for each in report.findings() if each.kind == "lag_growing")
+    assert finding.evidence.endswith("records were produced, but the committed offsets went back by 2,800.")
+
+
 @pytest.mark.parametrize(
     "lags",
     [

@@ -67,9 +67,9 @@ def _episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Even
 
 
 def _of_storm(group: str, storm: Event) -> Finding:
-    count, since, until = f"{storm['rebalances']:,} rebalances", format_time(storm["since"]), storm["until"]
+    since, until = format_time(storm["since"]), storm["until"]
     lasted = f"since {since}" if until is None else f"within {format_duration(until - storm['since'])} from {since}"
-    text = f"rebalance storm: {count} {lasted} although no member joined or left"
+    text = f"rebalance storm: {storm['rebalances']:,} rebalances with unchanged members {lasted}"
     evidence = "The membership is unchanged in each of these rebalances."
     if storm["topic_partitions"]:
         evidence += f" Changed owners or had none: {format_partitions(storm['topic_partitions'])}."
@@ -79,7 +79,8 @@ def _of_storm(group: str, storm: Event) -> Finding:
 def _of_lasting(group: str, stuck: list[Event]) -> Finding:
     since = min(each["since"] for each in stuck)
     does = "member has" if len(stuck) == 1 else "members have"
-    text = f"{len(stuck):,} {does} not committed offsets as usual since {format_time(since)}"
+    start = format_time(since) if len(stuck) == 1 else f"{format_time(since)} or later"
+    text = f"{len(stuck):,} {does} not committed offsets as usual since {start}"
     return Finding("stuck", since, None, group, text, _silences(stuck))
 
 

@@ -240,7 +240,7 @@ class _GroupHistory:
 
 _MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
 OFFSET_PROBLEMS = {
-    "never_committed": "no offset was ever committed",
+    "never_committed": "no committed offset",
     "not_owned": "offset committed for a partition without an owner",
     "went_back": "committed offset went back",
 }

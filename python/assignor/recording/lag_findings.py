@@ -20,9 +20,10 @@ def findings_of_lag(group: str, lag: GroupLag) -> Iterator[Finding]:
         text = f"lag grew from {growth.first:,} to {growth.last:,} records in generation {growth.generation}"
         windows = f"windows of {format_duration(lag.window_ms)}" if lag.window_ms else "measurements"
         committed = growth.produced - (growth.last - growth.first)
+        moved = f"advanced by only {committed:,}" if committed >= 0 else f"went back by {-committed:,}"
         evidence = (
             f"The lowest lag rose in {growth.rises:,} {windows} in a row. {format_count(growth.produced, 'record')} "
-            f"were produced, but the committed offsets advanced by only {committed:,}."
+            f"were produced, but the committed offsets {moved}."
         )
         yield Finding("lag_growing", growth.since, growth.until, group, text, evidence)
     beyond, before = lag.out_of_range
