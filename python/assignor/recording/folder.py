@@ -114,7 +114,9 @@ def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
         raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
     for entry in aborted:
         if not all(type(number) is int and 0 <= number < 2**63 for number in entry):
-            raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs, not {list(entry)}")
+            raise IllegalArgumentError(
+                f"{path} must be a JSON list of [partition, offset] pairs from 0 to 2^63 - 1, not {list(entry)}"
+            )
     return aborted
 
 
