@@ -76,7 +76,7 @@ def test_invalid_topics_raise() -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", [r"\Qa.b\E", r"\Qlogs-*\E", "[a[b.]-*]", r"\N{FULL STOP}", "(?sx)a b", r"\p{Alpha}+"]
+    "pattern", [r"\Qa.b\E", r"\Qlogs-*\E", "[a[b.]-*]", r"\N{FULL STOP}", "(?sx)a b", r"\p{Alpha}+", "a.{2,3}"]
 )
 def test_quotes_classes_names_and_comments_mode_give_no_hint(pattern: str) -> None:
     found = explain_pattern(pattern, "java", ["x"]).hints

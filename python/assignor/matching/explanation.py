@@ -25,6 +25,7 @@ _HOW = {
 }
 _META = frozenset(r"\^$.|?*+()[]{}")
 _LEGAL = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
+_COUNT = re.compile(r"\{\d*,?\d*\}")
 _GROUP = re.compile(r"\(\?(?:#[^)]*\)|P?<\w+>|<?[=!]|P=\w+\)|[a-zA-Z-]*[:)]|>|\|)")
 _NAMED = re.compile(r"\\[NpPxk]\{[^}]*\}")
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
@@ -166,7 +167,7 @@ def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
     bare = {
         part.position: None
         for part, after in zip(probe.parts, texts[1:], strict=True)
-        if part.text == "." and after not in {*"*+?{"}
+        if part.text == "." and not after.startswith(("*", "+", "?", "{"))
     }
     if bare:
         corrected = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(probe.pattern))
@@ -245,8 +246,8 @@ def _parts(pattern: str) -> Iterator[_Part]:
             end = place + 2
         elif pattern[place] == "[":
             end = _end_of_class(pattern, place)
-        elif group := _GROUP.match(pattern, place):
-            end = group.end()
+        elif found := _GROUP.match(pattern, place) or _COUNT.match(pattern, place):
+            end = found.end()
         yield _Part(pattern[place:end], place)
         place = end
 
