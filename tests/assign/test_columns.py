@@ -249,6 +249,9 @@ WRONG_TOPICS = {
     "column topic must be of text, not Int64": TopicColumns(pa.array([1]), [1]),
     "column topic must have one dimension, not 2": TopicColumns(np.array([["t", "u"]]), [1, 1]),
     "column partitions must have one dimension, not 0": TopicColumns(["t"], np.array(1)),
+    r"partitions\[1\] must be from 0 to 2147483647, not 9223372036854775808$": TopicColumns(
+        ["t", "u"], np.array([1, 2**63], np.uint64)
+    ),
     r"partitions\[0\] must be from 0 to 2147483647$": TopicColumns(["t"], pa.array([2**63], pa.uint64())),
     "column racks must be of lists of lists of text, not List": pa.table(
         {"topic": ["t"], "partitions": [1], "racks": [["r"]]}

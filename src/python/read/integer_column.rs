@@ -1,5 +1,7 @@
 //! Reader of columns of counts or indices: Arrow, numpy or Python.
 
+use std::fmt::Display;
+
 use arrow_array::{Array, ArrayRef};
 use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -28,7 +30,10 @@ impl IntegerColumn {
             {
                 return Ok(Self(plain.to_vec()));
             }
-            // A number above int64 becomes negative here, and is then rejected because it is negative.
+            if array.dtype().kind() == b'u' {
+                let numbers = given.call_method1("astype", ("uint64",))?.cast_into::<PyArray1<u64>>()?;
+                return Self::checked(numbers.readonly().as_array().iter().copied(), column);
+            }
             let numbers = given.call_method1("astype", ("int64",))?.cast_into::<PyArray1<i64>>()?;
             return Self::checked(numbers.readonly().as_array().iter().copied(), column);
         }
@@ -64,10 +69,13 @@ impl IntegerColumn {
         Self::checked(numbers.values().iter().copied(), column)
     }
 
-    fn checked(numbers: impl ExactSizeIterator<Item = i64>, column: &str) -> PyResult<Self> {
+    fn checked<T: Copy + Display + TryInto<i32>>(
+        numbers: impl ExactSizeIterator<Item = T>,
+        column: &str,
+    ) -> PyResult<Self> {
         let mut found = Vec::with_capacity(numbers.len());
         for (row, number) in numbers.enumerate() {
-            let Ok(number) = u32::try_from(number).and_then(i32::try_from) else {
+            let Some(number) = number.try_into().ok().filter(|number| *number >= 0) else {
                 return Err(IllegalArgumentError::new_err(format!(
                     "{column}[{row}] must be from 0 to {}, not {number}",
                     i32::MAX
