@@ -47,6 +47,7 @@ def __getattr__(name: str) -> Any:
             raise
         from assignor.errors import MissingDependencyError
 
-        raise MissingDependencyError(f"{error.name} is not installed: pip install 'assignor[spark]'") from error
+        problem = f"{error.name} is not installed" if isinstance(error, ModuleNotFoundError) else str(error)
+        raise MissingDependencyError(f"{problem}: pip install 'assignor[spark]'") from error
     globals()[name] = found
     return found
