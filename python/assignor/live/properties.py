@@ -15,6 +15,9 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 _KEY = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 _LOGIN = re.compile(r"""(\w[\w.]*)\s*=\s*(?:"((?:\\.|[^"\\])*)"|'((?:\\.|[^'\\])*)'|([^\s;]+))""")
 
+_PEM = re.compile(rb"^-----BEGIN", re.MULTILINE)  # text such as the certificate's subject may precede it
+_JAVA_KEY_STORE = b"\xfe\xed\xfe\xed"
+
 _SAME_VALUE = {
     "sasl.mechanism": "sasl.mechanisms",
     "ssl.keystore.certificate.chain": "ssl.certificate.pem",
@@ -136,7 +139,7 @@ def _endpoint_identification(text: str) -> dict[str, str]:
 
 
 def _trust_store(text: str) -> dict[str, str]:
-    if not _starts_with(text, b"-----BEGIN"):
+    if not _PEM.search(_head(text)):
         raise IllegalArgumentError(
             f"ssl.truststore.location={text}: librdkafka reads PEM files, not Java key stores. Write the output of "
             f"`keytool -list -rfc -keystore {text}` to a file and set ssl.ca.location to its path"
@@ -145,9 +148,10 @@ def _trust_store(text: str) -> dict[str, str]:
 
 
 def _key_store(text: str) -> dict[str, str]:
-    if _starts_with(text, b"-----BEGIN"):
+    head = _head(text)
+    if _PEM.search(head):
         return {"ssl.certificate.location": text, "ssl.key.location": text}
-    if _starts_with(text, b"\xfe\xed\xfe\xed"):
+    if head.startswith(_JAVA_KEY_STORE):
         raise IllegalArgumentError(
             f"ssl.keystore.location={text}: librdkafka reads PKCS#12 and PEM files, not a Java key store. Convert it "
             f"with `keytool -importkeystore -srckeystore {text} -destkeystore keys.p12 -deststoretype PKCS12`"
@@ -155,10 +159,11 @@ def _key_store(text: str) -> dict[str, str]:
     return {"ssl.keystore.location": text}
 
 
-def _starts_with(file: str, magic: bytes) -> bool:
+def _head(file: str) -> bytes:
+    """Return the first 64 KiB of a file."""
     try:
         with Path(file).open("rb") as opened:
-            return opened.read(1 << 16).lstrip().startswith(magic)
+            return opened.read(1 << 16)
     except OSError as error:
         raise IllegalArgumentError(f"cannot read {file}: {error.strerror}") from error
 
