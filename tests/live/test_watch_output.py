@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import socket
 import threading
@@ -195,6 +196,18 @@ def test_a_damaged_state_file_is_reported_in_one_line(
     assert 2 == main(["watch", "--bootstrap-server", "127.0.0.1:1", "--state", str(file)])
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"assignor: cannot continue from {file}: it ")
+
+
+def test_a_state_file_with_a_replay_of_another_version_is_reported_with_its_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "state"
+    state = in_a_storm().state("cluster")
+    watch_state.save(file, dataclasses.replace(state, replay=state.replay[:9] + b"\xff\xff" + state.replay[11:]))
+
+    assert 2 == main(["watch", "--bootstrap-server", "127.0.0.1:1", "--state", str(file)])
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"assignor: cannot continue from {file}: the snapshot has version 65535; ")
 
 
 def test_a_state_file_of_other_groups_is_rejected(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

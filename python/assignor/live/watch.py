@@ -114,7 +114,10 @@ class Watch:
             raise SnapshotError(
                 f"cannot continue from {options.state_file}: it is the state of {given}; give the same --group options"
             )
-        self.watcher = Watcher(groups=options.groups, state=self._state)
+        try:
+            self.watcher = Watcher(groups=options.groups, state=self._state)
+        except SnapshotError as error:
+            raise watch_state.unusable(options.state_file, error) from None
         self.lock = threading.Lock()
         self.metrics: WatchMetrics | None = None
         self.lag: pa.Table | None = None

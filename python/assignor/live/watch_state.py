@@ -141,6 +141,11 @@ def load(path: Path) -> WatchState | None:
     try:
         return WatchState.from_bytes(data)
     except SnapshotError as error:
-        raise SnapshotError(
-            f"cannot continue from {path}: {error}; delete the file to start with the present state of the cluster"
-        ) from None
+        raise unusable(path, error) from None
+
+
+def unusable(path: Path | None, problem: object) -> SnapshotError:
+    """Return the error for a state file that cannot be used."""
+    return SnapshotError(
+        f"cannot continue from {path}: {problem}; delete the file to start with the present state of the cluster"
+    )
