@@ -114,7 +114,7 @@ def test_a_full_disk_is_reported_in_one_line_and_the_run_is_continued(broker: Cl
     _, errors = process.communicate(timeout=60)
 
     assert 2 == process.returncode
-    hint = "Complete files are kept; run the command again to continue"
+    hint = "Correct this and run the command again; `assignor record` continues after its complete files"
     assert f"assignor: cannot write to {tmp_path}: File too large. {hint}\n" == errors
     assert before == places(tmp_path)
     complete(broker.address, tmp_path)

@@ -102,7 +102,7 @@ def summary(found: Progress, folder: str) -> str:
     """Return the last line of the command."""
     text = f"assignor: recorded {found.records:,} records in {folder}, {found.aborted:,} of aborted transactions"
     if found.is_open:
-        text += f"; {found.missing:,} offsets follow an open transaction and are left to the next run"
+        text += f"; {found.missing:,} offsets follow an open transaction and are not read yet"
     return "; ".join(filter(None, [text, found.gap, found.problem]))
 
 

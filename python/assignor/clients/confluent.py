@@ -260,7 +260,7 @@ def describe_unlisted(group: Any) -> GroupDescription:
     if group.error is not None:
         problem = _text(group.error)
     elif kind == "consumer":
-        problem = "the group was deleted before it could be described"
+        problem = "the group was created or deleted while the groups were listed"
     elif kind:
         problem = f"not a group of consumers: its protocol type is {kind!r}"
     else:

@@ -91,9 +91,8 @@ class OffsetsLog:
             return sorted(found.partitions)
         if self._is_hidden(admin):
             raise self._unauthorized()
-        raise ClusterError(
-            f"{self.settings.address} has no topic {self.topic}: a broker creates {TOPIC} for the first consumer group"
-        )
+        reason = f": a broker creates {TOPIC} for the first consumer group" if self.topic == TOPIC else ""
+        raise ClusterError(f"{self.settings.address} has no topic {self.topic}{reason}")
 
     def _is_hidden(self, admin: Any) -> bool:
         """Return True if the topic is not listed because the permission to describe it is missing."""

@@ -151,8 +151,8 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
                 self._part.discard()
                 self._part = None
             raise OSError(
-                f"cannot write to {self.folder}: {error.strerror or error}. Complete files are kept; run the command "
-                "again to continue"
+                f"cannot write to {self.folder}: {error.strerror or error}. Correct this and run the command "
+                "again; `assignor record` continues after its complete files"
             ) from error
 
 
