@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from assignor._engine import Engine, check_engine
+from assignor.errors import IllegalArgumentError
 from assignor.model import RebalanceProtocol, TopicPartition
 from assignor.ordering import computed_text_order
-from assignor.validation import read_int, read_partitions
+from assignor.validation import check_name, read_int, read_partitions, shown
 
 if TYPE_CHECKING:
     from assignor import Topics
@@ -26,6 +27,9 @@ EncodedMember = tuple[str, str | None, bytes]
 
 NO_GENERATION = -1
 """Generation of a member that has no assignment yet."""
+
+MAX_STRING_BYTES = 32_767
+"""Largest size in bytes of a string in a subscription: its length is an int16."""
 
 
 @runtime_checkable
@@ -213,6 +217,9 @@ class StickyAssignor(ClientAssignor):
             AssignorError: A partition is invalid, or the generation is not an int32.
         """
         received = read_partitions(assignment, "on_assignment: assignment")
+        for topic, id in received:
+            check_string(topic, "on_assignment: a topic")
+            read_int(id, "on_assignment: a partition id", bits=32)
         self._generation = read_int(generation, "on_assignment: generation", bits=32)
         self._assignment = received
 
@@ -260,3 +267,10 @@ class CooperativeStickyAssignor(ClientAssignor):
             AssignorError: The generation is not an int32.
         """
         self._generation = read_int(generation, "on_assignment: generation", bits=32)
+
+
+def check_string(value: object, what: str) -> None:
+    """Raise an AssignorError if the value is not a `str` that a subscription can contain."""
+    size = len(check_name(value, what).encode())
+    if size > MAX_STRING_BYTES:
+        raise IllegalArgumentError(f"{what} has {size} bytes of UTF-8; the limit is {MAX_STRING_BYTES}: {shown(value)}")

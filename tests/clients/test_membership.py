@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from assignor import _core
+from assignor import RangeAssignor, StickyAssignor, TopicPartition, Topics, _core
 from assignor.clients.membership import JoinedMembers, known_partitions, plan_joined, subscribed_topics
-from assignor.errors import AssignorError, IllegalArgumentError, WrongTypeError
+from assignor.errors import AssignorError, IllegalArgumentError, WireError, WrongTypeError
+
+if TYPE_CHECKING:
+    from assignor._engine import Engine
 
 
 class Cluster:
@@ -94,3 +99,30 @@ def test_topics_without_partitions_are_returned() -> None:
     group, missing = _core.decoded_group({"t": 1, "other": 2}, JoinedMembers(["a", "b"], [["t", "x"], ["x", "y"]]))
 
     assert (["x", "y"], ("a", "b"), ("other", "t")) == (missing, group.members, group.topics)
+
+
+@pytest.mark.parametrize(
+    ("partition", "message"),
+    [
+        (("t", 2**31), "on_assignment: a partition id cannot be over 2147483647: 2147483648"),
+        (("x" * 32_768, 0), f"on_assignment: a topic has 32768 bytes of UTF-8; the limit is 32767: '{'x' * 78}…"),
+    ],
+)
+def test_sticky_rejects_partitions_that_user_data_cannot_contain(partition: tuple[str, int], message: str) -> None:
+    assignor = StickyAssignor()
+    assignor.on_assignment([TopicPartition("t", 2**31 - 1), TopicPartition("x" * 32_767, 0)], 1)
+    claims = assignor.subscription_user_data(["t"])
+
+    with pytest.raises(IllegalArgumentError) as raised:
+        assignor.on_assignment([TopicPartition(*partition)], 2)
+    assert message == str(raised.value)
+    assert claims == assignor.subscription_user_data(["t"])
+
+
+@pytest.mark.parametrize("engine", ["rust", "reference"])
+def test_wire_error_names_the_member(engine: Engine) -> None:
+    members = [("m1", None, b"\0\0\0\0\0\0\xff\xff\xff\xff"), ("m2", None, b"\0\1\0\0")]
+
+    with pytest.raises(WireError) as raised:
+        RangeAssignor(engine=engine).assign_encoded(Topics({"t": 1}), members, version=3)
+    assert ("4 bytes are needed and 2 remain", 2, "member 'm2'.topics") == raised.value.args

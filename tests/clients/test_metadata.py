@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -284,6 +285,53 @@ def test_invalid_metadata_raises(read: Any, wrong: object) -> None:
         read(wrong)
 
 
+KAFKA_PYTHON_TOPIC = {"error_code": 0, "name": "t", "partitions": [{"partition_index": 0, "replica_nodes": [1]}]}
+AIOKAFKA_TOPIC = {"error_code": 0, "topic": "t", "partitions": [{"partition": 0, "replicas": [1]}]}
+
+
+@pytest.mark.parametrize(
+    ("read", "admin", "topic", "other"),
+    [
+        (kafka_python.partitions_per_topic, "KafkaAdminClient", KAFKA_PYTHON_TOPIC, AIOKAFKA_TOPIC),
+        (aiokafka.partitions_per_topic, "AIOKafkaAdminClient", AIOKAFKA_TOPIC, KAFKA_PYTHON_TOPIC),
+    ],
+)
+def test_invalid_description_of_a_topic_is_named(read: Any, admin: str, topic: Any, other: Any) -> None:
+    message = rf"^metadata\[1\] must be a topic from {admin}\.describe_topics\(\), not "
+    assert {"t": 1} == read([topic])
+    ids = [{"partition_index": "0", "partition": "0", "replica_nodes": [], "replicas": []}]
+    changes: list[dict[str, object]] = [
+        {"partitions": None},
+        {"topic": 5, "name": 5},
+        {"topic_id": "x"},
+        {"partitions": ids},
+    ]
+    for wrong in ("t", 5, None, {}, other, *(topic | change for change in changes)):
+        with pytest.raises(WrongTypeError, match=message + type(wrong).__name__.removesuffix("Type")):
+            read([topic, wrong])
+
+
+@pytest.mark.parametrize(
+    ("read", "admin", "topic"),
+    [
+        (kafka_python.partitions_per_topic, "KafkaAdminClient", KAFKA_PYTHON_TOPIC),
+        (aiokafka.partitions_per_topic, "AIOKafkaAdminClient", AIOKAFKA_TOPIC),
+    ],
+)
+@pytest.mark.parametrize("wrong", ["x", 5, [], [1], {}, {"brokers": None}, {"brokers": [{}]}, {"brokers": [1]}])
+def test_invalid_description_of_a_cluster_is_named(read: Any, admin: str, topic: Any, wrong: object) -> None:
+    message = f"cluster must be the result of {admin}.describe_cluster(), not {type(wrong).__name__}: {wrong!r}"
+    with pytest.raises(WrongTypeError, match=f"^{re.escape(message)}$"):
+        read([topic], cluster=wrong)
+
+
+def test_metadata_of_kafka_python_is_not_aiokafkas() -> None:
+    with pytest.raises(
+        WrongTypeError, match=r"^metadata must be aiokafka's ClusterMetadata or .*, not ClusterMetadata: "
+    ):
+        aiokafka.partitions_per_topic(**of_kafka_python(RACKS, TOPICS, {}))
+
+
 def test_future_instead_of_result_raises() -> None:
     whole = of_confluent(RACKS, TOPICS, {})
 
@@ -341,6 +389,27 @@ def test_snapshot_rejects_other_admin_objects(client: Any) -> None:
         client.read_cluster(None)
     with pytest.raises(WrongTypeError, match=message + "module: "):
         client.read_cluster(kafka_python if client is confluent else confluent)
+
+
+def test_each_missing_group_is_one_problem() -> None:
+    class Admin:
+        """Admin client of a cluster without topics and groups."""
+
+        def describe_cluster(self) -> dict[str, Any]:
+            return {"cluster_id": "c", "brokers": []}
+
+        def describe_topics(self) -> list[Any]:
+            return []
+
+        def list_groups(self) -> list[Any]:
+            return []
+
+        def describe_groups(self, group_ids: list[str]) -> dict[str, Any]:
+            raise AssertionError(group_ids)
+
+    found = kafka_python.read_cluster(Admin(), groups=["g1", "g2", "g3"])
+
+    assert ["g1", "g2", "g3"] == [problem.name for problem in found.problems]
 
 
 def test_topic_ids_of_librdkafka_have_kafkas_format() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import struct
 import subprocess
@@ -171,6 +172,16 @@ def test_assignment_is_decoded_when_it_is_read(client: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("client", CLIENTS)
+def test_assignment_that_is_written_before_it_is_read_is_encoded_again(client: Any) -> None:
+    given = ours(client, "RangeAssignor").assign(client.cluster({"t": 2}), client.joined({"m": ("t",)}))
+    given["m"].user_data = b"mine"
+
+    found = decode_assignment(given["m"].encode())
+    assert ((("t", 0), ("t", 1)), b"mine") == (found.partitions, found.user_data)
+    assert found == decode_assignment(copy.copy(given["m"]).encode())
+
+
 @pytest.mark.parametrize(("client", "name"), NAMES)
 def test_unknown_topics_are_skipped_with_one_warning(client: Any, name: str, caplog: pytest.LogCaptureFixture) -> None:
     members = {"m1": ("t", "gone", "later"), "m2": ("later",)}
@@ -257,6 +268,14 @@ def test_shadow_names_the_first_members_that_differ(caplog: pytest.LogCaptureFix
     ) == record.getMessage()
 
 
+@pytest.mark.parametrize(("client", "name"), NAMES)
+def test_shadow_of_a_group_without_members_logs_nothing(
+    client: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert {} == ours(client, name, shadow=True).assign(client.cluster({"t": 1}), client.joined({}))
+    assert [] == caplog.records
+
+
 def test_shadow_raises_the_error_of_the_client(caplog: pytest.LogCaptureFixture) -> None:
     shadow = kafka_python.RoundRobinAssignor(shadow=True)
 
@@ -341,3 +360,20 @@ except ImportError as error:
 
     assert found.startswith(f"MissingDependencyError {extra} ")
     assert found.endswith(f"is not installed: pip install 'assignor[{extra}]'\n")
+
+
+def test_aiokafka_before_0_11_is_not_supported() -> None:
+    code = """
+from aiokafka.protocol.struct import Struct
+def init_of_0_10(self, *args):
+    self.encode = lambda: b""
+Struct.__init__ = init_of_0_10
+try:
+    from assignor.clients.aiokafka import RangeAssignor
+except ImportError as error:
+    print(type(error).__name__, error)
+"""
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    message = "aiokafka 0.11 or newer is not installed: pip install 'assignor[aiokafka]'"
+    assert f"MissingDependencyError {message}\n" == found

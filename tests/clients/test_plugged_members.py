@@ -17,7 +17,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 
 from assignor import PartitionInfo, StickyAssignor, Subscription, TopicPartition, assign
 from assignor.clients import aiokafka, kafka_python
-from assignor.errors import WireError, WrongTypeError
+from assignor.errors import IllegalArgumentError, WireError, WrongTypeError
 from assignor.wire import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from tests.clients import aiokafka_group, kafka_python_group
 from tests.clients.kafka_python_group import LEADER, Leader, coordinator
@@ -140,6 +140,31 @@ def test_cooperative_member_reports_no_partitions_of_topics_it_left() -> None:
     assert ((("t", 0), ("t", 1)), 5) == (found.owned_partitions, found.generation)
 
 
+def test_old_claims_win_only_over_claims_without_generation() -> None:
+    evicted = kafka_python.CooperativeStickyAssignor()
+    evicted.on_assignment(ConsumerProtocolAssignment(0, [("t", [0, 1])], None), 5)
+    owner = Subscription(("t",), owned_partitions=tuple(TopicPartition("t", id) for id in range(4)), generation=7)
+    claims = evicted.metadata({"t"}).encode()
+
+    def assigned(version: int) -> dict[str, set[tuple[str, int]]]:
+        members = {"evicted": claims, "owner": encode_subscription(owner, version)}
+        return kafka_python_group.answer(kafka_python.CooperativeStickyAssignor(), {"t": 4}, members)
+
+    assert {"evicted": set(), "owner": {("t", 0), ("t", 1)}} == assigned(version=2)
+    assert {"evicted": {("t", 0), ("t", 1)}, "owner": {("t", 2), ("t", 3)}} == assigned(version=1)
+
+
+def test_consumers_share_the_state_of_an_instance_but_not_of_a_class() -> None:
+    def claims(assignor: Any) -> list[tuple[TopicPartition, ...]]:
+        members = [coordinator(assignor)._assignors["cooperative-sticky"] for _ in range(2)]
+        for id, member in enumerate(members):
+            member.on_assignment(ConsumerProtocolAssignment(0, [("t", [id])], None), 1)
+        return [decode_subscription(member.metadata({"t"}).encode()).owned_partitions for member in members]
+
+    assert [(("t", 0),), (("t", 1),)] == claims(kafka_python.CooperativeStickyAssignor)
+    assert [(("t", 1),), (("t", 1),)] == claims(kafka_python.CooperativeStickyAssignor())
+
+
 def consumer_protocol(*assignors: Any) -> RebalanceProtocol:
     return coordinator(*assignors)._rebalance_protocol
 
@@ -259,3 +284,14 @@ def test_names_are_kafkas() -> None:
 def test_a_rack_is_text(module: Any) -> None:
     with pytest.raises(WrongTypeError, match=r"^client_rack must be a str, not int: 1$"):
         module.RangeAssignor(client_rack=1)
+
+
+@pytest.mark.parametrize("module", [kafka_python, aiokafka])
+def test_a_rack_fits_in_a_subscription(module: Any) -> None:
+    longest = module.RangeAssignor(client_rack="é" * 16_383 + "r").metadata({"t"})
+
+    assert 32_767 == len(str(decode_subscription(longest.encode()).rack).encode())
+    with pytest.raises(
+        IllegalArgumentError, match=r"^client_rack has 32768 bytes of UTF-8; the limit is 32767: 'é{78}…$"
+    ):
+        module.RangeAssignor(client_rack="é" * 16_384)

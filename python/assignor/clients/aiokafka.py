@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.clients.metadata import ClusterTopics
+from assignor.clients.metadata import ClusterTopics, read_described
 from assignor.errors import WrongTypeError
 from assignor.validation import shown
 
@@ -65,7 +65,7 @@ def partitions_per_topic(
 
     Raises:
         IllegalArgumentError: One of `topics` is not in the metadata, has an error, or has no known partitions.
-        WrongTypeError: `metadata` has another type.
+        WrongTypeError: `metadata` or `cluster` is not what the client returns.
 
     Example:
         >>> parts = [{"partition": 0, "replicas": [1, 2]}, {"partition": 1, "replicas": [2]}]
@@ -81,23 +81,19 @@ def partitions_per_topic(
 
 def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
     if isinstance(metadata, list):
-        racks = {broker["node_id"]: broker.get("rack") for broker in cluster["brokers"]} if cluster else {}
-        cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
-        for topic in metadata:
-            if topic["error_code"]:
-                cluster_topics.add_error(topic["topic"], topic["error_code"])
-            else:
-                cluster_topics.add(
-                    topic["topic"],
-                    {
-                        partition["partition"]: tuple(racks.get(broker) for broker in partition["replicas"])
-                        for partition in topic["partitions"]
-                    },
-                )
-        return cluster_topics
-    # aiokafka has no public method that returns the replicas of a partition.
+        return read_described(
+            metadata,
+            cluster,
+            "AIOKafkaAdminClient",
+            broker="node_id",
+            topic="topic",
+            partition="partition",
+            replicas="replicas",
+        )
+    # aiokafka has no public method that returns the replicas of a partition. kafka-python's class also has
+    # `_partitions`, but no `with_partitions`.
     known = getattr(metadata, "_partitions", None)
-    if not isinstance(known, dict) or not hasattr(metadata, "brokers"):
+    if not isinstance(known, dict) or not hasattr(metadata, "with_partitions"):
         raise WrongTypeError(
             "metadata must be aiokafka's ClusterMetadata or the list from its describe_topics(), "
             f"not {type(metadata).__name__}: {shown(metadata)}"

@@ -42,6 +42,9 @@ try:
     from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin
     from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as OwnSticky
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+
+    if "encode" in vars(ConsumerProtocolMemberMetadata()):  # before 0.11 it hides the method `encode` of a subclass
+        raise ImportError
 except ImportError:
     raise MissingDependencyError("aiokafka 0.11 or newer is not installed: pip install 'assignor[aiokafka]'") from None
 
@@ -67,13 +70,13 @@ class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]
 
 
 class EncodedAssignment(ConsumerProtocolMemberAssignment):  # type: ignore[misc]  # the client has no types
-    """Assignment of a member as bytes; its attributes are decoded when they are first read."""
+    """Assignment of a member as bytes; its attributes are decoded when one is first read or written."""
 
     def __init__(self, encoded: bytes) -> None:
         self._encoded: bytes | None = encoded
 
     def encode(self) -> bytes:
-        """Return the bytes; attributes that were read, and so may have been changed, are encoded again."""
+        """Return the bytes; attributes that were read or written, and so may have been changed, are encoded again."""
         if self._encoded is not None:
             return self._encoded
         data: bytes = super().encode()
@@ -90,6 +93,11 @@ class EncodedAssignment(ConsumerProtocolMemberAssignment):  # type: ignore[misc]
             self._decode()
             return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "_encoded":
+            self._decode()
+        super().__setattr__(name, value)
 
     def get_item(self, name: str) -> Any:
         """Return a field by name."""
@@ -135,7 +143,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
             arguments work for aiokafka and kafka-python.
 
     Raises:
-        AssignorError: `client_rack` is not a name.
+        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8.
     """
 
     name: ClassVar[str]
@@ -202,6 +210,8 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
         Raises:
             AssignorError: Invalid subscription; the message names the member.
         """
+        if not members:
+            return {}
         if self._shadowed is not None:
             return shadow_answer(
                 self.name,
@@ -210,8 +220,6 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
                 entries=attrgetter("assignment"),
                 ours=lambda: self._plan(cluster, members),
             )
-        if not members:
-            return {}
         encoded = self._plan(cluster, members).encode(VERSION)
         return {member: EncodedAssignment(data) for member, data in encoded.items()}
 

@@ -7,11 +7,9 @@ first used; `pip install 'assignor[kafka-python]'` installs a supported release.
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
-from uuid import UUID
 
 from assignor.clients.descriptions import (
     GroupDescription,
@@ -22,7 +20,7 @@ from assignor.clients.descriptions import (
     decode_member_subscription,
     read_group_ids,
 )
-from assignor.clients.metadata import ClusterTopics
+from assignor.clients.metadata import ClusterTopics, read_described
 from assignor.clients.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
 from assignor.validation import shown, wrong_type
@@ -88,7 +86,7 @@ def partitions_per_topic(
 
     Raises:
         IllegalArgumentError: One of `topics` is not in the metadata, has an error, or has no known partitions.
-        WrongTypeError: `metadata` has another type.
+        WrongTypeError: `metadata` or `cluster` is not what the client returns.
 
     Example:
         >>> parts = [{"partition_index": 0, "replica_nodes": [1, 2]}, {"partition_index": 1, "replica_nodes": [2]}]
@@ -137,25 +135,15 @@ def read_topics(metadata: Any, names: Iterable[str]) -> ClusterTopics:
 
 
 def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> ClusterTopics:
-    racks = {broker["broker_id"]: broker.get("rack") for broker in cluster["brokers"]} if cluster else {}
-    cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
-    for topic in topics:
-        if topic["error_code"]:
-            cluster_topics.add_error(topic["name"], topic["error_code"])
-        else:
-            cluster_topics.add(
-                topic["name"],
-                {
-                    partition["partition_index"]: tuple(racks.get(broker) for broker in partition["replica_nodes"])
-                    for partition in topic["partitions"]
-                },
-            )
-            topic_id = topic.get("topic_id")
-            # Brokers before 2.8 have no topic ids and return zero.
-            if topic_id is not None and UUID(str(topic_id)).int:
-                id = base64.urlsafe_b64encode(UUID(str(topic_id)).bytes)
-                cluster_topics.topic_ids[topic["name"]] = id.decode().rstrip("=")
-    return cluster_topics
+    return read_described(
+        topics,
+        cluster,
+        "KafkaAdminClient",
+        broker="broker_id",
+        topic="name",
+        partition="partition_index",
+        replicas="replica_nodes",
+    )
 
 
 def read_cluster(
@@ -204,8 +192,6 @@ def read_cluster(
     if wanted is not None:
         problems += [
             Problem(name, "group", group, "the group does not exist, or this client may not describe it")
-            for group in wanted
-            if group not in listed
             for group in wanted
             if group not in listed
         ]

@@ -12,9 +12,11 @@ consumers: it remembers the assignment of one member.
 
 Limits that come from kafka-python:
 
-* An assignor is not called when its member loses the membership. Until the next assignment,
-  `CooperativeStickyAssignor` reports the partitions that the member had, with their generation. Newer claims of other
-  members win.
+* An assignor is not called when its member loses the membership or calls `unsubscribe()`. When the member joins again,
+  `CooperativeStickyAssignor` claims the partitions that the member had, with their generation. The claim of a current
+  owner with a newer generation wins. An owner that reports no generation loses the partition to the old claim, and the
+  partition has two owners until this owner revokes it. kafka-python's own `CooperativeStickyAssignor` reports no
+  generation, also with `shadow=True`: use this module's class in all kafka-python members of the group.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
   Neither Kafka's class nor `StickyAssignor` can read this user data: the first rebalance after a change from one to the
   other assigns the partitions of such members as if they owned none.
@@ -70,7 +72,7 @@ VERSION = 3
 
 
 class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore[call-arg,misc]  # the client has no types
-    """Assignment of a member as bytes; its attributes are decoded when they are first read."""
+    """Assignment of a member as bytes; its attributes are decoded when one is first read or written."""
 
     __slots__ = ("_encoded",)
 
@@ -78,7 +80,7 @@ class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore
         self._encoded: bytes | None = encoded
 
     def encode(self, version: int | None = None, header: bool = True, framed: bool = False) -> bytes:
-        """Return the bytes; attributes that were read, and so may have been changed, are encoded again."""
+        """Return the bytes; attributes that were read or written, and so may have been changed, are encoded again."""
         encoded = self._encoded
         if encoded is not None and version is None and header and not framed:
             return encoded
@@ -98,6 +100,11 @@ class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore
             self._decode()
             return getattr(self, name)
         return super().__getattr__(name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "_encoded":
+            self._decode()
+        super().__setattr__(name, value)
 
 
 FIELDS = ("_version", "tags", "unknown_tags", "assigned_partitions", "user_data")
@@ -149,7 +156,7 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
             replaces the decoder of all its consumers in this process. Assignors without it reject such members.
 
     Raises:
-        AssignorError: `client_rack` is not a name.
+        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8.
     """
 
     name: ClassVar[str]
@@ -210,6 +217,8 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
         Raises:
             AssignorError: Invalid subscription; the message names the member.
         """
+        if not members:
+            return {}
         if self._shadowed is not None:
             return shadow_answer(
                 self.name,
@@ -218,8 +227,6 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
                 entries=attrgetter("assigned_partitions"),
                 ours=lambda: self._plan(cluster, members),
             )
-        if not members:
-            return {}
         encoded = self._plan(cluster, members).encode(VERSION)
         return {member: EncodedAssignment(data) for member, data in encoded.items()}
 
@@ -326,6 +333,10 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     True, this assignor is cooperative, and cannot be listed with an eager one. To change a running group from `range`
     without a stop, restart its members twice: first with `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`,
     then with `[CooperativeStickyAssignor()]`.
+
+    Use this class in all kafka-python members of a group. A member that loses its membership or calls `unsubscribe()`
+    claims its old partitions when it joins again. If the current owner of such a partition reports no generation, as
+    kafka-python's own class does, the old claim wins and the partition can briefly have two owners.
 
     Args:
         eager: Give up all partitions before joining, and report none as owned.

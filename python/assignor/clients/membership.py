@@ -18,8 +18,8 @@ from assignor.partition_assignor import (
     RangeAssignor,
     RoundRobinAssignor,
     StickyAssignor,
+    check_string,
 )
-from assignor.validation import check_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -113,10 +113,10 @@ class Membership:
         """Check the rack.
 
         Raises:
-            AssignorError: The rack is not a name.
+            AssignorError: The rack is not a name, or it has more than 32,767 bytes of UTF-8.
         """
         if self.client_rack is not None:
-            check_name(self.client_rack, "client_rack")
+            check_string(self.client_rack, "client_rack")
         self._rules = RULES[self.assignor]()
 
     def subscription(self, topics: Iterable[str]) -> Subscription:

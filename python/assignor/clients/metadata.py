@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from assignor.clients.snapshot import Problem, TopicRow
 from assignor.errors import IllegalArgumentError
 from assignor.model import PartitionInfo
 from assignor.ordering import java_order
-from assignor.validation import read_names, shown
+from assignor.validation import check_name, read_int, read_names, shown, wrong_type
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["ClusterTopics"]
+__all__ = ["ClusterTopics", "read_described"]
 
 ERRORS = {
     3: "UNKNOWN_TOPIC_OR_PARTITION",
@@ -87,3 +89,55 @@ class ClusterTopics:
         if not self.has_racks and set(racks) == set(range(len(racks))):
             return len(racks)
         return [PartitionInfo(id, racks[id]) for id in sorted(racks)]
+
+
+def read_described(
+    topics: list[Any],
+    cluster: Mapping[str, Any] | None,
+    admin: str,
+    *,
+    broker: str,
+    topic: str,
+    partition: str,
+    replicas: str,
+) -> ClusterTopics:
+    """Return the topics that an admin client described as dicts, with the racks of their replicas.
+
+    Args:
+        topics: The result of the admin client's `describe_topics()`.
+        cluster: The result of its `describe_cluster()`, which has the racks of the brokers; None for no racks.
+        admin: Name of the admin client's class, for error messages.
+        broker: Key of a broker's id.
+        topic: Key of a topic's name.
+        partition: Key of a partition's id.
+        replicas: Key of the broker ids of a partition's replicas.
+
+    Raises:
+        WrongTypeError: `topics` or `cluster` is not what the admin client returns.
+    """
+    try:
+        racks = {} if cluster is None else {each[broker]: each.get("rack") for each in cluster["brokers"]}
+    except (AttributeError, KeyError, TypeError) as error:
+        raise wrong_type("cluster", f"the result of {admin}.describe_cluster()", cluster) from error
+    found = ClusterTopics(any(rack is not None for rack in racks.values()))
+    for index, described in enumerate(topics):
+        where = f"metadata[{index}]"
+        try:
+            name = check_name(described[topic], where)
+            if described["error_code"]:
+                found.add_error(name, described["error_code"])
+                continue
+            found.add(
+                name,
+                {
+                    read_int(each[partition], where, bits=32): tuple(racks.get(id) for id in each[replicas])
+                    for each in described["partitions"]
+                },
+            )
+            # Brokers before 2.8 have no topic ids and return zero.
+            topic_id = UUID(str(described.get("topic_id") or UUID(int=0)))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise wrong_type(where, f"a topic from {admin}.describe_topics()", described) from error
+        if topic_id.int:
+            found.topic_ids[name] = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+    return found

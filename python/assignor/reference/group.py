@@ -7,7 +7,7 @@ import operator
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from assignor.errors import IllegalArgumentError
+from assignor.errors import IllegalArgumentError, WireError
 from assignor.model import MemberInfo, PartitionInfo, Subscription, TopicPartition
 from assignor.ordering import java_order
 from assignor.reference.columns import members_as_mapping, topics_as_mapping
@@ -104,13 +104,19 @@ def read_joined_members(
 ) -> dict[str, Subscription]:
     """Parse the members of a JoinGroup response, given as (member id, group instance id, `ConsumerProtocol` bytes).
 
+    Raises:
+        WireError: A subscription is invalid; `field` begins with the member.
+
     Example:
         >>> read_joined_members([("a", None, bytes.fromhex("0000 00000001 0001 74 ffffffff"))])["a"].topics
         ('t',)
     """
     found: dict[str, Subscription] = {}
     for member_id, instance_id, data in members:
-        read = decode_subscription(data, tolerant)
+        try:
+            read = decode_subscription(data, tolerant)
+        except WireError as error:
+            raise WireError(error.reason, error.offset, f"member '{member_id}'.{error.field}") from None
         found[member_id] = JoinedSubscription(
             tuple(read.topics),
             group_instance_id=instance_id,
