@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::commits::{apply_commit, set_owners};
 use super::current_owners::update_owners;
 use super::events::{Event, sorted};
-use super::generations::{Owners, apply_classic, close_epoch, open_epoch};
+use super::generations::{Owners, apply_classic, close_epoch, open_epoch, raise_highest};
 use super::known_member::with_topic;
 use super::membership::{apply_member, delete_members};
 use super::state::{Context, GroupState};
@@ -30,7 +30,7 @@ pub(super) fn apply(
         state.is_deleted = value.is_none();
     }
     if is_group_record && value.is_none() {
-        set_owners(state, Some(&Owners::default()), Some(&BTreeMap::new()), place, events);
+        set_owners(state, None, Some(&BTreeMap::new()), place, events);
     }
     match (record.record_type, value) {
         (0 | 1, _) => {
@@ -141,15 +141,19 @@ fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i3
             opened.held.generation.target = Some(state.targets.assignment(&state.consumer, at));
         }
     }
-    let mut owners = Owners::default();
+    let (mut owners, mut largest) = (Owners::default(), Vec::new());
     let Some(group) = state.epoch_group(kind) else { return owners };
     for (id, target) in &state.targets_of {
         let owner =
             state.members.get(id.as_str()).map_or_else(|| id.as_str().into(), |found| Arc::clone(&found.owner_name));
         for (topic, ids) in group.by_source(target) {
-            let partitions = with_topic(context.metadata.name(&topic), &ids);
-            owners.extend(partitions.map(|partition| (partition, Arc::clone(&owner))));
+            let topic: Arc<str> = context.metadata.name(&topic).into();
+            largest.extend(ids.iter().max().map(|id| (Arc::clone(&topic), *id)));
+            owners.extend(ids.into_iter().map(|id| ((Arc::clone(&topic), id), Arc::clone(&owner))));
         }
+    }
+    for (topic, id) in largest {
+        raise_highest(state, &topic, id);
     }
     owners
 }

@@ -122,15 +122,20 @@ pub(super) fn epoch_causes(
         }
     }
     if causes.names.is_empty() {
-        return unknown("No record of a member, pattern or topic explains the new epoch.".to_owned());
+        causes.names.push("unknown");
+    }
+    if causes.sentences.is_empty() {
+        causes.sentences.push("No record of a member, pattern or topic explains the new epoch.".to_owned());
     }
     causes
 }
 
-/// Add a cause if the group was converted between the classic protocol and another one, at the new record or at the
-/// previous one.
+/// Add a cause if the group was converted between the classic protocol and another one. An online conversion also causes
+/// the next generation, or an epoch in the same batch of records.
 fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &GroupRecord) {
-    if !before.is_some_and(|before| after.is_converted || before.is_converted) {
+    let is_next =
+        |before: &GroupRecord| before.is_converted && (after.kind == GroupKind::Classic || before.at == after.at);
+    if !before.is_some_and(|before| after.is_converted || is_next(before)) {
         return;
     }
     let (name, from, to) = match after.kind {
@@ -183,7 +188,9 @@ pub(super) fn departure_causes(
     last_commit: Option<i64>,
 ) -> (Vec<&'static str>, String) {
     let is_static = member.instance_id.is_some();
-    let began = began.filter(|_| !is_static);
+    // If the clock of another broker is behind, a time can be later than `until`, and shows nothing.
+    let began = began.filter(|began| !is_static && *began <= until);
+    let last_commit = last_commit.filter(|last| *last <= until);
     let closed = ["consumer_closed"];
     let expired: &[&str] =
         if is_static { &["consumer_dead", "application_crashed", "member_removed"] } else { &EXPIRED };
@@ -318,8 +325,11 @@ fn others_of<'a>(changes: &'a Difference, before: &GroupRecord) -> Vec<&'a str> 
 /// Add causes for generations that are missing from the log because another rebalance followed.
 fn add_missing(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord) {
     let (first, last) = (i64::from(before.generation) + 1, i64::from(after.generation) - 1);
-    let which =
-        if first == last { format!("Generation {first} was") } else { format!("Generations {first} to {last} were") };
+    let (which, them) = if first == last {
+        (format!("Generation {first} is"), "it")
+    } else {
+        (format!("Generations {first} to {last} are"), "them")
+    };
     let elapsed = i128::from(after.began) - i128::from(before.began);
     let timed_out = !before.members.is_empty() && elapsed >= longest_timeout(before);
     // Without a change of members, any member can have started the rebalances that the log lacks.
@@ -328,7 +338,9 @@ fn add_missing(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord) {
     if timed_out {
         names.push("sync_timed_out");
     }
-    causes.add(&names, format!("{which} not written: the next rebalance began before the assignment was complete."));
+    causes.add(&names, format!(
+        "{which} not in the log: the next rebalance began before the assignment was complete, or compaction removed {them}."
+    ));
 }
 
 /// Return a text with up to three member ids.

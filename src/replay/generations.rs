@@ -13,7 +13,7 @@ use super::events::{Event, EventDetails, Partition, sorted};
 use super::known_member::{KnownMember, largest_ids};
 use super::membership::{last_commit, member_events};
 use super::state::{Context, GroupState, HeldGeneration, OpenEpoch, OpenRebalance};
-use super::topic_causes::unowned;
+use super::topic_causes::{ended_topics, unowned};
 use super::{Generation, GenerationNumber, GroupKind, int};
 use crate::history::{ComparisonOutcome, compare_generation};
 use crate::offsets::FieldValue;
@@ -88,15 +88,25 @@ pub(super) fn apply_classic(
         events.push(rebalance_event(state, place, &after, open, moved, free.flatten()));
         storm_begin(context, state, place, same_members, events);
     }
+    if let Some(before) = &before {
+        for topic in ended_topics(before, &after, &context.metadata) {
+            state.highest.remove(topic);
+        }
+    }
     for member in members.values() {
         for (topic, largest) in
             largest_ids(&member.owned).chain(member.assigned.iter().flat_map(|list| largest_ids(list)))
         {
-            match state.highest.get_mut(topic) {
-                Some(highest) => *highest = (*highest).max(largest),
-                None => _ = state.highest.insert(Arc::clone(topic), largest.max(0)),
-            }
+            raise_highest(state, topic, largest);
         }
+    }
+}
+
+/// Raise the highest known partition of a topic to an id.
+pub(super) fn raise_highest(state: &mut GroupState, topic: &Arc<str>, id: i32) {
+    match state.highest.get_mut(topic) {
+        Some(highest) => *highest = (*highest).max(id),
+        None => _ = state.highest.insert(Arc::clone(topic), id.max(0)),
     }
 }
 
@@ -122,6 +132,7 @@ fn new_record(kind: GroupKind, generation: i32, at: i64, members: Members) -> Gr
 /// Return the previous group record, the new group record, and true if the log lacks the previous one.
 ///
 /// If a group record of another kind was deleted at the same time, the group was converted. A new group is compared with an empty group.
+/// A static member that returned earlier did not cause the new record, so the previous record gets its new member id.
 fn record_before(
     state: &mut GroupState,
     mut after: GroupRecord,
@@ -129,6 +140,15 @@ fn record_before(
 ) -> (Option<Arc<GroupRecord>>, Arc<GroupRecord>, bool) {
     let (ended, had_history) = (state.ended.take(), state.has_history);
     state.has_history = true;
+    for returned in state.returned.drain(..).filter(|returned| returned.at < after.at) {
+        if let Some(before) = &mut state.previous
+            && before.members.contains_key(&returned.previous)
+        {
+            let members = &mut Arc::make_mut(before).members;
+            members.remove(&returned.previous);
+            members.insert(Arc::clone(&returned.member.id), returned.member);
+        }
+    }
     let before =
         state.previous.take().filter(|before| ended.is_none_or(|ended| ended == after.at && before.kind != after.kind));
     let (before, is_partial) = if let Some(before) = before {
@@ -350,7 +370,9 @@ pub(super) fn open_epoch(
     let causes = epoch_causes(before.as_deref(), &after, &changes, &context.metadata, is_partial);
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
     let rebalance = is_rebalance.then(|| open_rebalance(&changes, causes.names.clone(), causes.evidence()));
-    let topics = after.topics().map(|topics| topics.into_iter().map(Arc::from).collect());
+    // A group without members subscribes to no topics; a streams group still has its topology.
+    let topics = if after.members.is_empty() { Some(BTreeSet::new()) } else { after.topics() };
+    let topics = topics.map(|topics| topics.into_iter().map(Arc::from).collect());
     state.open_epoch = Some(OpenEpoch { held, rebalance, topics, is_partial });
     if after.members.is_empty() {
         // A broker computes no target assignment for a group without members.

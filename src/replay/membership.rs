@@ -9,7 +9,7 @@ use super::commits::forget_commits;
 use super::difference::Difference;
 use super::events::{Event, EventDetails};
 use super::known_member::KnownMember;
-use super::state::{GroupState, PendingLeave};
+use super::state::{GroupState, PendingLeave, StaticReturn};
 use crate::offsets::FieldValue;
 
 /// Change of a member.
@@ -60,22 +60,22 @@ pub(super) fn member_events(
     until: i64,
 ) -> Vec<Event> {
     let mut events = Vec::new();
-    let generation = Some(generation);
+    let (generation, kind) = (Some(generation), Some(GroupKind::Classic));
     for old in &changes.left {
         let causes = departure_causes(old, began, until, last_commit(state, old)).0;
-        events.push(Change { causes, ..Change::new("left", old, generation) }.event(state, place, None));
+        events.push(Change { causes, ..Change::new("left", old, generation) }.event(state, place, kind));
     }
     for (old, new) in &changes.replaced {
         let previous = Some(Arc::clone(&old.id));
-        events.push(Change { previous, ..Change::new("replaced", new, generation) }.event(state, place, None));
+        events.push(Change { previous, ..Change::new("replaced", new, generation) }.event(state, place, kind));
     }
     for new in &changes.joined {
-        events.push(Change::new("joined", new, generation).event(state, place, None));
+        events.push(Change::new("joined", new, generation).event(state, place, kind));
     }
     let mut pairs = changes.changed();
     pairs.sort_by(|left, right| left.1.id.cmp(&right.1.id));
     for (_, new) in pairs {
-        events.push(Change::new("subscription_changed", new, generation).event(state, place, None));
+        events.push(Change::new("subscription_changed", new, generation).event(state, place, kind));
     }
     events
 }
@@ -119,6 +119,7 @@ pub(super) fn apply_member(
         let previous = Some(Arc::clone(&old.id));
         let change = Change { previous, ..Change::new("replaced", &new, epoch) };
         events.push(change.event(state, place, Some(kind)));
+        state.returned.push(StaticReturn { at: place.0, previous: Arc::clone(&old.id), member: new });
         return;
     }
     events.push(Change::new("joined", &new, epoch).event(state, place, Some(kind)));

@@ -15,7 +15,7 @@ use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata, Topolog
 use super::known_member::KnownMember;
 use super::machine::Counts;
 use super::model::GenerationNumber;
-use super::state::{GroupState, HeldGeneration, OpenEpoch, OpenRebalance, PendingLeave, Settings};
+use super::state::{GroupState, HeldGeneration, OpenEpoch, OpenRebalance, PendingLeave, Settings, StaticReturn};
 use super::stored::{Stored, read_text, write_text};
 use super::storms::Storm;
 use super::stuck::CommitTimes;
@@ -26,7 +26,7 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 1;
+const VERSION: u16 = 2;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -254,12 +254,13 @@ stored_structs! {
     Ownership { owner, since, has_commit, is_reported }
     PartitionState { offset, ownership, last_owner, is_reported }
     PendingLeave { member, at, deadline, offset, kind, generation }
+    StaticReturn { at, previous, member }
     HeldGeneration { generation, before, duration }
     OpenRebalance { causes, evidence, joined, left, replaced }
     OpenEpoch { held, rebalance, topics, is_partial }
     GroupState {
         cluster, group, storm, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, classic,
-        consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, previous, ended,
+        consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         has_known_owners, commit_times;
         member_of: None, current_owners: None, earliest: None, queued: None

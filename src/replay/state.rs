@@ -72,6 +72,14 @@ pub(super) struct PendingLeave {
     pub(super) generation: Option<i32>,
 }
 
+/// Return of a static member under a new member id, after the last group record.
+#[derive(Debug, Clone)]
+pub(super) struct StaticReturn {
+    pub(super) at: i64,
+    pub(super) previous: Arc<str>,
+    pub(super) member: Arc<KnownMember>,
+}
+
 /// Generation whose comparison waits for later topic metadata, and the group record before it.
 #[derive(Debug, Clone)]
 pub(super) struct HeldGeneration {
@@ -130,6 +138,7 @@ pub(super) struct GroupState {
     /// The current members.
     pub(super) members: Members,
     pub(super) pending: Vec<PendingLeave>,
+    pub(super) returned: Vec<StaticReturn>,
     /// The last group record.
     pub(super) previous: Option<Arc<GroupRecord>>,
     /// Time at which the last group record was deleted.
@@ -185,6 +194,7 @@ impl GroupState {
             kinds: Vec::new(),
             members: Members::new(),
             pending: Vec::new(),
+            returned: Vec::new(),
             previous: None,
             ended: None,
             has_history: false,

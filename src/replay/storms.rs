@@ -8,8 +8,8 @@ use super::events::{Partition, sorted};
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
-/// A storm is found at the last of `threshold` rebalances within `window` milliseconds. It ends when fewer than
-/// `threshold` rebalances remain in the window.
+/// A storm is found at the last of `threshold` rebalances within `window` milliseconds. It starts after the last pause of
+/// more than a quarter of the window, and ends when fewer than half of `threshold` rebalances remain in the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {
     /// Times of the last `threshold` rebalances.
@@ -41,9 +41,9 @@ impl Storm {
         if self.times.len() < threshold || at.saturating_sub(self.times[0]) >= window {
             return false;
         }
-        let gap = window / threshold as i64;
+        let pause = window / 4;
         let mut first = self.times.len() - 1;
-        while first > 0 && self.times[first].saturating_sub(self.times[first - 1]) <= gap {
+        while first > 0 && self.times[first].saturating_sub(self.times[first - 1]) <= pause {
             first -= 1;
         }
         self.since = Some(self.times[first]);
@@ -53,7 +53,8 @@ impl Storm {
 
     /// Return the time at which the storm ends; None without a storm.
     pub(super) fn deadline(&self, window: i64) -> Option<i64> {
-        self.since.and(self.times.front()).map(|first| first.saturating_add(window))
+        let last_half = self.times.len() / 2;
+        self.since.and(self.times.get(last_half)).map(|first| first.saturating_add(window))
     }
 
     /// End the storm.

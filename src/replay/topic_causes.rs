@@ -28,7 +28,7 @@ pub(super) fn classic_topic_causes(
 ) -> Found {
     let mut found = subscribed_topics(before, changes, metadata);
     let (Some(had), Some(has)) = (assigned_topics(before), assigned_topics(after)) else { return found };
-    if has.is_empty() {
+    if has.is_empty() && metadata.snapshots.is_empty() {
         return found;
     }
     let (old_topics, new_topics) = (before.topics().unwrap_or_default(), after.topics().unwrap_or_default());
@@ -38,7 +38,10 @@ pub(super) fn classic_topic_causes(
         let existed = exists(metadata, topic, before.at);
         match (has.get(topic), highest.get(*topic)) {
             (Some(largest), Some(highest)) => {
-                if largest > highest {
+                if largest != highest && is_renewed(metadata, topic, before.at, after.at) {
+                    let text = format!("Topic '{topic}' was deleted and created again.");
+                    found.push((vec![DELETED, CREATED, LEADER], text));
+                } else if largest > highest {
                     let text =
                         format!("Topic '{topic}' has partition {largest}; the highest one before was {highest}.");
                     found.push((vec![INCREASED, LEADER], text));
@@ -58,6 +61,23 @@ pub(super) fn classic_topic_causes(
         }
     }
     found
+}
+
+/// Return the topics that were deleted between two group records, whether or not they were created again.
+pub(super) fn ended_topics<'a>(before: &'a GroupRecord, after: &GroupRecord, metadata: &Metadata) -> Vec<&'a str> {
+    let (Some(had), Some(has)) = (assigned_topics(before), assigned_topics(after)) else { return Vec::new() };
+    let is_ended = |topic: &&str| {
+        is_renewed(metadata, topic, before.at, after.at)
+            || (!has.contains_key(topic) && is_gone(metadata, topic, after.at, true))
+    };
+    had.into_keys().filter(is_ended).collect()
+}
+
+/// Return true if a topic that exists at two times has another id at the second one.
+fn is_renewed(metadata: &Metadata, topic: &str, before: i64, after: i64) -> bool {
+    let id = |snapshot: Option<&MetadataSnapshot>| snapshot.and_then(|snapshot| snapshot.topic_ids.get(topic)).cloned();
+    let (old, new) = (id(metadata.around(before).next()), id(metadata.around(after).last()));
+    [&old, &new].iter().all(|id| id.as_ref().is_some_and(|id| !id.is_empty())) && old != new
 }
 
 /// Return the topics of the assigned partitions with their largest ids; None if an assignment cannot be read.
@@ -169,6 +189,21 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
         let changes = counted_topics(&old.collect(), &new.collect(), None, None);
         if !changes.is_empty() {
             return changes;
+        }
+        let is_other = |topic: &&&str| is_renewed(metadata, topic, before.at, after.at);
+        let renewed = topics.iter().filter(is_other);
+        let renewed =
+            renewed.map(|topic| (vec![DELETED, CREATED], format!("Topic '{topic}' was deleted and created again.")));
+        let renewed: Found = renewed.collect();
+        if !renewed.is_empty() {
+            return renewed;
+        }
+        let racks =
+            |snapshot: &MetadataSnapshot, topic| snapshot.topics.get(topic).and_then(|found| found.racks.clone());
+        let moved: Vec<&str> =
+            topics.iter().copied().filter(|topic| racks(first, *topic) != racks(last, *topic)).collect();
+        if !moved.is_empty() {
+            return vec![(vec![], format!("Replicas of {} are on other racks.", moved.join(", ")))];
         }
     }
     vec![(vec![INCREASED, CREATED, DELETED], "The hash of the topic metadata changed.".to_owned())]

@@ -271,7 +271,25 @@ def test_a_storm_begins_and_ends() -> None:
     steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *storm, commit("t", 0).at(90_000)]
     begin, end = events_of(steps, "storm", storm_rebalances=3, storm_window_ms=1_000)
     assert (begin["at"], begin["since"], begin["until"], begin["rebalances"]) == (10_400, 10_200, None, 3)
-    assert (end["at"], end["since"], end["until"], end["rebalances"]) == (11_300, 10_200, 10_500, 4)
+    assert (end["at"], end["since"], end["until"], end["rebalances"]) == (11_400, 10_200, 10_500, 4)
+
+
+@pytest.mark.parametrize("pause", [1_000, 3_050, 5_000])
+def test_rebalances_at_a_regular_pace_are_one_storm(pause: int) -> None:
+    burst = [classic(number, HALF, B).at(100 * number) for number in range(1, 22)]
+    paced = [classic(number, HALF, B).at(2_100 + pause * (number - 21)) for number in range(22, 60)]
+    storms = events_of([BEGIN.at(0), *burst, *paced], "storm")
+
+    assert [(200, None)] * 2 == [(each["since"], each["until"]) for each in storms]
+    assert [20, 58] == [each["rebalances"] for each in storms]
+
+
+def test_a_storm_starts_after_a_pause() -> None:
+    early = [classic(number, HALF, B).at(number) for number in range(1, 5)]
+    burst = [classic(number, HALF, B).at(40_000 + 900 * number) for number in range(5, 30)]
+    begin, _ = events_of([BEGIN.at(0), *early, *burst], "storm")
+
+    assert (44_500, 17) == (begin["since"], begin["rebalances"])
 
 
 def test_a_member_that_stops_committing_is_stuck() -> None:

@@ -32,7 +32,7 @@ def apply(context: Context, state: GroupState, entry: LogRecord, record: Record)
     if record.type in KINDS:
         state.is_deleted = record.value is None
     if record.type in KINDS and record.value is None:
-        events += set_owners(state, {}, (), entry.timestamp, entry.offset)
+        events += set_owners(state, None, (), entry.timestamp, entry.offset)
     if record.type == 2:
         if record.value is not None:
             return apply_classic(context, state, entry, record.value)
@@ -100,6 +100,8 @@ def complete_target(
         }
         for topic, ids in state.epoch_groups[kind].partitions_of(assigned).items():
             owners.update({(context.metadata.name(topic), each): owner for each in ids})
+    for topic, partition in owners:
+        state.highest[topic] = max(state.highest.get(topic, 0), partition)
     return owners
 
 

@@ -101,12 +101,19 @@ def epoch_causes(
         add_subscriptions(causes, changes, before)
         for names, sentence in epoch_topic_causes(before, after, metadata):
             causes.add(names, sentence)
-    return causes if causes.names else unknown("No record of a member, pattern or topic explains the new epoch.")
+    if not causes.names:
+        causes.names = ["unknown"]
+        causes.sentences = causes.sentences or ["No record of a member, pattern or topic explains the new epoch."]
+    return causes
 
 
 def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecord) -> None:
-    """Add a cause for a conversion between the classic protocol and another one, at its record and at the next one."""
-    if before is None or not (after.is_converted or before.is_converted):
+    """Add a cause for a conversion between the classic protocol and another one.
+
+    An online conversion also causes the next generation, or an epoch in the same batch of records.
+    """
+    is_next = before is not None and before.is_converted and (after.kind == "classic" or before.at == after.at)
+    if not after.is_converted and not is_next:
         return
     if after.kind == "classic":
         causes.add(["protocol_downgraded"], "The group changed from the consumer protocol to the classic protocol.")
@@ -144,7 +151,9 @@ def departure_causes(
     """
     closed, session = ["consumer_closed"], member.session_timeout
     is_static = member.instance_id is not None
-    began = None if is_static else began
+    # If the clock of another broker is behind, a time can be later than `until`, and shows nothing.
+    began = None if is_static or began is None or began > until else began
+    last_commit = None if last_commit is None or last_commit > until else last_commit
     expired = [*EXPIRED, "member_removed"] if is_static else EXPIRED
     if session is None:
         return (expired + closed if is_static else closed + EXPIRED), ""
@@ -245,12 +254,14 @@ def others_of(changes: Difference, before: GroupRecord) -> list[str]:
 def add_missing(causes: Causes, before: GroupRecord, after: GroupRecord) -> None:
     """Add causes for generations that are missing from the log because another rebalance followed."""
     first, last = before.generation + 1, after.generation - 1
-    which = f"Generation {first} was" if first == last else f"Generations {first} to {last} were"
+    which = f"Generation {first} is" if first == last else f"Generations {first} to {last} are"
+    them = "it" if first == last else "them"
     # Without a change of members, any member can have started the rebalances that the log lacks.
     names = list(REJOINED) if set(causes.names) <= set(REJOINED) else []
     if before.members and after.began - before.began >= longest_timeout(before):
         names.append("sync_timed_out")
-    causes.add(names, f"{which} not written: the next rebalance began before the assignment was complete.")
+    sentence = f"{which} not in the log: the next rebalance began before the assignment was complete, or compaction "
+    causes.add(names, f"{sentence}removed {them}.")
 
 
 def listed(ids: list[str]) -> str:

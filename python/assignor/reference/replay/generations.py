@@ -16,7 +16,7 @@ from assignor.reference.replay.events import event, pairs
 from assignor.reference.replay.known_member import classic_members
 from assignor.reference.replay.membership import last_commit, member_events
 from assignor.reference.replay.state import GroupState, HeldGeneration, OpenEpoch, Settings
-from assignor.reference.replay.topic_causes import unowned
+from assignor.reference.replay.topic_causes import ended_topics, unowned
 
 if TYPE_CHECKING:
     from assignor.reference.replay import LogRecord, ParsedMember
@@ -74,6 +74,8 @@ def apply_classic(context: Context, state: GroupState, entry: LogRecord, value: 
         moved = None if is_partial else moved
         events.append(rebalance_event(state, entry, after, causes, changes, moved, free))
         events += storm_begin(state, entry.timestamp, entry.offset, held.generation.same_members)
+    for topic in ended_topics(before, after, context.metadata) if before else ():
+        state.highest.pop(topic, None)
     for member in members.values():
         for topic, id in [*member.owned, *(member.assigned or [])]:
             state.highest[topic] = max(state.highest.get(topic, 0), id)
@@ -84,10 +86,16 @@ def record_before(state: GroupState, after: GroupRecord, highest_first: int) -> 
     """Return the previous group record, and True if the log lacks it.
 
     If a group record of another kind was deleted at the same time, the group was converted. A new group is compared
-    with an empty group.
+    with an empty group. A static member that returned earlier did not cause the new record, so the previous record gets
+    its new member id.
     """
     before, ended, had_history = state.previous, state.ended, state.has_history
     state.previous, state.ended, state.has_history = after, None, True
+    for returned in state.returned:
+        if before is not None and returned.at < after.at and returned.previous in before.members:
+            del before.members[returned.previous]
+            before.members[returned.member.id] = returned.member
+    state.returned = []
     if before is not None and (ended is None or (ended == after.at and before.kind != after.kind)):
         after.is_converted = before.kind != after.kind
         return before, False
@@ -252,7 +260,9 @@ def open_epoch(context: Context, state: GroupState, entry: LogRecord, kind: str)
     }
     held, is_rebalance = next_generation(state, entry, after, len(partitions))
     rebalance = rebalance_event(state, entry, after, causes, changes, None, None) if is_rebalance else None
-    state.open_epoch = OpenEpoch(held, rebalance, after.topics(), is_partial)
+    # A group without members subscribes to no topics; a streams group still has its topology.
+    topics = after.topics() if after.members else set()
+    state.open_epoch = OpenEpoch(held, rebalance, topics, is_partial)
     # A broker computes no target assignment for a group without members.
     return events if after.members else events + close_epoch(context, state, {})
 

@@ -9,7 +9,7 @@ from assignor.reference.replay.causes import EXPIRED, departure_causes
 from assignor.reference.replay.commits import forget_commits
 from assignor.reference.replay.events import event
 from assignor.reference.replay.known_member import epoch_member
-from assignor.reference.replay.state import PendingLeave
+from assignor.reference.replay.state import PendingLeave, StaticReturn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,12 +54,12 @@ def member_events(
     events = []
     for old in changes.left:
         causes = departure_causes(old, began, until, last_commit(state, old))[0]
-        events.append(member_event(state, entry, "left", old, generation, causes=causes))
+        events.append(member_event(state, entry, "left", old, generation, causes=causes, kind="classic"))
     for old, new in changes.replaced:
-        events.append(member_event(state, entry, "replaced", new, generation, old.id))
-    events += [member_event(state, entry, "joined", new, generation) for new in changes.joined]
+        events.append(member_event(state, entry, "replaced", new, generation, old.id, kind="classic"))
+    events += [member_event(state, entry, "joined", new, generation, kind="classic") for new in changes.joined]
     for _, new in sorted(changes.changed, key=lambda pair: pair[1].id):
-        events.append(member_event(state, entry, "subscription_changed", new, generation))
+        events.append(member_event(state, entry, "subscription_changed", new, generation, kind="classic"))
     return events
 
 
@@ -84,6 +84,7 @@ def apply_member(state: GroupState, entry: LogRecord, record: Record, kind: str)
     if new.instance_id is not None:
         replaced = take_pending(state, lambda member: member.instance_id == new.instance_id)
         if replaced is not None:
+            state.returned.append(StaticReturn(entry.timestamp, replaced.id, new))
             return [member_event(state, entry, "replaced", new, epoch, replaced.id, kind=kind)]
     return [member_event(state, entry, "joined", new, epoch, kind=kind)]
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_snapshot", "write_snapshot"]
 
-MAGIC, ENGINE, VERSION = b"assignor", b"r", 1
+MAGIC, ENGINE, VERSION = b"assignor", b"r", 2
 HEADER = struct.Struct(">8scHII")
 
 CLASSES = {
@@ -38,6 +38,7 @@ CLASSES = {
         state.HeldGeneration,
         state.OpenEpoch,
         state.PendingLeave,
+        state.StaticReturn,
         storms.Storm,
         stuck.CommitTimes,
         target.TargetAssignment,

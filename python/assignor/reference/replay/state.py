@@ -59,6 +59,15 @@ class HeldGeneration:
 
 
 @dataclass
+class StaticReturn:
+    """Return of a static member under a new member id, after the last group record."""
+
+    at: int
+    previous: str
+    member: KnownMember
+
+
+@dataclass
 class OpenEpoch:
     """Epoch whose target assignment is not written yet: its generation, and its rebalance event if it has one."""
 
@@ -100,6 +109,7 @@ class GroupState:
     kinds: list[str] = field(default_factory=list)
     members: dict[str, KnownMember] = field(default_factory=dict)
     pending: list[PendingLeave] = field(default_factory=list)
+    returned: list[StaticReturn] = field(default_factory=list)
     previous: GroupRecord | None = None
     ended: int | None = None
     has_history: bool = False

@@ -17,9 +17,9 @@ __all__ = ["Storm"]
 class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
-    A storm is found at the last of `threshold` rebalances within `window` milliseconds. It ends when fewer
-    than `threshold` rebalances remain in the window. `since` is None if there is no storm, and `count` is the number of
-    its rebalances.
+    A storm is found at the last of `threshold` rebalances within `window` milliseconds. It starts after the last pause
+    of more than a quarter of the window, and ends when fewer than half of `threshold` rebalances remain in the
+    window. `since` is None if there is no storm, and `count` is the number of its rebalances.
     """
 
     threshold: int
@@ -43,14 +43,14 @@ class Storm:
         if len(self.times) < self.threshold or at - self.times[0] >= self.window:
             return False
         first = len(self.times) - 1
-        while first > 0 and self.times[first] - self.times[first - 1] <= self.window // self.threshold:
+        while first > 0 and self.times[first] - self.times[first - 1] <= self.window // 4:
             first -= 1
         self.since, self.count = self.times[first], len(self.times) - first
         return True
 
     def deadline(self) -> int | None:
         """Return the time at which the storm ends; None without a storm."""
-        return None if self.since is None else self.times[0] + self.window
+        return None if self.since is None else self.times[len(self.times) // 2] + self.window
 
     def end(self) -> None:
         """End the storm."""

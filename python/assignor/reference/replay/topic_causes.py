@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from assignor.reference.replay.difference import Difference, GroupRecord
     from assignor.reference.replay.events import Partition
 
-__all__ = ["classic_topic_causes", "epoch_topic_causes", "unowned"]
+__all__ = ["classic_topic_causes", "ended_topics", "epoch_topic_causes", "unowned"]
 
 Found = list[tuple[list[str], str]]
 """Pairs of causes and the sentence with their evidence."""
@@ -25,14 +25,17 @@ def classic_topic_causes(
     """Return the changes of topics that a classic generation shows; the leader joins again after each of them."""
     found = subscribed_topics(before, changes, metadata)
     had, has = before.assigned(), after.assigned()
-    if had is None or has is None or not has:
+    if had is None or has is None or not (has or metadata.snapshots):
         return found
     common = (before.topics() or set()) & (after.topics() or set())
     owned = {topic for member in after.members.values() for topic, _ in member.owned}
     for topic in sorted(common):
         ids = [id for name, id in has if name == topic]
         existed = exists(metadata, topic, before.at)
-        if ids and topic in highest and max(ids) > highest[topic]:
+        if ids and max(ids) != highest.get(topic, max(ids)) and is_renewed(metadata, topic, before.at, after.at):
+            text = f"Topic '{topic}' was deleted and created again."
+            found.append(([DELETED, CREATED, "leader_rejoined"], text))
+        elif ids and topic in highest and max(ids) > highest[topic]:
             text = f"Topic '{topic}' has partition {max(ids)}; the highest one before was {highest[topic]}."
             found.append(([INCREASED, "leader_rejoined"], text))
         elif ids and topic not in highest and not existed and (had or existed is False):
@@ -42,6 +45,27 @@ def classic_topic_causes(
             text = f"Topic '{topic}' has no partitions any more."
             found.append(([DELETED, "leader_rejoined"], text))
     return found
+
+
+def ended_topics(before: GroupRecord, after: GroupRecord, metadata: Metadata) -> set[str]:
+    """Return the topics that were deleted between two group records, whether or not they were created again."""
+    had, has = before.assigned(), after.assigned()
+    if had is None or has is None:
+        return set()
+    kept = {topic for topic, _ in has}
+    return {
+        topic
+        for topic, _ in had
+        if is_renewed(metadata, topic, before.at, after.at)
+        or (topic not in kept and is_gone(metadata, topic, after.at, is_owned=True))
+    }
+
+
+def is_renewed(metadata: Metadata, topic: str, before: int, after: int) -> bool:
+    """Return True if a topic that exists at two times has another id at the second one."""
+    old, new = metadata.around(before)[:1], metadata.around(after)[-1:]
+    ids = {snapshot.topic_ids.get(topic) for snapshot in old + new}
+    return len(ids) == 2 and all(ids)
 
 
 def subscribed_topics(before: GroupRecord, changes: Difference, metadata: Metadata) -> Found:
@@ -113,6 +137,14 @@ def epoch_topic_causes(before: GroupRecord, after: GroupRecord, metadata: Metada
             old, {topic: new[topic] for topic in new if topic in old or topic not in resolved}
         ):
             return changes
+        if renewed := [topic for topic in sorted(topics) if is_renewed(metadata, topic, before.at, after.at)]:
+            return [([DELETED, CREATED], f"Topic '{topic}' was deleted and created again.") for topic in renewed]
+        racks = [
+            {topic: [frozenset(each.racks) for each in snapshot.topics.get(topic, [])] for topic in topics}
+            for snapshot in (first[0], last[-1])
+        ]
+        if moved := [topic for topic in sorted(topics) if racks[0][topic] != racks[1][topic]]:
+            return [([], f"Replicas of {', '.join(moved)} are on other racks.")]
     return [([INCREASED, CREATED, DELETED], "The hash of the topic metadata changed.")]
 
 
