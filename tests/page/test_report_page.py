@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from assignor.cli import main
 from assignor.errors import IllegalArgumentError
 from assignor.page import PageData, html, write_page
 from assignor.page.scripts import resource
-from tests.page.made_events import rebalance
+from tests.page.made_events import finding, rebalance, storm
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
@@ -47,6 +48,23 @@ def test_a_page_needs_no_network(tmp_path: Path) -> None:
     assert "default-src 'none'" in text
     for attribute in ('src="', "url(", "@import", "<link rel=stylesheet"):
         assert attribute not in text.replace('rel="icon" href="data:,"', "").split("<script>")[0]
+
+
+def test_the_navigation_names_each_section_of_the_page() -> None:
+    quiet = PageData("x", [rebalance("a", 1_000)])
+    stormy = PageData("x", [rebalance("a", 1_000, unowned=[["t", 0]]), storm("a", 1_000, None, 20)])
+
+    for data, count in ((quiet, 7), (stormy, 9)):
+        text = html.page(data)
+        sections = re.findall(r'<section id="([^"]+)"', text)
+        assert sections == re.findall(r'<li><a href="#([^"]+)"', text)
+        assert count == len(sections)
+
+
+def test_a_finding_without_a_start_says_so() -> None:
+    text = html.page(PageData("x", [], findings=[finding("a", "error")]))
+
+    assert '<td data-label="since (UTC)">not known</td>' in text
 
 
 def test_licences_of_the_scripts_are_in_the_page(tmp_path: Path) -> None:

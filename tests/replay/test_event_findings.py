@@ -168,6 +168,21 @@ def test_a_partition_without_an_owner_at_the_end_is_not_a_finding(tmp_path: Path
     assert only.evidence.startswith("t[0]. ")
 
 
+def test_the_log_does_not_show_since_when_partitions_have_no_owner_and_members_are_idle(tmp_path: Path) -> None:
+    idle = member("b", ["t"], {})
+    rows = logged((0, classic(1, OWNER, idle)), (3_600_000, classic(2, OWNER, idle)))
+    topics = [
+        {"t": at, "topic": "t", "topic_id": "", "partition": id, "racks": None}
+        for at, count in ((-1, 3), (7_200_000, 5))
+        for id in range(count)
+    ]
+
+    found = {each.kind: each for each in report(recording(tmp_path / "in", rows, topics), tmp_path / "out")}
+
+    assert [(None, None)] * 2 == [(found[kind].since, found[kind].until) for kind in ("unowned", "idle")]
+    assert "Without an owner: t[3–4]." == found["unowned"].evidence
+
+
 def of_group(entry: Event | LogRecord, number: int) -> Row:
     """Return key and value of a record of the group g, moved to a group with a number."""
     key = entry.key and entry.key.replace(b"\0\1g", f"\0\4g{number:03}".encode())

@@ -77,9 +77,10 @@ def test_generations_without_rebalance_say_why() -> None:
 
     found = text(generation(0, 0, members=0), replaced, generation(3, 5), generation(3, 6), generation(4, 9, members=0))
 
-    assert "the group has no members" in found.splitlines()[1]
+    assert found.splitlines()[1].endswith("the group is created")
     assert found.splitlines()[2].endswith("generation 3 is written again, because a static member returned: static")
     assert found.splitlines()[3].endswith("generation 3 is written again")
+    assert found.splitlines()[4].endswith("the group has no members")
 
 
 def run(first: int, last: int, gap: int) -> list[Event]:
@@ -129,14 +130,32 @@ def test_a_storm_is_one_entry_and_its_end() -> None:
     assert "\x1b" not in ended
 
 
-def test_an_event_during_a_storm_does_not_hide_it() -> None:
-    odd = {"event": "offsets", "group": "g", "at": 220, "offset": 1, "problem": "went_back", "evidence": "Facts."}
-    events = [rebalance(1, 0, joined=["a"]), *run(2, 21, 10), storm(20, None, 210)]
+def offsets(at: int, problem: str = "never_committed") -> Event:
+    usual = {"event": "offsets", "group": "g", "at": at, "offset": 1, "evidence": "Facts."}
+    return {**usual, "problem": problem, "topic_partitions": [["t", 3]]}
 
-    found = text(*events, {**odd, "topic_partitions": [["t", 3]]}, *run(23, 40, 10))
 
-    assert 2 == found.count("REBALANCE STORM: ")
-    assert "committed offset went back: t[3]" in found
+def test_other_events_during_a_storm_are_listed_after_its_only_entry() -> None:
+    first, *later = run(2, 21, 10)[1::2]
+    events = [rebalance(1, 0, joined=["a"]), first, offsets(25), *later, storm(20, None, 210), offsets(220)]
+
+    found = text(*events, *run(23, 40, 10), offsets(405, "went_back"), storm(20, 400, 60_400))
+
+    entries = [line[27:].partition(":")[0] for line in found.splitlines() if line.startswith("  1970")]
+    odd = ["no committed offset", "no committed offset", "committed offset went back"]
+    assert ["generation 1", "REBALANCE STORM", *odd, "REBALANCE STORM ended at 1970-01-01 00"] == entries
+    assert "REBALANCE STORM: 38 rebalances within 380 ms with unchanged membership, generations 2 to 40" in found
+
+
+def test_other_events_between_a_few_rebalances_are_listed_by_time() -> None:
+    start, few = rebalance(1, 0, joined=["a"]), run(2, 4, 10)[1::2]
+
+    found = text(start, few[0], offsets(25), *few[1:], offsets(45, "went_back"), offsets(60_041), rebalance(5, 60_042))
+
+    entries = [line[27:].partition(":")[0] for line in found.splitlines() if line.startswith("  1970")]
+    odd = ["no committed offset", "committed offset went back"]
+    assert [f"generation {number}" for number in (1, 2)] == entries[:2]
+    assert [odd[0], "generation 3", "generation 4", odd[1], odd[0], "generation 5"] == entries[2:]
 
 
 def test_stuck_members_are_named() -> None:

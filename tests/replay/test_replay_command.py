@@ -51,6 +51,19 @@ LOG = [
 """Records of two groups in two partitions of the log, and one of an unknown type."""
 
 
+@pytest.mark.parametrize("name", ["partition", "offset", "timestamp"])
+def test_a_null_is_reported_with_its_column_and_file(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "records.parquet"
+    write(folder, [*LOG, {**LOG[0], name: None}])
+
+    for command in (["replay", str(folder)], ["report", str(folder), "--out", str(folder.parent / "out")]):
+        assert 2 == main([*command, "--engine", "local"])
+        error = capsys.readouterr().err.splitlines()[-1]
+        assert f"assignor: {path}: column {name} has 1 null; only key and value can be null" == error
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return the folder of a recording of `LOG`."""

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from assignor.recording.report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark, Report
+from typing import Any
+
+from assignor.recording.report import (
+    MOST_GROUPS_WITH_MEMBERS,
+    ComparedAssignments,
+    GroupReport,
+    MemberReport,
+    RangeGenerations,
+    Remark,
+    Report,
+)
 from tests.replay.test_event_findings import storm
 
 
@@ -40,7 +50,7 @@ def report(*groups: GroupReport, **given: object) -> Report:
     return Report(groups=groups, **{**usual, **given})  # type: ignore[arg-type]  # the fields are given by name
 
 
-def test_json_has_the_promised_keys_and_what_the_text_says() -> None:
+def test_json_has_the_promised_keys() -> None:
     found = report(group(), records_by_type={10: (1, 0), 2: (8, 1)}).to_json()
 
     expected = {
@@ -67,11 +77,44 @@ def test_json_has_the_promised_keys_and_what_the_text_says() -> None:
                 "bad_records": 0,
                 "assignments": [],
                 "lag": None,
+                "remarks": [],
+                "assigned": [],
             }
         ],
         "findings": [],
     }
     assert expected == found
+
+
+def test_json_has_the_members_and_the_remarks_of_the_text() -> None:
+    texts = ("odd bytes", "2 of 2 members own other partitions")
+    given = report(
+        group("empty"),
+        group(),
+        remarks=tuple(Remark("orders", 2, "different", text, 7) for text in texts),
+        members=(
+            MemberReport("orders", "app-1234567890", None, "app", (("t", 0, 1), ("t", 3, 2))),
+            MemberReport("orders", "x", "static-1", "app", ()),
+        ),
+    )
+
+    printed: Any = given.to_json()["groups"]
+    empty, found = printed
+    assert ([], []) == (empty["remarks"], empty["assigned"])
+    assert [{"generation": 2, "at": 7, "range": "different", "text": text} for text in texts] == found["remarks"]
+    spans = [{"topic": "t", "start": 0, "count": 1}, {"topic": "t", "start": 3, "count": 2}]
+    assert [
+        {"member_id": "app-1234567890", "group_instance_id": None, "client_id": "app", "spans": spans},
+        {"member_id": "x", "group_instance_id": "static-1", "client_id": "app", "spans": []},
+    ] == found["assigned"]
+
+
+def test_json_of_many_groups_does_not_list_members() -> None:
+    most = [group(f"g{number}") for number in range(MOST_GROUPS_WITH_MEMBERS)]
+
+    for groups, assigned in ((most, []), ([*most, group("one more")], None)):
+        found: Any = report(*groups).to_json()["groups"]
+        assert [assigned] * len(groups) == [each["assigned"] for each in found]
 
 
 def test_columns_are_aligned_for_names_with_wide_characters() -> None:
@@ -92,6 +135,35 @@ def test_a_rebalance_storm_needs_attention() -> None:
     assert ["wild"] == [line.split()[0] for line in stormy]
     assert "wild: rebalance storm: 9,000 rebalances with unchanged members since 1970-01-01 00:00:00.000" in text
     assert "wild: no owner for 14 partitions of subscribed topics\n" in text
+
+
+def test_errors_need_attention_before_warnings_and_notes() -> None:
+    uneven = {"least_loaded": 3, "most_loaded": 13}
+    text = report(
+        group("a", idle_members=1, **uneven), group("b", unowned=2, **uneven), group("c", unowned=1)
+    ).to_text()
+
+    found = [line.split(":")[0].strip() for line in text.partition("attention\n")[2].partition("\n\n")[0].splitlines()]
+    assert ["b", "c", "a", "b", "a"] == found
+
+
+def test_the_remark_is_a_column_only_if_a_group_has_one() -> None:
+    quiet, stormy = report(group()).to_text(), report(group(), group("wild", events=(storm(0),))).to_text()
+
+    assert quiet.splitlines()[0].endswith("range = Kafka")
+    assert stormy.splitlines()[0].endswith("range = Kafka  remark")
+    assert len(quiet.splitlines()[0]) == len(quiet.splitlines()[1])
+
+
+def test_totals_of_one_are_in_the_singular() -> None:
+    one = group(members=1, partitions=1, idle_members=1, range_generations=RangeGenerations(1, 1))
+
+    assert [
+        "1 record of 1 type; 0 cannot be decoded",
+        "1 group: 1 Stable",
+        "1 member owns 1 partition; 1 member is idle",
+        "1 range assignment compared with Kafka's: 1 equal, 0 different",
+    ] == report(one, records=1).to_text().splitlines()[-4:]
 
 
 def test_only_the_last_storms_of_a_group_are_listed() -> None:
@@ -160,7 +232,8 @@ def test_remarks_and_members_are_printed() -> None:
         ),
     ).to_text()
 
-    assert "orders, generation 2: other partitions" in text
+    title = "Range assignments that differ from Kafka's, or have a remark"
+    assert f"\n\n{title}\n  orders, generation 2: other partitions\n" in text
     assert "app 12345678  t[0 3–4] u[7]" in text
     assert "static-1      no partitions" in text
 
@@ -172,7 +245,7 @@ def test_long_lists_are_cut_and_the_rest_is_counted() -> None:
     text = report(group(), members=members, remarks=remarks).to_text()
 
     assert "and 3 more members" in text
-    assert "and 10 more notes in the Parquet folder `generations`" in text
+    assert "and 10 more remarks in the Parquet folder `generations`" in text
     assert "generation 39" in text
     assert "generation 40" not in text
 

@@ -27,7 +27,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     """
     groups = {group: place for place, group in enumerate(found.shown)}
     yield '<a class="skip" href="#main">Skip to the findings</a>\n'
-    yield from _header(title, found)
+    yield from _header(title, found, charts)
     yield '<main id="main" tabindex="-1">\n'
     yield from section("findings", _findings_text(found), _findings(found, groups))
     yield from _filters(found)
@@ -41,7 +41,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield "</main>\n"
 
 
-def _header(title: str, found: Tables) -> Iterator[str]:
+def _header(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield f"<header>\n<h1>Consumer groups of {escape(title)}</h1>\n"
     if found.until > found.since:
         yield f'<p class="muted">{format_time(found.since)[:19]} to {format_time(found.until)[:19]} UTC</p>\n'
@@ -58,8 +58,9 @@ def _header(title: str, found: Tables) -> Iterator[str]:
         if value is not None:
             yield f"<div><dt>{name}</dt><dd>{number(value, name)}</dd></div>\n"
     yield '</dl>\n<nav aria-label="Sections"><ul>'
+    optional = {"storms": bool(found.storms), "unowned": "unowned" in charts}
     for name, text in TITLES.items():
-        if name not in {"unowned", "storms"}:
+        if optional.get(name, True):
             yield f'<li><a href="#{name}">{text}</a></li>'
     yield "</ul></nav>\n</header>\n"
 
@@ -85,7 +86,7 @@ def _findings(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         Column("severity", "severity", "severity"),
         GROUP,
         Column("text", "finding", "long", more="evidence"),
-        Column("since", "since (UTC)", "time"),
+        Column("since", "since (UTC)", "time", NOT_KNOWN),
         Column("until", "until (UTC)", "time"),
     )
     yield '<span id="count-findings" hidden></span>'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.page.timeline import LAST_TIME, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
+from assignor.recording.findings import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +29,6 @@ MOST_LAG_POINTS = 1_500
 
 MOST_LAG_ROWS = 1_500
 """Largest number of partitions with lag that a page lists: those with the highest lag."""
-
-_SEVERITIES = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +97,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     since = min((each for each in times if each is not None), default=0)
     until = max((each for each in times if each is not None), default=since)
     step, rebalances = timeline.rows(names, since, until)
-    findings = sorted(data.findings, key=lambda row: _SEVERITIES.index(row["severity"]))
+    findings = sorted(data.findings, key=lambda row: SEVERITIES.index(row["severity"]))
     storms = timeline.storms(names)
     by_group: dict[str, list[MemberRow]] = {}
     for member in data.members(shown):
@@ -147,7 +146,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         lag_of_topics=of_topics[:MOST_LAG_ROWS],
         lag_over_time=points,
         lag_step=lag_step,
-        severities={name: sum(row["severity"] == name for row in findings) for name in _SEVERITIES},
+        severities={name: sum(row["severity"] == name for row in findings) for name in SEVERITIES},
         left_out=left_out,
     )
 
@@ -158,11 +157,11 @@ def _shown(
     """Return the groups that the page shows: by most severe finding, then by rebalances, then by name."""
     worst: dict[str, int] = {}
     for row in findings:
-        severity = _SEVERITIES.index(row["severity"])
-        worst[row["group"]] = min(worst.get(row["group"], len(_SEVERITIES)), severity)
+        severity = SEVERITIES.index(row["severity"])
+        worst[row["group"]] = min(worst.get(row["group"], len(SEVERITIES)), severity)
 
     def rank(group: str) -> tuple[int, int, str]:
-        return worst.get(group, len(_SEVERITIES)), -timeline.rebalances[group], group
+        return worst.get(group, len(SEVERITIES)), -timeline.rebalances[group], group
 
     return sorted({*timeline.rebalances, *reported}, key=rank)[:MOST_GROUPS]
 

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.errors import IllegalArgumentError
+from assignor.recording.lines import format_count
 from assignor.recording.metadata import topics_table
 from assignor.recording.records import in_log_order, scan
 from assignor.replay_columns import COMMON, FIELDS
@@ -81,9 +83,21 @@ def replay_batches(batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, en
 
 
 def end_of(recording: Recording) -> int | None:
-    """Return the largest timestamp of all records, up to which deadlines fire at the end; None without records."""
-    times = [pc.max(batch["timestamp"]).as_py() for batch in scan(recording, ["timestamp"])]
-    return max((time for time in times if time is not None), default=None)
+    """Return the largest timestamp of all records, up to which deadlines fire at the end; None without records.
+
+    Raises:
+        IllegalArgumentError: A file cannot be read as Parquet, or a record has no partition, offset or timestamp.
+    """
+    found: int | None = None
+    for batch in scan(recording, ["partition", "offset", "timestamp"]):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if column.null_count:
+                raise IllegalArgumentError(
+                    f"{recording.records}: column {name} has {format_count(column.null_count, 'null')}; "
+                    "only key and value can be null"
+                )
+        found = max((time for time in (found, pc.max(batch["timestamp"]).as_py()) if time is not None), default=None)
+    return found
 
 
 def _rows(batches: Iterable[Any]) -> Iterator[Event]:

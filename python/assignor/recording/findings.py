@@ -7,6 +7,9 @@ from typing import Literal, NamedTuple
 
 Severity = Literal["error", "warning", "info"]
 
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+"""Severities, the most severe first."""
+
 
 class Kind(NamedTuple):
     """Kind of findings.

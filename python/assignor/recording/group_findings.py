@@ -29,19 +29,20 @@ def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
 
 
 def _of_state(group: GroupReport) -> Iterator[Finding]:
-    name, since = group.group, group.changed_at
+    """Yield findings about the state at the end of the log, which does not show since when it has been so."""
+    name = group.group
     if group.unowned:
         text = f"no owner for {format_count(group.unowned, 'partition')} of subscribed topics"
         named = f"Without an owner: {format_spans(group.unowned_spans)}." if group.unowned_spans else ""
-        yield Finding("unowned", since, None, name, text, named)
+        yield Finding("unowned", None, None, name, text, named)
     if group.idle_members:
         text = f"{group.idle_members} of {group.members} members have no partitions"
-        yield Finding("idle", since, None, name, text, _loads(group))
+        yield Finding("idle", None, None, name, text, _loads(group))
     if group.least_loaded is not None and group.most_loaded is not None:
         least, most = group.least_loaded, group.most_loaded
         if least and most >= 2 * least and most - least > group.topics:
             text = f"uneven load: one member owns {format_count(most, 'partition')}, another {least}"
-            yield Finding("skew", since, None, name, text, _loads(group))
+            yield Finding("skew", None, None, name, text, _loads(group))
     if group.bad_records:
         text = f"{format_count(group.bad_records, 'record')} cannot be decoded"
         yield Finding("bad_records", *group.bad_records_between, name, text, "The table `records` has their bytes.")

@@ -1,7 +1,8 @@
 """Events of a recording as a readable history: for each group what happened when, why, and to which members.
 
 The writer takes the events of one group after the other, each in the order of time, and keeps only what belongs to the
-current entry. Rebalances that follow each other without a change of membership are one entry with counts.
+current entry. Rebalances that follow each other without a change of membership are one entry with counts; stuck
+members, unusual offsets and bad records between them are listed after it.
 """
 
 from __future__ import annotations
@@ -81,8 +82,10 @@ class _GroupHistory:
         self._storm_since: int | None = None
         self._is_storm = False
         self._differing: set[str] = set()
-        self._run: list[tuple[Event, Event | None]] = []
+        self._last_rebalance = 0
         self._repeated: _Repeated | None = None
+        # Rebalances that are too few for an entry with counts, with their generations, and other events after them.
+        self._waiting: list[tuple[Event, Event | None]] = []
 
     def add(self, event: Event) -> Iterator[str]:
         """Yield the lines that an event completes."""
@@ -105,10 +108,12 @@ class _GroupHistory:
         elif name == "storm" and event["until"] is None and event["since"] != self._storm_since:
             self._storm_since, self._is_storm = event["since"], True
             yield from self._begin_storm(event)
+        elif name != "storm" and (self._repeated or self._waiting) and self._is_soon(event):
+            self._waiting.append((event, None))
         else:
             yield from self._before()
             self._is_storm = self._is_storm and name != "storm"
-            yield from (f"  {line}" for line in _OTHERS[name](self, event))
+            yield from self._other(event)
 
     def finish(self) -> Iterator[str]:
         """Yield the lines of the entries that are still open at the end of the group."""
@@ -124,10 +129,10 @@ class _GroupHistory:
         if event is None:
             return
         yield from self._end_of_run()
-        if event["members"] == 0:
-            what = "the group has no members"
-        elif event["generation"] == 0:
+        if event["generation"] == 0:
             what = "the group is created"
+        elif event["members"] == 0:
+            what = "the group has no members"
         else:
             what = f"generation {event['generation']} is written again"
             if self._replaced:
@@ -139,30 +144,38 @@ class _GroupHistory:
         self._replaced = []
         is_repeated = not (event["joined"] or event["left"] or event["replaced"]) and not self._is_first
         self._is_first = False
-        if self._repeated is not None:
-            if is_repeated and self._repeated.continues(event):
-                self._repeated.add(event)
-                return
+        if not (is_repeated and self._is_soon(event)):
             yield from self._end_of_run()
-        if self._run and not (is_repeated and event["at"] - self._run[-1][0]["at"] <= REPEATED_WITHIN_MS):
-            yield from self._end_of_run()
+        self._last_rebalance = event["at"]
         if not is_repeated:
             yield from self._entry(event, generation)
             return
-        self._run.append((event, generation))
-        if len(self._run) == REPEATED:
+        if self._repeated is not None:
+            self._repeated.add(event)
+            return
+        self._waiting.append((event, generation))
+        rebalances = [each for each, _ in self._waiting if each["event"] == "rebalance"]
+        if len(rebalances) == REPEATED:
             self._repeated = _Repeated(self._is_storm)
-            for each, _ in self._run:
+            for each in rebalances:
                 self._repeated.add(each)
-            self._run = []
+            self._waiting = [each for each in self._waiting if each[0]["event"] != "rebalance"]
+
+    def _is_soon(self, event: Event) -> bool:
+        """Return True if the last rebalance was not long before the event."""
+        return bool(event["at"] - self._last_rebalance <= REPEATED_WITHIN_MS)
 
     def _end_of_run(self) -> Iterator[str]:
-        run, self._run = self._run, []
-        for event, generation in run:
-            yield from self._entry(event, generation)
         repeated, self._repeated = self._repeated, None
         if repeated is not None:
             yield from repeated.lines(self._colour)
+        waiting, self._waiting = self._waiting, []
+        for event, generation in waiting:
+            yield from self._entry(event, generation) if event["event"] == "rebalance" else self._other(event)
+
+    def _other(self, event: Event) -> Iterator[str]:
+        """Yield the lines of an event of a storm, a stuck member, commits or a bad record."""
+        yield from (f"  {line}" for line in _OTHERS[event["event"]](self, event))
 
     def _entry(self, event: Event, generation: Event | None) -> Iterator[str]:
         """Yield the lines of a rebalance."""
@@ -262,10 +275,6 @@ class _Repeated:
         self._last: Event | None = None
         self._count = 0
         self._moved: set[tuple[str, int]] = set()
-
-    def continues(self, event: Event) -> bool:
-        """Return True if a rebalance belongs to the entry."""
-        return self._last is not None and event["at"] - self._last["at"] <= REPEATED_WITHIN_MS
 
     def add(self, event: Event) -> None:
         """Count a rebalance."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from assignor.recording.group_findings import findings_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from assignor.recording.findings import Finding
     from assignor.recording.lag import GroupLag
 
@@ -73,7 +75,6 @@ class GroupReport:
         busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
         bad_records: Number of records of the group that cannot be decoded.
         assignments: Comparison of assignors other than the classic protocol's `range`.
-        changed_at: Time of the last generation or epoch in milliseconds.
         events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count), if known.
         bad_records_between: Times of the first and the last record that cannot be decoded.
@@ -98,7 +99,6 @@ class GroupReport:
     busiest_minute: int
     bad_records: int
     assignments: tuple[ComparedAssignments, ...] = ()
-    changed_at: int | None = None
     events: tuple[dict[str, Any], ...] = ()
     unowned_spans: tuple[tuple[str, int, int], ...] = ()
     bad_records_between: tuple[int | None, int | None] = (None, None)
@@ -110,7 +110,7 @@ class GroupReport:
         return any(event["event"] == "storm" for event in self.events)
 
     def to_json(self) -> dict[str, object]:
-        """Return the object that `assignor report --json` prints for the group."""
+        """Return the object that `assignor report --json` prints for the group, without its remarks and members."""
         return {
             "group": self.group,
             "kind": self.kind,
@@ -150,6 +150,10 @@ class Remark:
     text: str
     at: int | None = None
 
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints for the remark."""
+        return {"generation": self.generation, "at": self.at, "range": self.range, "text": self.text}
+
 
 @dataclass(frozen=True, slots=True)
 class MemberReport:
@@ -168,6 +172,15 @@ class MemberReport:
             return self.group_instance_id
         unique_part = self.member_id.removeprefix(f"{self.client_id}-")
         return f"{self.client_id} {unique_part[:8]}"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints for the member."""
+        return {
+            "member_id": self.member_id,
+            "group_instance_id": self.group_instance_id,
+            "client_id": self.client_id,
+            "spans": [{"topic": topic, "start": start, "count": count} for topic, start, count in self.spans],
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +205,8 @@ class Report:
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints."""
+        remarks, members = by_group(self.remarks), by_group(self.members)
+        has_members = len(self.groups) <= MOST_GROUPS_WITH_MEMBERS
         return {
             "records": self.records,
             "records_by_type": {
@@ -199,15 +214,20 @@ class Report:
                 for number, (values, tombstones) in sorted(self.records_by_type.items())
             },
             "bad_records": self.bad_records,
-            "groups": [group.to_json() for group in self.groups],
+            "groups": [
+                {
+                    **group.to_json(),
+                    "remarks": [remark.to_json() for remark in remarks.get(group.group, ())],
+                    "assigned": [member.to_json() for member in members.get(group.group, ())] if has_members else None,
+                }
+                for group in self.groups
+            ],
             "findings": [finding.to_json() for finding in self.findings()],
         }
 
     def findings(self) -> list[Finding]:
         """Return the findings, by group."""
-        remarks: dict[str, list[Remark]] = {}
-        for remark in self.remarks:
-            remarks.setdefault(remark.group, []).append(remark)
+        remarks = by_group(self.remarks)
         return [found for group in self.groups for found in findings_of(group, remarks.get(group.group, []))]
 
     def to_text(self, *, colour: bool = False, width: int | None = None) -> str:
@@ -224,3 +244,14 @@ class Report:
         from assignor.recording.text import render
 
         return render(self, colour=colour, width=width)
+
+
+Entry = TypeVar("Entry", Remark, MemberReport)
+
+
+def by_group(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return the entries of each group."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.group, []).append(entry)
+    return found

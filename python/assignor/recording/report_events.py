@@ -40,10 +40,8 @@ class ReportEvents:
         Args:
             records: The columns offset, timestamp, key, value and aborted. Records of aborted transactions are omitted.
         """
-        places = [pc.fill_null(records[name], 0) for name in ("offset", "timestamp")]
-        columns = [*places, records["key"], records["value"]]
-        replayed = pa.RecordBatch.from_arrays(columns, ["offset", "timestamp", "key", "value"])
-        return _kept(self._machine.push(replayed.filter(pc.invert(records["aborted"]))))
+        replayed = records.filter(pc.invert(records["aborted"])).select(["offset", "timestamp", "key", "value"])
+        return _kept(self._machine.push(replayed))
 
     def finish(self) -> pa.Table:
         """Return the events of the deadlines up to the end, and the events that wait for further records."""

@@ -91,7 +91,6 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
     rows = pq.read_table(part / "groups").to_pylist()
     assignments = _assignments(part)
-    changed = _changed(part)
     lag = lag_by_group(recording, part)
     unowned = _unowned(part, recording, [row["group_id"] for row in rows if row["unowned"]])
     events = read_events(part)
@@ -105,7 +104,6 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
                 unknown=row["range_unknown"],
             ),
             assignments=tuple(assignments.get(row["group_id"], ())),
-            changed_at=changed.get(row["group_id"]),
             events=events.get(row["group_id"], ()),
             unowned_spans=_spans_if(unowned.get(row["group_id"], []), row["unowned"]),
             lag=lag.get(row["group_id"]),
@@ -114,13 +112,6 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
         )
         for row in sorted(rows, key=lambda row: row["group_id"])
     ]
-
-
-def _changed(part: Path) -> dict[str, int]:
-    """Return the time of the last generation or epoch of each group."""
-    rows = pq.read_table(part / "generations", columns=["group_id", "timestamp"])
-    last = rows.group_by("group_id").aggregate([("timestamp", "max")])
-    return dict(zip(last["group_id"].to_pylist(), last["timestamp_max"].to_pylist(), strict=True))
 
 
 def _unowned(part: Path, recording: Recording, groups: list[str]) -> dict[str, list[tuple[str, int]]]:

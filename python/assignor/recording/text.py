@@ -19,8 +19,9 @@ try:
 except ImportError as error:
     raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
 
-from assignor.recording.findings import KINDS
-from assignor.recording.lines import escape, format_spans, wrap
+from assignor.recording.findings import KINDS, SEVERITIES
+from assignor.recording.lines import escape, format_count, format_spans, wrap
+from assignor.recording.report import by_group
 
 if TYPE_CHECKING:
     from assignor.recording.findings import Finding
@@ -43,7 +44,7 @@ _HEADER = (
     "per member",
     "lag",
     "range = Kafka",
-    "",
+    "remark",
 )
 _RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "lag", "range = Kafka"})
 _UNLIMITED = 100_000
@@ -75,10 +76,10 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
-            f"and {len(remarks) - _REMARKS_SHOWN} more notes in the Parquet folder `generations`"
+            f"and {len(remarks) - _REMARKS_SHOWN} more remarks in the Parquet folder `generations`"
         ]
     if remarks:
-        yield "Notes on range generations", remarks
+        yield "Range assignments that differ from Kafka's, or have a remark", remarks
     differing = [line for group in report.groups for line in _differing(group)]
     if differing:
         yield "Assignments that differ from Kafka's assignors", differing
@@ -87,8 +88,12 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
 
 
 def _attention(findings: Iterable[Finding]) -> Iterator[str]:
-    """Yield a line for each finding that needs attention, but only the last ones of a kind if a group has many."""
-    for (group, kind), found in itertools.groupby(findings, lambda each: (each.group, each.kind)):
+    """Yield a line for each finding that needs attention, the most severe first.
+
+    Only the last ones of a kind are listed if a group has many.
+    """
+    ordered = sorted(findings, key=lambda each: SEVERITIES.index(each.severity))
+    for (group, kind), found in itertools.groupby(ordered, lambda each: (each.group, each.kind)):
         if KINDS[kind].needs_attention:
             texts = [each.text for each in found]
             yield from (f"{group}: {text}" for text in texts[-_FINDINGS_SHOWN:])
@@ -107,12 +112,15 @@ def _totals(report: Report) -> Iterator[str]:
     members = sum(group.members for group in report.groups)
     partitions = sum(group.partitions for group in report.groups)
     idle = sum(group.idle_members for group in report.groups)
-    types = len(report.records_by_type)
-    yield f"{report.records:,} records of {types} types; {report.bad_records:,} cannot be decoded"
-    yield f"{len(report.groups):,} groups: {by_state}"
-    yield f"{members:,} members own {partitions:,} partitions; {idle:,} members are idle"
+    records = f"{format_count(report.records, 'record')} of {format_count(len(report.records_by_type), 'type')}"
+    yield f"{records}; {report.bad_records:,} cannot be decoded"
+    yield f"{format_count(len(report.groups), 'group')}{': ' if by_state else ''}{by_state}"
+    own, are = "owns" if members == 1 else "own", "is" if idle == 1 else "are"
+    owned = f"{format_count(members, 'member')} {own} {format_count(partitions, 'partition')}"
+    yield f"{owned}; {format_count(idle, 'member')} {are} idle"
+    compared = format_count(checked, "range assignment")
     yield (
-        f"{checked:,} range assignments compared with Kafka's: {equal:,} equal, {checked - equal:,} different"
+        f"{compared} compared with Kafka's: {equal:,} equal, {checked - equal:,} different"
         f"{f'; {unknown:,} not compared, because the bytes of a member cannot be decoded' if unknown else ''}"
     )
     others = [found for group in report.groups for found in group.assignments]
@@ -120,7 +128,7 @@ def _totals(report: Report) -> Iterator[str]:
         checked = sum(found.checked for found in others)
         equal = sum(found.equal for found in others)
         yield (
-            f"{checked:,} assignments of other assignors compared with Kafka's: {equal:,} equal, "
+            f"{format_count(checked, 'assignment')} of other assignors compared with Kafka's: {equal:,} equal, "
             f"{checked - equal:,} different"
         )
 
@@ -135,7 +143,8 @@ def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str
 def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tuple[str, list[str]]:
     """Return the table and the names of its columns: those that fit into the width."""
     rows = [[escape(cell) for cell in _row(group)] for group in groups]
-    shown = [name for name in _HEADER if name != "lag" or any(group.lag for group in groups)]
+    optional = {"lag": any(group.lag for group in groups), "remark": any(group.is_stormy for group in groups)}
+    shown = [name for name in _HEADER if optional.get(name, True)]
     table = _table_of(shown, rows)
     console = Console(
         file=io.StringIO(),
@@ -162,7 +171,7 @@ def _table_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table.add_row(*(Rule(style="none") for _ in names))
     for row in rows:
         cells = dict(zip(_HEADER, row, strict=True))
-        style = "bold red" if row[-1] else "dim" if cells["state"] == "gone" else ""
+        style = "bold red" if cells["remark"] else "dim" if cells["state"] == "gone" else ""
         table.add_row(*(Text(cells[name]) for name in names), style=style)
     return table
 
@@ -205,10 +214,7 @@ def _differing(group: GroupReport) -> Iterator[str]:
 
 
 def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:
-    by_group: dict[str, list[MemberReport]] = {}
-    for member in members:
-        by_group.setdefault(member.group, []).append(member)
-    for group, found in by_group.items():
+    for group, found in by_group(members).items():
         yield group
         widest = max(cell_len(member.name) for member in found[:_MEMBERS_SHOWN])
         for member in found[:_MEMBERS_SHOWN]:
