@@ -259,6 +259,40 @@ def test_an_invalid_step_is_reported_in_one_line(commands: Commands, step: str, 
     assert commands.error("what-if", commands.file(GROUP), "--step", step).startswith(message)
 
 
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        (
+            ["grow_partitions=nosuch:3"],
+            "grow_partitions=nosuch:3: topic 'nosuch' is not in partitions_per_topic; add it with add_topic",
+        ),
+        (
+            ["grow_partitions=orders:6"],
+            "grow_partitions=orders:6: topic 'orders' has 6 partitions before this step; the new count must be higher",
+        ),
+        (
+            ["multiply_partitions=2", "grow_partitions=orders:9"],
+            "grow_partitions=orders:9: topic 'orders' has 12 partitions before this step; the new count must be higher",
+        ),
+        (
+            ["add_topic=new:1", "grow_partitions=new:2", "grow_partitions=new:2"],
+            "grow_partitions=new:2: topic 'new' has 2 partitions before this step; the new count must be higher",
+        ),
+        (["remove_members=2"], "remove_members=2: the group has 2 members before this step; at least one must remain"),
+        (
+            ["remove_members=1", "add_members=2", "remove_members=5"],
+            "remove_members=5: the group has 3 members before this step; at least one must remain",
+        ),
+    ],
+)
+def test_a_step_that_cannot_happen_is_reported_in_one_line(commands: Commands, steps: list[str], message: str) -> None:
+    options = [word for step in steps for word in ("--step", step)]
+    assert f"--step: {message}" == commands.error("what-if", commands.file(GROUP), *options)
+
+    given = commands.file({**GROUP, "scenarios": {"x": steps}})
+    assert f"FILE: scenario 'x': {message}" == commands.error("what-if", given)
+
+
 def test_the_text_of_what_if_names_the_members_that_change(commands: Commands) -> None:
     members = {f"m{number:02}": ["t"] for number in range(30)}
     given = {"partitions_per_topic": {"t": 60}, "subscriptions": members, "scenarios": {"none": []}}

@@ -60,9 +60,9 @@ def run(options: argparse.Namespace) -> int:
     group = read_group(options)
     scenarios = [Scenario(_NOW)]
     for name, steps in _named(group).items():
-        scenarios.append(_scenario(name, steps, f"{group.place}: scenario {name!r}"))
+        scenarios.append(_scenario(name, steps, group, f"{group.place}: scenario {name!r}"))
     if options.step:
-        scenarios.append(_scenario(", ".join(options.step), options.step, "--step"))
+        scenarios.append(_scenario(", ".join(options.step), options.step, group, "--step"))
     if len(scenarios) == 1:
         raise IllegalArgumentError(f"{group.place} has no scenarios: give --step, or the key scenarios")
     outcomes = _outcomes(group, scenarios)
@@ -87,7 +87,7 @@ def _named(group: GroupInput) -> dict[str, list[str]]:
     return named
 
 
-def _scenario(name: str, steps: Iterable[str], place: str) -> Scenario:
+def _scenario(name: str, steps: Iterable[str], group: GroupInput, place: str) -> Scenario:
     from assignor.spark.scenario import Scenario
 
     found = Scenario(name)
@@ -104,7 +104,42 @@ def _scenario(name: str, steps: Iterable[str], place: str) -> Scenario:
             raise IllegalArgumentError(
                 f"{place}: cannot read step {shown(text)}; write it as {step.example}"
             ) from error
+    _check_steps(found, group, place)
     return found
+
+
+def _check_steps(scenario: Scenario, group: GroupInput, place: str) -> None:
+    """Raise an error if a step grows an unknown topic, does not grow a topic, or removes all members."""
+    members = len(group.subscriptions)
+    counts = {
+        topic: given if isinstance(given, int) else len(given)
+        for topic, given in group.partitions_per_topic.items()
+        if isinstance(given, (int, list))  # other values are reported with the group
+    }
+    for step in scenario.steps:
+        match step:
+            case "add_members", count:
+                members += count
+            case "remove_members", count:
+                if count >= members:
+                    has = format_count(members, "member")
+                    raise IllegalArgumentError(
+                        f"{place}: remove_members={count}: the group has {has} before this step; "
+                        "at least one must remain"
+                    )
+                members -= count
+            case "multiply_partitions", factor:
+                counts = {topic: count * factor for topic, count in counts.items()}
+            case "add_topic", topic, count:
+                counts.setdefault(topic, count)
+            case "grow_partitions", topic, count:
+                at = f"{place}: grow_partitions={topic}:{count}: topic {shown(topic)}"
+                if topic not in counts:
+                    raise IllegalArgumentError(f"{at} is not in partitions_per_topic; add it with add_topic")
+                if count <= counts[topic]:
+                    has = format_count(counts[topic], "partition")
+                    raise IllegalArgumentError(f"{at} has {has} before this step; the new count must be higher")
+                counts[topic] = count
 
 
 def _topic_count(value: str) -> tuple[str, int]:
