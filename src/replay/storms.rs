@@ -9,7 +9,7 @@ use super::events::{Partition, sorted};
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
 /// A storm is found at the last of `threshold` rebalances within `window` milliseconds. It starts after the last pause of
-/// more than a quarter of the window, and ends when fewer than half of `threshold` rebalances remain in the window.
+/// more than a quarter of the window that half of `threshold` rebalances follow, and ends when fewer than half remain in the window.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {
     /// Times of the last `threshold` rebalances.
@@ -42,7 +42,7 @@ impl Storm {
             return false;
         }
         let pause = window / 4;
-        let mut first = self.times.len() - 1;
+        let mut first = self.times.len() / 2;
         while first > 0 && self.times[first].saturating_sub(self.times[first - 1]) <= pause {
             first -= 1;
         }

@@ -164,7 +164,7 @@ def in_a_storm(**given: Any) -> Watcher:
 
 def test_a_storm_ends_on_an_idle_log_whose_end_is_known() -> None:
     watcher = in_a_storm()
-    deadline = 1_002 + 60_000
+    deadline = 1_012 + 60_000
     asked = 5_000 + deadline - 1_021 + MARGIN_MS
 
     assert [] == storms(watcher.settle({3: LogEnd(22, 22)}, asked - 1))
@@ -185,16 +185,16 @@ def test_the_clock_stops_while_earlier_records_can_follow(ends: dict[int, LogEnd
     watcher = in_a_storm()
 
     assert [] == storms(watcher.settle(ends, LATER)), reason
-    assert [("billing", 61_002, 1_021)] == storms(watcher.settle({3: LogEnd(22, 22)}, LATER))
+    assert [("billing", 61_012, 1_021)] == storms(watcher.settle({3: LogEnd(22, 22)}, LATER))
 
 
 def test_records_of_other_groups_of_the_partition_advance_the_clock() -> None:
     watcher = in_a_storm()
 
-    assert [] == storms(watcher.push(batch(commit(22, 62_001, group="other")), {3: 23}))
+    assert [] == storms(watcher.push(batch(commit(22, 62_011, group="other")), {3: 23}))
     assert [] == storms(watcher.settle({}, 0))
-    assert [] == storms(watcher.push(batch(commit(23, 62_002, group="other")), {3: 24}))
-    assert [("billing", 61_002, 1_021)] == storms(watcher.settle({}, 0))
+    assert [] == storms(watcher.push(batch(commit(23, 62_012, group="other")), {3: 24}))
+    assert [("billing", 61_012, 1_021)] == storms(watcher.settle({}, 0))
 
 
 def test_a_clock_follows_the_timestamps_of_a_broker_that_is_slow() -> None:
@@ -273,7 +273,7 @@ def test_a_storm_before_the_start_lasts_after_it() -> None:
     watcher.start()
 
     assert 1_002 == watcher.conditions.groups["billing"].storm_since
-    assert [("billing", 61_002, 1_021)] == storms(watcher.settle({3: LogEnd(22, 22)}, LATER))
+    assert [("billing", 61_012, 1_021)] == storms(watcher.settle({3: LogEnd(22, 22)}, LATER))
     assert watcher.conditions.groups["billing"].storm_since is None
 
 
@@ -290,7 +290,7 @@ def test_only_the_wanted_groups_are_replayed_and_every_record_moves_the_clock() 
     watcher = in_a_storm(groups=["billing"])
     watcher.push(batch(commit(22, 70_000, group="other")), {3: 23})
 
-    assert [("billing", 61_002, 1_021)] == storms(watcher.settle({}, 0))
+    assert [("billing", 61_012, 1_021)] == storms(watcher.settle({}, 0))
     assert ["billing"] == [group["group"] for group in watcher.groups()]
     assert (22, 21) == (watcher.records, watcher.counts()["records"])
 

@@ -292,6 +292,14 @@ def test_a_storm_starts_after_a_pause() -> None:
     assert (44_500, 17) == (begin["since"], begin["rebalances"])
 
 
+def test_a_pause_shortly_before_a_storm_is_found_is_part_of_it() -> None:
+    burst = [classic(number, HALF, B).at(number) for number in range(1, 13)]
+    after_pause = [classic(number, HALF, B).at(30_000 + number) for number in range(13, 22)]
+    begin, _ = events_of([BEGIN.at(0), *burst, *after_pause], "storm")
+
+    assert (2, 20) == (begin["since"], begin["rebalances"])
+
+
 def test_a_member_that_stops_committing_is_stuck() -> None:
     beats = [commit("t", 1, offset=place).at(5_000 * place) for place in range(1, 8)]
     steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *beats, commit("t", 0).at(200_000), commit("t", 1).at(200_001)]

@@ -18,8 +18,8 @@ class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
     A storm is found at the last of `threshold` rebalances within `window` milliseconds. It starts after the last pause
-    of more than a quarter of the window, and ends when fewer than half of `threshold` rebalances remain in the
-    window. `since` is None if there is no storm, and `count` is the number of its rebalances.
+    of more than a quarter of the window that half of `threshold` rebalances follow, and ends when fewer than half
+    remain in the window. `since` is None if there is no storm, and `count` is the number of its rebalances.
     """
 
     threshold: int
@@ -42,7 +42,7 @@ class Storm:
             return False
         if len(self.times) < self.threshold or at - self.times[0] >= self.window:
             return False
-        first = len(self.times) - 1
+        first = len(self.times) // 2
         while first > 0 and self.times[first] - self.times[first - 1] <= self.window // 4:
             first -= 1
         self.since, self.count = self.times[first], len(self.times) - first
