@@ -111,7 +111,7 @@ fn explain_at(recorded: &RecordedAssignment<'_>, time: i64) -> Option<Explanatio
     let around: Vec<&MetadataSnapshot> = recorded.metadata.around(time).collect();
     let (first, last) = (*around.first()?, *around.last()?);
     let older = recorded.metadata.snapshots.iter().rev().filter(|snapshot| snapshot.time < first.time);
-    Some(explain(recorded, first, last, older))
+    Some(explain(recorded, first, last, older, first.time > time))
 }
 
 impl Comparison {

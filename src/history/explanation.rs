@@ -2,14 +2,15 @@
 //!
 //! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the
 //! generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that is older than
-//! the last snapshot. For range, neither mixtures nor older metadata are tried.
+//! the last snapshot. For range, neither mixtures nor older metadata are tried. Without a snapshot before the assignment, its topics
+//! may have had only the partitions that are assigned.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::assignment::{KnownTopics, RecordedAssignment};
 use super::metadata::MetadataSnapshot;
 use crate::assign::Assignor;
-use crate::group::Partitions;
+use crate::group::{Ids, Partitions};
 use crate::replay::OwnedPartitions;
 
 /// Explanation of a recorded assignment.
@@ -22,12 +23,14 @@ pub(super) enum Explanation {
     Unexplained(String),
 }
 
-/// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first.
+/// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first. `is_late` is true if
+/// no snapshot is as old as the assignment.
 pub(super) fn explain<'a>(
     recorded: &RecordedAssignment<'a>,
     first: &'a MetadataSnapshot,
     last: &'a MetadataSnapshot,
     older: impl Iterator<Item = &'a MetadataSnapshot>,
+    is_late: bool,
 ) -> Explanation {
     let (before, after) = (recorded.known_topics(first), recorded.known_topics(last));
     let expected = recorded.answer(&before);
@@ -60,6 +63,10 @@ pub(super) fn explain<'a>(
             return Explanation::OtherMetadata(text);
         }
     }
+    if is_late && let Some(counts) = trials.explaining_counts(&assigned, &before) {
+        let text = format!("it equals Kafka's if {counts} then; the first topic metadata is later");
+        return Explanation::OtherMetadata(text);
+    }
     Explanation::Unexplained(recorded.difference(&expected))
 }
 
@@ -77,6 +84,33 @@ impl<'a> Trials<'a, '_> {
         }
         self.tried.push(known.clone());
         self.is_recorded(&self.recorded.answer(known))
+    }
+
+    /// Describe the numbers of assigned partitions if the assignor gives the recorded assignment for them, and they differ from `later`.
+    fn explaining_counts(&self, assigned: &AssignedPartitions<'a, '_>, later: &KnownTopics<'a>) -> Option<String> {
+        let mut counted = BTreeMap::new();
+        let mut named = Vec::new();
+        for topic in self.recorded.subscribed_topics() {
+            let (known, id) = later.get(topic).map_or((None, ""), |(known, id)| (Some(*known), *id));
+            let ids: Vec<i32> = assigned.ids(self.recorded.key(topic, id)).collect();
+            let Some(last) = ids.last() else { continue };
+            let count = usize::try_from(*last).ok()? + 1;
+            let partitions = match known {
+                Some(known) if matches!(known.ids, Ids::Count(_)) && known.ids.len() >= count => Partitions {
+                    ids: Ids::Count(count as u32),
+                    racks: known.racks.as_ref().map(|racks| racks[..count].to_vec()),
+                },
+                // An id in a record can be any number, so it counts only if all lower ones are assigned, too.
+                _ if ids.len() == count => Partitions::counted(count as u32),
+                _ => return None,
+            };
+            if known.is_none_or(|known| known.ids.len() != count) {
+                named.push(format!("{topic} had {count} partition{}", if count == 1 { "" } else { "s" }));
+            }
+            counted.insert(topic, (partitions, id));
+        }
+        let known = counted.iter().map(|(topic, (partitions, id))| (*topic, (partitions, *id))).collect();
+        (!named.is_empty() && self.is_recorded(&self.recorded.answer(&known))).then(|| named.join(" and "))
     }
 
     fn is_recorded(&self, expected: &[OwnedPartitions]) -> bool {

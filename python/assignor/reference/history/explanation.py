@@ -3,14 +3,18 @@
 The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of
 the generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that
 is older than the last snapshot. For the classic range assignor, neither a mixture nor older metadata is tried.
+Without a snapshot before the assignment, its topics may have had only the partitions that are assigned.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from assignor.model import PartitionInfo
+from assignor.reference.history.assignment import KnownTopic
+
 if TYPE_CHECKING:
-    from assignor.reference.history.assignment import KnownTopic, RecordedAssignment
+    from assignor.reference.history.assignment import RecordedAssignment
 
 __all__ = ["Explanation", "explain"]
 
@@ -54,7 +58,34 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
             age = around[0].time - snapshot.time
             text = f"the assignor used topic metadata that was {age} ms older than the latest"
             return Explanation(False, False, text)
+    if around[0].time > time and (counts := explaining_counts(recorded, before)):
+        return Explanation(False, False, f"it equals Kafka's if {counts} then; the first topic metadata is later")
     return Explanation(False, True, recorded.difference(expected))
+
+
+def explaining_counts(recorded: RecordedAssignment, later: dict[str, KnownTopic]) -> str:
+    """Describe the numbers of assigned partitions if they explain the assignment, and differ from `later`; else ""."""
+    assigned: dict[str, set[int]] = {}
+    for owned in recorded.recorded():
+        for key, ids in owned.items():
+            assigned.setdefault(key, set()).update(ids)
+    counted, named = {}, []
+    for topic in sorted({topic for member in recorded.members for topic in member.topics}):
+        known, id = later.get(topic, (None, ""))
+        found = assigned.get(recorded.key(topic, id))
+        if not found:
+            continue
+        count = max(found) + 1
+        is_counted = known is not None and [each.partition for each in known] == list(range(len(known)))
+        if known is not None and is_counted and len(known) >= count:
+            counted[topic] = KnownTopic(known[:count], id)
+        elif found == set(range(len(found))):
+            counted[topic] = KnownTopic([PartitionInfo(partition) for partition in range(count)], id)
+        else:
+            return ""
+        if known is None or len(known) != count:
+            named.append(f"{topic} had {count} partition{'' if count == 1 else 's'}")
+    return " and ".join(named) if recorded.answer(counted) == recorded.recorded() else ""
 
 
 class Trials(NamedTuple):
