@@ -336,3 +336,20 @@ def test_ctrl_c_interrupts_a_long_search(call: str) -> None:
         _, talk = process.communicate(timeout=30)
 
     assert "KeyboardInterrupt" == talk.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    ["O[0-9]+|[oO]rders", "(?i)o.*|(?-i)O[0-9]", "x|y(O1|(?i:o)2)", "aO1|a[oO]2", "O{2}|[oO]{2}x", "(?:p1|O)|(?i)o"],
+)
+def test_alternatives_that_re2j_may_factor_incorrectly_are_rejected(pattern: str, engine: Engine) -> None:
+    with pytest.raises(errors.UnsupportedPatternError, match="neighbouring alternatives that begin with an upper-case"):
+        match_topics(pattern, ["orders"], dialect="re2j", engine=engine)
+
+
+@pytest.mark.parametrize(
+    "pattern", ["o[0-9]+|[oO]rders", "O1|x|[oO]rders", "P1|[oO]rders", "(?i:O1|orders)", "O|Orders"]
+)
+def test_other_alternatives_of_re2j_are_matched(pattern: str, engine: Engine) -> None:
+    found = match_topics(pattern, ["orders", "Orders"], dialect="re2j", engine=engine)
+    assert ("Orders" in found, "orders" in found) == (True, pattern != "O|Orders")

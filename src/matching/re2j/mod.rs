@@ -4,12 +4,15 @@
 //! effect, because names have no line breaks.
 
 mod classes;
+mod factoring;
 
 use std::collections::HashSet;
 
+use factoring::can_be_misfactored;
+
 use super::char_set::CharSet;
 use super::repetition::repeat;
-use super::scanner::{Scanner, invalid};
+use super::scanner::{Scanner, invalid, unsupported};
 use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
 
@@ -56,7 +59,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
     }
     match parser.groups.last() {
         Some(open) => Err(invalid(open.position, "the group is not closed")),
-        None => Ok(parser.whole.close()),
+        None => parser.whole.close(),
     }
 }
 
@@ -69,9 +72,15 @@ impl Open {
         self.branches.push(Node::concat(std::mem::take(&mut self.items)));
     }
 
-    fn close(mut self) -> Node {
+    fn close(mut self) -> Result<Node, PatternError> {
         self.branch();
-        Node::alternation(self.branches)
+        if can_be_misfactored(&self.branches) {
+            return Err(unsupported(
+                self.position,
+                "neighbouring alternatives that begin with an upper-case letter and with the same letter in either case",
+            ));
+        }
+        Ok(Node::alternation(self.branches))
     }
 }
 
@@ -274,7 +283,8 @@ impl Parser {
         self.text.take();
         self.text.leave();
         self.folded = open.folded;
-        self.push(open.close());
+        let node = open.close()?;
+        self.push(node);
         Ok(())
     }
 }

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.re2j import classes
+from assignor.reference.matching.re2j.factoring import can_be_misfactored
 from assignor.reference.matching.repetition import repeat
-from assignor.reference.matching.scanner import Scanner, invalid
+from assignor.reference.matching.scanner import Scanner, invalid, unsupported
 from assignor.reference.matching.syntax import Assert, Assertion, CharClass, alternation, concat
 
 if TYPE_CHECKING:
@@ -54,6 +55,12 @@ class _Open:
 
     def close(self) -> Node:
         self.branch()
+        if can_be_misfactored(self._branches):
+            raise unsupported(
+                self.position,
+                "neighbouring alternatives that begin with an upper-case letter and with the same letter in either "
+                "case",
+            )
         return alternation(self._branches)
 
 
