@@ -1,14 +1,16 @@
 //! What-if scenarios: steps that change a group, each followed by the rebalances that it causes.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
+
+use thiserror::Error;
 
 use super::cluster::{Changed, Cluster};
 use super::owned::owned_spans;
 use super::rebalance::rebalance;
 use super::roster::{Roster, RosterMember};
-use crate::assign::Assignor;
+use crate::assign::{Assignor, check_size};
+use crate::error::GroupError;
 use crate::group::Group;
 use crate::plan::Plan;
 
@@ -63,18 +65,20 @@ pub struct Outcome<'a> {
 /// Largest number of partitions of a topic in a scenario; it exceeds the size of the largest clusters.
 const MAX_PARTITIONS: u64 = 10_000_000;
 
-/// A subscribed topic would have more than `MAX_PARTITIONS` partitions.
-#[derive(Debug, PartialEq, Eq)]
-pub struct TooManyPartitions {
-    topic: String,
-    count: u64,
-}
-
-impl fmt::Display for TooManyPartitions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { topic, count } = self;
-        write!(f, "topic '{topic}' would have {count} partitions; the limit is {MAX_PARTITIONS}")
-    }
+/// A step would give a group too many partitions.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum TooManyPartitions {
+    /// A subscribed topic would have more than `MAX_PARTITIONS` partitions.
+    #[error("topic '{topic}' would have {count} partitions; the limit is {MAX_PARTITIONS}")]
+    OfTopic {
+        /// The name of the topic.
+        topic: String,
+        /// Its number of partitions.
+        count: u64,
+    },
+    /// The subscribed topics together would have too many partitions for the assignor.
+    #[error(transparent)]
+    OfGroup(#[from] GroupError),
 }
 
 /// Group during a scenario.
@@ -97,7 +101,7 @@ impl Scenario {
     /// matches a new topic.
     ///
     /// # Errors
-    /// A subscribed topic would have more than `MAX_PARTITIONS` partitions.
+    /// A subscribed topic, or all of them, would have too many partitions.
     pub fn play<'a>(
         &self,
         cluster: &Cluster,
@@ -198,6 +202,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
             }
             Step::RollingRestart(instance_ids) => self.restart(*instance_ids),
             Step::Use(assignor) => {
+                check_size(self.plan.group(), *assignor)?;
                 let before = self.roster.computed.replace(*assignor);
                 self.rebalance_if(before != Some(*assignor));
             }
@@ -262,10 +267,13 @@ impl<'r> SimulatedGroup<'_, 'r> {
             let Some(count) = self.changed.count(self.cluster, topic) else { continue };
             let known = before.number(topic).map(|number| before.partitions()[number as usize].ids.len() as u64);
             if count > MAX_PARTITIONS && known != Some(count) {
-                return Err(TooManyPartitions { topic: topic.to_owned(), count });
+                return Err(TooManyPartitions::OfTopic { topic: topic.to_owned(), count });
             }
         }
         let group = self.roster.group(self.cluster, Some(&self.changed), &[]);
+        if let Some(assignor) = self.roster.computed {
+            check_size(&group, assignor)?;
+        }
         let counts = |group: &Group| {
             let topics = group.topics();
             let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());

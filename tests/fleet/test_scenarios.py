@@ -272,6 +272,27 @@ def test_too_many_partitions_are_rejected(engine: Engine, step: Step, topic: str
     assert ("IllegalArgumentError", f"group 'g' of cluster 'c': scenario 's': {reason}") == found
 
 
+GROWN: dict[str, int] = {f"t{number}": 10_000_000 for number in range(26)}
+
+
+@pytest.mark.parametrize("assignor", ["roundrobin", "sticky", "cooperative-sticky"])
+@pytest.mark.parametrize(
+    ("topics", "added", "count"),
+    [(GROWN, [("add_topic", "new", 10_000_000)], 270_000_000), ({"new": 2**28 + 1}, [], 2**28 + 1)],
+)
+def test_no_step_exceeds_the_number_of_partitions_that_the_assignor_supports(
+    assignor: str, topics: dict[str, int], added: list[Step], count: int
+) -> None:
+    """Test only the core: the reference has no limit, and would need more memory than there is."""
+    asked = group(member("a", "new", *topics))
+    scenario = ("s", None, [*added, ("use", assignor, "classic")])
+    found = outcome_of("rust", "what_if", clusters(cluster(topics)), groups(asked), [scenario])
+
+    limit = f"the limit of assignor '{assignor}' of group_protocol 'classic' is {2**28}"
+    reason = f"group 'g' of cluster 'c': scenario 's': the topics have {count} partitions; {limit}"
+    assert ("IllegalArgumentError", reason) == found
+
+
 def test_large_groups_are_simulated_quickly(engine: Engine) -> None:
     assert (1, 2002, 6) == tuple(
         play(engine, PAIR, ("add_members", 2000))[name] for name in ("rebalances", "members", "partitions")
