@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import UserDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -228,6 +229,17 @@ def test_a_wrong_length_of_an_iterable_allocates_no_memory(engine: Engine) -> No
     assert (TYPE, "member 'a': a topic must be a str, not int: 0") == error_of_input(
         {"t": 1}, {"a": range(2**62)}, engine
     )
+
+
+@pytest.mark.parametrize("length", [2**62, 2**40])
+def test_the_core_does_not_reserve_memory_for_a_wrong_length_of_a_mapping(length: int) -> None:
+    class Wrong(UserDict[Any, Any]):
+        def __len__(self) -> int:
+            return length
+
+    topics, members = {"t": 1}, {"a": ["t"]}
+    for given in ((Wrong(topics), members), (topics, Wrong(members)), (Wrong(topics), Wrong(members))):
+        assert {"a": [("t", 0)]} == assign(*given)
 
 
 def test_a_shared_list_is_read_again_after_it_has_changed(engine: Engine) -> None:

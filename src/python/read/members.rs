@@ -13,7 +13,7 @@ use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
 use super::topic_ids::TopicIds;
-use super::values::{each_item, is_text, iterate, plain, with_name};
+use super::values::{each_item, expected_len, is_text, iterate, plain, with_name};
 use crate::group::{Group, java_order};
 use crate::python::error::wrong_type;
 use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
@@ -85,7 +85,7 @@ pub(crate) fn read(
     topic_ids: Option<&TopicIds>,
 ) -> PyResult<(Arc<Group>, Vec<Py<PyString>>)> {
     let py = subscriptions.py();
-    let expected = subscriptions.len().unwrap_or(0);
+    let expected = expected_len(subscriptions);
     ints::check(py);
     // `Group` is a large struct: it is filled in its place in memory.
     let mut shared = Arc::new(Group::new(Arc::clone(&topics.topics), expected));

@@ -6,7 +6,7 @@ use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyString};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::named_topics::NamedTopics;
-use super::values::{each_item, with_name};
+use super::values::{each_item, expected_len, with_name};
 use crate::group::{Group, Names};
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{IllegalArgumentError, UUID};
@@ -27,7 +27,7 @@ impl TopicIds {
     /// Parse a mapping.
     pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = given.py();
-        let expected = given.len().unwrap_or(0);
+        let expected = expected_len(given);
         let (mut names, mut ids) = (Names::with_capacity(expected), Vec::with_capacity(expected));
         let mut places: FxHashMap<u128, usize> = FxHashMap::with_capacity_and_hasher(expected, FxBuildHasher);
         let uuid = UUID.get(py)?;

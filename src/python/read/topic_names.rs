@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::values::{is_text, iterate, with_name};
+use super::values::{expected_len, is_text, iterate, with_name};
 use crate::matching::catalog;
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::IllegalArgumentError;
@@ -15,7 +15,7 @@ pub(crate) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, 
         return Err(type_error());
     }
     let py = given.py();
-    let mut found = Vec::with_capacity(given.len().unwrap_or(0));
+    let mut found = Vec::with_capacity(expected_len(given));
     for topic in iterate(given, type_error)? {
         let topic = topic?;
         with_name(&topic, || "a topic".into(), |name| check_topic_name(py, name))??;

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use super::named_topics::NamedTopics;
 use super::rack_sets::RackSetInterner;
 use super::topic_columns;
-use super::values::{each_item, int, is_int, is_text, iterate, plain, with_name};
+use super::values::{each_item, expected_len, int, is_int, is_text, iterate, plain, with_name};
 use crate::group::{Names, Partitions};
 use crate::python::error::wrong_type;
 use crate::python::imports::PARTITION_INFO;
@@ -27,7 +27,7 @@ pub(crate) fn read(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTop
 
 fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
     let mut reader = PartitionReader::default();
-    let expected = partitions_per_topic.len().unwrap_or(0);
+    let expected = expected_len(partitions_per_topic);
     let (mut names, mut partitions) = (Names::with_capacity(expected), Vec::with_capacity(expected));
     let mut objects = Vec::with_capacity(expected);
     each_item(partitions_per_topic, "partitions_per_topic", "topics to partitions", |name, given| {

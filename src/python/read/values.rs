@@ -3,7 +3,7 @@
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyMapping, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyString};
 use rustc_hash::FxHashSet;
 
 use crate::group::{NameTable, Names};
@@ -49,6 +49,15 @@ fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
     }
     let reason = format!("{what} changed size while it was read: {size} entries, then {now}");
     Err(IllegalArgumentError::new_err(reason))
+}
+
+/// Largest length of a value that is trusted before it is read, unless the value is a dict or a list.
+const MOST_EXPECTED: usize = 1 << 16;
+
+/// Return the number of entries for which to reserve memory. The `__len__` of other classes can return any number.
+pub(crate) fn expected_len(value: &Bound<'_, PyAny>) -> usize {
+    let is_true = value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>();
+    value.len().unwrap_or(0).min(if is_true { usize::MAX } else { MOST_EXPECTED })
 }
 
 /// Iterate over a value; `type_error` makes the error if it is not iterable.
