@@ -273,6 +273,23 @@ def test_errors_name_the_invalid_topic(message: str) -> None:
         plan(WRONG_TOPICS[message], {})
 
 
+NOT_TABLES = {
+    "a table is needed, not an array of ": pa.array(["t"]),
+    "a table cannot have rows that are null": pa.array([{"topic": "t", "partitions": 3, "member_id": "a"}, None]),
+    ".* as a table need the columns ": pa.table({"name": ["t"]}),
+}
+
+
+@pytest.mark.parametrize("message", NOT_TABLES)
+def test_arrow_objects_that_are_not_tables_of_a_group_are_rejected(message: str, engine: Engine) -> None:
+    given = NOT_TABLES[message]
+
+    tables: Any
+    for tables in ((given, {}), ({}, given)):
+        with pytest.raises(errors.IllegalArgumentError, match=f"^{message}"):
+            plan(*tables, engine=engine)
+
+
 WRONG_MEMBERS = {
     "subscription needs one entry per member, 2 in total, but has 1": MemberColumns(["a", "b"], [0], [["t"]]),
     r"subscription\[1\] is 1, and subscriptions has 1 entries": MemberColumns(["a", "b"], [0, 1], [["t"]]),

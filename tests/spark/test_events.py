@@ -123,6 +123,8 @@ def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession, tmp_pa
     streaming = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
     with pytest.raises(WrongTypeError, match="records has no column value of type binary"):
         events(frame.drop("value"), engine=ENGINE)
+    with pytest.raises(WrongTypeError, match=r"records has no column cluster of type string; .*, value$"):
+        events(frame.withColumnRenamed("cluster", "Cluster"), engine=ENGINE)
     with pytest.raises(IllegalArgumentError, match="until and finish are for batches: a stream has no end"):
         events(streaming, engine=ENGINE, until=1)
     with pytest.raises(IllegalArgumentError, match="buckets must be an int >= 1, not 0"):

@@ -215,6 +215,10 @@ def test_wrong_columns_are_an_error_before_any_job(spark: SparkSession, schema: 
         Fleet(None, topics)  # type: ignore[arg-type]  # an invalid argument is the test
     with pytest.raises(WrongTypeError, match=r"^topics has several columns topic; its columns are cluster, "):
         Fleet(topics.select("*", "topic"), topics)
+    with pytest.raises(WrongTypeError, match=r"^topics has several columns topic; .*, partitions, TOPIC$"):
+        Fleet(topics.selectExpr("*", "1 TOPIC"), topics)
+    with pytest.raises(WrongTypeError, match=r"^topics has no column racks of type array<array<string>>; .*, Racks$"):
+        Fleet(topics.selectExpr("*", "null Racks"), topics)
     members = spark.readStream.format("rate").load()
     members = members.selectExpr("'c' cluster", "'g' group_id", "'a' member_id", "'.' pattern")
     with pytest.raises(WrongTypeError, match=r"^members must not be a streaming DataFrame; in foreachBatch, pass "):
@@ -236,6 +240,21 @@ def test_optional_columns_may_be_missing(spark: SparkSession) -> None:
     expected = [{"cluster": "c", "group_id": "g", "member_id": "a", "topic": "t", "start": 0, "count": 3}]
     assert expected == rows(Fleet(topics, named).assign())
     assert expected == rows(Fleet(topics, by_pattern).assign())
+
+
+def test_columns_may_differ_by_case_if_spark_distinguishes_case(spark: SparkSession) -> None:
+    from assignor.spark import Fleet
+
+    topics = spark.createDataFrame([("c", "t", 3)], "cluster string, topic string, partitions int")
+    schema = "cluster string, CLUSTER int, group_id string, member_id string, topics array<string>, Assignor string"
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        given = Fleet(topics, spark.createDataFrame([("c", 1, "g", "a", ["t"], "unknown")], schema))
+        found = rows(given.assign())
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+    assert [{"cluster": "c", "group_id": "g", "member_id": "a", "topic": "t", "start": 0, "count": 3}] == found
 
 
 def test_resolved_members_are_valid_members(

@@ -110,6 +110,50 @@ def spans(rows: list[Row]) -> list[Row]:
     return found
 
 
+SPAN = {"cluster": "c", "group_id": "g", "member_id": "a", "topic": "t", "start": 0, "count": 2}
+
+
+def test_rows_of_current_without_keys_and_repeated_partitions_do_not_count(spark: SparkSession) -> None:
+    from assignor.spark import schemas
+
+    empty = [frame(spark, [], schema) for schema in (schemas.COMMITTED, schemas.END_OFFSETS)]
+    current = [
+        SPAN,
+        {**SPAN, "start": 1, "count": 3},
+        {**SPAN, "start": 2**31 - 1, "count": 1},
+        *({**SPAN, name: None} for name in ("cluster", "group_id", "member_id", "topic")),
+    ]
+
+    found = fleet(spark, current).lag(*empty).collect()
+
+    assert [("c", "g", "a", "t", id) for id in (0, 1, 2, 3, 2**31 - 1)] == sorted(
+        (row["cluster"], row["group_id"], row["member_id"], row["topic"], row["partition"]) for row in found
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"start": -5}, "group 'g' of cluster 'c': member 'a': start -5 and count 2"),
+        ({"start": None, "cluster": ""}, "group 'g': member 'a': start null and count 2"),
+        ({"count": 0}, "group 'g' of cluster 'c': member 'a': start 0 and count 0"),
+        ({"start": 2**31 - 1}, "group 'g' of cluster 'c': member 'a': start 2147483647 and count 2"),
+    ],
+)
+def test_spans_that_are_not_partition_ids_fail_as_in_moves(spark: SparkSession, change: Row, place: str) -> None:
+    from pyspark.errors import PySparkException
+
+    from assignor.spark import schemas
+
+    empty = [frame(spark, [], schema) for schema in (schemas.COMMITTED, schemas.END_OFFSETS)]
+    of_fleet = fleet(spark, [{**SPAN, **change}])
+
+    for query in (of_fleet.lag(*empty, by="group"), of_fleet.moves()):
+        with pytest.raises(PySparkException) as raised:
+            query.collect()
+        assert f"{place} of topic 't' are not a range of partition ids" in str(raised.value)
+
+
 def test_arguments_are_checked(spark: SparkSession) -> None:
     from assignor.spark import Fleet, schemas
 

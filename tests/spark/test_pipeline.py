@@ -407,7 +407,23 @@ def test_decode_rejects_columns_with_names_that_it_adds(spark: SparkSession) -> 
 
     with pytest.raises(WrongTypeError, match="decode adds a column Type; "):
         decode(records.selectExpr("*", "1 AS Type"))
-    assert 5 == decode(records.selectExpr("*", "1 AS `a.b`")).select("`a.b`", "type").count()
+
+
+def test_decode_keeps_all_other_columns(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    from assignor.spark import decode
+    from assignor.spark.schemas import DECODED
+
+    records = spark.createDataFrame(pq.read_table(FLEET / "records.parquet").slice(0, 2))
+    names = ["a.b", "a`b", "same", "same", "SAME", "decoded", "Decoded_", "_decoded"]
+    own = [F.lit(number).alias(name) for number, name in enumerate(names)]
+
+    found = decode(records.select("*", *own).alias("decoded__"))
+
+    assert [*records.columns, *names, *DECODED.fieldNames()] == found.columns
+    first = len(records.columns)
+    assert [tuple(range(len(names)))] * 2 == [tuple(row)[first : first + len(names)] for row in found.collect()]
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,10 @@ def topics_as_mapping(given: object) -> object:
     rows = _rows(given)
     if rows is None:
         return given
+    if rows and not {"topic", "partitions"} <= rows[0].keys():
+        raise IllegalArgumentError(
+            f"topics as a table need the columns topic and partitions, and may have racks; found {', '.join(rows[0])}"
+        )
     return _unique("topic", ((row["topic"], _partitions(row)) for row in rows))
 
 
@@ -119,7 +123,12 @@ def _rows(given: object) -> list[dict[str, Any]] | None:
         return None
     import pyarrow
 
-    rows: list[dict[str, Any]] = pyarrow.table(given).to_pylist()
+    array = pyarrow.chunked_array(given)
+    if not pyarrow.types.is_struct(array.type):
+        raise IllegalArgumentError(f"a table is needed, not an array of {array.type}")
+    if array.null_count:
+        raise IllegalArgumentError("a table cannot have rows that are null")
+    rows: list[dict[str, Any]] = pyarrow.Table.from_struct_array(array).to_pylist()
     return rows
 
 

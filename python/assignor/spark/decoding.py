@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
 from assignor import _core
 from assignor.errors import WrongTypeError
-from assignor.spark.schemas import DECODED, RECORDS, check_columns
+from assignor.spark.schemas import DECODED, RECORDS, check_columns, lookup_names
 from assignor.spark.slices import slices
 
 if TYPE_CHECKING:
@@ -35,14 +36,17 @@ def decode(records: DataFrame) -> DataFrame:
     Source: the message definitions of kafka-group-coordinator 4.3.1.
     """
     check_columns(records, RECORDS, "records")
-    needed = {name.lower() for name in DECODED.fieldNames()}
-    for name in records.columns:
-        if name.lower() in needed:
+    keys, added = lookup_names(records), DECODED.fieldNames()
+    for name, key in zip(records.columns, keys, strict=True):
+        if key in added:
             raise WrongTypeError(f"records: decode adds a column {name}; drop or rename the existing one")
 
     decoded = arrow_udf(decoded_columns, DECODED)("key", "value")  # type: ignore[call-overload]  # Spark reads the kind from the hints
-    own = [f"`{name}`" for name in records.columns]
-    return records.withColumn("_decoded", decoded).select(*own, "_decoded.*")
+    struct = "decoded"
+    while struct in keys:
+        struct += "_"
+    columns = (F.col(struct)[name].alias(name) for name in added)
+    return records.select("*", decoded.alias(struct)).select("*", *columns).drop(struct)
 
 
 def decoded_columns(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _PARTITION = (*KEYS, "topic", "partition")
+_MAX_PARTITION = 2**31 - 1
 _UNKNOWN_LAG = ("never_committed", "unknown_end", "beyond_end")
 
 
@@ -23,9 +24,7 @@ def lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: Dat
         committed: The columns of `schemas.COMMITTED`.
         end_offsets: The columns of `schemas.END_OFFSETS`.
     """
-    ids = F.explode(F.sequence("start", F.col("start") + F.col("count") - 1)).alias("partition")
-    owners = current.where("count > 0").select(*KEYS, "topic", "member_id", ids)
-    positions = committed.where("committed >= 0").join(owners, list(_PARTITION), "full")
+    positions = committed.where("committed >= 0").join(_owners(current), list(_PARTITION), "full")
     rows = positions.join(end_offsets, ["cluster", "topic", "partition"], "left")
     committed_at, start, end = F.col("committed"), F.col("start_offset"), F.col("end_offset")
     problem = (
@@ -58,6 +57,23 @@ def lag_of_groups(partitions: DataFrame) -> DataFrame:
     is_unowned = F.col("member_id").isNull()
     unowned = F.count_if(is_unowned).alias("unowned")
     return once.groupBy(*KEYS).agg(*_sums(), unowned, F.sum(F.when(is_unowned, F.col("lag"))).alias("unowned_lag"))
+
+
+def _owners(current: DataFrame) -> DataFrame:
+    """Return a row for each owned partition and owner; the job fails if a span is not a range of partition ids."""
+    keys = (*KEYS, "topic", "member_id")
+    start, count, cluster = F.col("start"), F.col("count"), F.col("cluster")
+    last = start + count.cast("bigint") - 1
+    of_cluster = F.when(cluster == "", "").otherwise(F.format_string(" of cluster '%s'", cluster))
+    message = F.format_string(
+        "group '%s'%s: member '%s': start %s and count %s of topic '%s' are not a range of partition ids",
+        *("group_id", of_cluster, "member_id", start, count, "topic"),
+    )
+    is_range = (start >= 0) & (count > 0) & (last <= _MAX_PARTITION)
+    ids = F.when(is_range, F.sequence(start, last.cast("int"))).otherwise(F.raise_error(message))
+    named = current.where(" and ".join(f"{key} is not null" for key in keys))
+    # Duplicates are removed before `explode`, while there are few rows to shuffle.
+    return named.groupBy(*keys).agg(F.explode(F.array_distinct(F.flatten(F.collect_list(ids)))).alias("partition"))
 
 
 def _sums() -> list[Column]:

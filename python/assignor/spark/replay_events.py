@@ -16,7 +16,7 @@ from assignor.recording.metadata import topics_table
 from assignor.spark.event_machine import EventMachine, EventReplay, MachineSettings, PlainReplay, event_batch
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.events_schema import EVENTS
-from assignor.spark.schemas import CLUSTER_RECORDS, check_columns
+from assignor.spark.schemas import CLUSTER_RECORDS, check_columns, lookup_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -103,7 +103,7 @@ def replay_events(
     buckets: int = 1,
 ) -> DataFrame:
     """Return the events that replays created by `new_replay` find; see `events`."""
-    if "cluster" not in records.columns:
+    if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
     check_columns(records, CLUSTER_RECORDS, "records")
     keyed = records.select(*CLUSTER_RECORDS.fieldNames()).withColumn("bucket", _bucket(buckets))

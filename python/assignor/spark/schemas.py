@@ -364,11 +364,12 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
         DataFrame are not known yet.
 
     Raises:
-        WrongTypeError: A required column is missing, or a column has another type.
+        WrongTypeError: A required column is missing, or a column is duplicate, has another type or has a name in
+            another case.
     """
     if not columns_are_known(frame):
         return None
-    there = frame.columns
+    there = lookup_names(frame)
     names = [name for name in wanted.fieldNames() if name not in optional or name in there]
     check_columns(frame, StructType([wanted[name] for name in names]), what)
     return names
@@ -421,17 +422,23 @@ def _in_pipeline() -> bool:
     return True
 
 
+def lookup_names(frame: DataFrame) -> list[str]:
+    """Return the names by which Spark finds the columns: in lower case, unless the session distinguishes case."""
+    is_case_sensitive = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    return [name if is_case_sensitive else name.lower() for name in frame.columns]
+
+
 def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
     """Check that a DataFrame has each wanted column once and with its type, before any job starts.
 
     Raises:
         WrongTypeError: A column is missing, duplicate or of another type.
     """
-    names = frame.schema.fieldNames()
+    names, there = frame.columns, lookup_names(frame)
     found = {field.name: field.dataType.simpleString() for field in frame.schema.fields}
     for field in wanted.fields:
         kind = field.dataType.simpleString()
-        if names.count(field.name) > 1:
+        if there.count(field.name) > 1:
             raise WrongTypeError(f"{what} has several columns {field.name}; its columns are {', '.join(names)}")
         if field.name not in found:
             columns = ", ".join(found)
