@@ -21,7 +21,7 @@ _LONG = 2**63
 
 # java.time.Duration.parse: days, then hours, minutes and seconds after a T; each, and the whole, may have a sign.
 _DURATION = re.compile(
-    r"([-+]?)P(?:([-+]?[0-9]+)D)?(?:(T)(?:([-+]?[0-9]+)H)?(?:([-+]?[0-9]+)M)?(?:([-+]?[0-9]+)(?:[.,]([0-9]{0,9}))?S)?)?",
+    r"([-+]?)P(?:([-+]?[0-9]+)D)?(?:T(?:([-+]?[0-9]+)H)?(?:([-+]?[0-9]+)M)?(?:([-+]?[0-9]+)(?:[.,]([0-9]{0,9}))?S)?)?",
     re.IGNORECASE | re.ASCII,
 )
 
@@ -128,8 +128,8 @@ def _parse_duration(text: str) -> int | None:
     found = _DURATION.fullmatch(text)
     if found is None:
         return None
-    sign, days, time, hours, minutes, seconds, fraction = found.groups()
-    if (time and not (hours or minutes or seconds)) or not (days or time):
+    sign, days, hours, minutes, seconds, fraction = found.groups()
+    if text.endswith("T") or not (days or hours or minutes or seconds):  # Java accepts a lower-case t at the end
         return None
     if max(len(amount or "") for amount in (days, hours, minutes, seconds)) > 1000:
         return None  # Python limits the number of digits; Java accepts at most 19 significant ones
