@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 import socket
@@ -17,6 +18,7 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer
 
 from assignor.cli import main
+from assignor.clients.confluent import describe_group
 from assignor.lag import PROBLEMS
 from assignor.live.connection import ClientSettings
 from assignor.live.description import UNREAD, describe
@@ -30,6 +32,7 @@ from tests.support.time_limit import within
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from assignor.clients.descriptions import GroupDescription
     from assignor.live.description import ClusterDescription
     from tests.broker.cluster import Cluster
 
@@ -349,6 +352,27 @@ def test_small_batches_give_the_same_description(
     assert found == describe(ClientSettings.read(groups.address), list(GROUPS), on_progress=shown.append)
     assert "describing group 2 of 4" in shown
     assert "reading the committed offsets of group 5 of 5" in shown
+
+
+def test_members_are_sorted_by_member_id(
+    groups: LiveGroups, found: ClusterDescription, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def reversed_members(*arguments: Any) -> GroupDescription:
+        group = describe_group(*arguments)
+        group.members.sort(key=lambda member: member.member_id, reverse=True)
+        return group
+
+    monkeypatch.setattr("assignor.live.description.describe_group", reversed_members)
+
+    assert found == describe(ClientSettings.read(groups.address), list(GROUPS))
+
+
+def test_offsets_have_no_separators(found: ClusterDescription) -> None:
+    row = found.partitions["described-offsets"][0] | {"committed": 1000, "end_offset": 3086, "lag": 2086}
+
+    text = render(dataclasses.replace(found, partitions={"described-offsets": [row]}), is_detailed=True)
+
+    assert re.search(r" 1000 +0 +3086 +2,086$", text, re.MULTILINE)
 
 
 def test_an_unknown_group_is_named(groups: LiveGroups, capfd: pytest.CaptureFixture[str]) -> None:

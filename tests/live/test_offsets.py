@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pyarrow as pa
 import pytest
@@ -78,6 +80,22 @@ def test_a_connection_that_is_rejected_is_an_error(settings: ClientSettings) -> 
 
     with pytest.raises(ClusterError, match=r"^cannot connect to 127\.0\.0\.1:1: wrong password$"):
         offsets(settings, Leaders(), PLACES)
+
+
+def test_ctrl_c_ends_the_wait_for_metadata(settings: ClientSettings) -> None:
+    is_over = threading.Event()
+    client = Mock(list_topics=lambda **_: is_over.wait(5), poll=Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        settings.metadata(client)
+    is_over.set()
+
+
+def test_metadata_is_requested_again_until_the_time_is_over() -> None:
+    closed = KafkaException(KafkaError(KafkaError._TRANSPORT))
+    client = Mock(list_topics=Mock(side_effect=[closed, closed, "metadata"]))
+
+    assert "metadata" == ClientSettings.read("127.0.0.1:1", timeout=60).metadata(client)
+    assert 3 == client.list_topics.call_count
 
 
 def test_the_ends_of_the_log_need_all_leaders(settings: ClientSettings) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,8 @@ from assignor.cli import main
 from assignor.recording import Recording
 from tests.broker.running import running
 from tests.live.secured import SecuredCluster
+from tests.live.watching import until
+from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -29,14 +32,15 @@ TOPIC = "__consumer_offsets"
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
-    """Start a broker with the users reader, describer and stranger, and a group with a commit."""
-    users = ("reader", "describer", "stranger")
+    """Start a broker with users that have different permissions, and a group with a commit."""
+    users = ("reader", "describer", "stranger", "outsider")
     with running(SecuredCluster, tmp_path_factory.mktemp("secured"), users) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.address})
         rights = [
             ("reader", AclOperation.READ, ResourceType.TOPIC, TOPIC),
             ("describer", AclOperation.DESCRIBE, ResourceType.TOPIC, TOPIC),
             ("stranger", AclOperation.DESCRIBE, ResourceType.GROUP, "g"),
+            ("outsider", AclOperation.DESCRIBE, ResourceType.GROUP, "owners"),
         ]
         bindings = [
             AclBinding(
@@ -71,7 +75,7 @@ def test_a_user_who_may_read_the_log_records_it_without_other_permissions(
 
     assert 0 == run(address, secured.client_file(tmp_path, "reader", tls=tls), tmp_path / "out")
 
-    assert "assignor: recorded 1 records in " in capfd.readouterr().err
+    assert re.match(r"assignor: recorded [1-9]\d* records in ", capfd.readouterr().err)
     assert {TOPIC} == set(Recording.open(tmp_path / "out").topics()["topic"].to_pylist())
 
 
@@ -118,6 +122,50 @@ def test_describe_needs_no_permission_on_the_log(
     (group,) = json.loads(capfd.readouterr().out)["groups"]
     assert ("g", "EMPTY", None) == (group["group"], group["state"].upper(), group["problem"])
     assert [] == group["partitions"], "offsets of a topic need a permission on the topic"
+
+
+def test_describe_does_not_take_hidden_offsets_for_missing_ones(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    consumer = Consumer({"bootstrap.servers": secured.address, "group.id": "owners", "enable.auto.commit": False})
+    consumer.subscribe(["private"])
+    until(lambda: consumer.poll(0.1) is None and consumer.assignment())
+    places = [TopicPartition("private", 0, 0)]
+    within("the commit", lambda: consumer.commit(offsets=places, asynchronous=False))
+    settings = secured.client_file(tmp_path, "outsider")
+
+    assert 0 == on_cluster("describe", secured.sasl, settings, "--json")
+    found = json.loads(capfd.readouterr().out)
+    assert 0 == on_cluster("describe", secured.sasl, settings)
+    text = capfd.readouterr().out
+    close_consumers([consumer])
+
+    problem = (
+        "topic 'private' does not exist, or this client has no permission DESCRIBE on it: its offsets and lag are "
+        "unknown"
+    )
+    assert [{"group": None, "problem": problem}] == found["problems"]
+    (group,) = found["groups"]
+    (partition,) = group["partitions"]
+    assert ("private", None, None, "unknown_end") == tuple(
+        partition[name] for name in ("topic", "committed", "lag", "problem")
+    )
+    assert (1, 0, 1) == tuple(group["lag"][name] for name in ("unknown", "never_committed", "unknown_end"))
+    assert text.endswith(f"\n\nNot described\n  {problem}\n")
+    assert "never committed" not in text
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_a_client_without_security_settings_is_referred_to_them(
+    secured: SecuredCluster, capfd: pytest.CaptureFixture[str], tls: bool
+) -> None:
+    address = secured.tls if tls else secured.sasl
+
+    assert 3 == main(["describe", "--bootstrap-server", address, "--timeout", "1500"])
+
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.startswith(f"assignor: cannot list the topics: no answer from {address} within 1.5 s: Disconnected: ")
+    assert line.endswith("; does the listener need TLS or SASL? Give its settings with --command-config")
 
 
 def test_a_wrong_password_is_reported_in_one_line_with_the_address(

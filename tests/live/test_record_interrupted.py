@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -44,14 +46,15 @@ LIMITED = (
 """Program that runs the command and can write files of at most a given number of bytes."""
 
 
-def start(*arguments: str, file_size: int | None = None) -> subprocess.Popen[str]:
-    """Start the command in a process that can write files of at most `file_size` bytes."""
+def start(*arguments: str, file_size: int | None = None, folder: Path | None = None) -> subprocess.Popen[str]:
+    """Start the command in a folder, in a process that can write files of at most `file_size` bytes."""
     program = ["-m", "assignor.cli"] if file_size is None else ["-c", LIMITED, str(file_size)]
     return subprocess.Popen(
         [sys.executable, *program, *arguments],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
     )
 
@@ -163,6 +166,29 @@ def test_the_recorder_waits_until_a_killed_broker_is_restarted(tmp_path: Path, m
             record(settings, out, until_end=True)
 
 
+@pytest.mark.parametrize("words", [["record", "--out", "out"], ["report"], ["describe"], ["watch"]])
+def test_ctrl_c_ends_a_command_that_waits_for_the_cluster(words: list[str], tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(60)
+        address = f"127.0.0.1:{silent.getsockname()[1]}"
+        process = start(*words, "--bootstrap-server", address, "--timeout", "300000", folder=tmp_path)
+        connection, _ = silent.accept()
+        with connection:
+            process.send_signal(signal.SIGINT)
+            _, errors = process.communicate(timeout=60)
+
+    assert (130, "assignor: interrupted\n") == (process.returncode, errors)
+    assert [] == list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "reason"), [("file", "it is a file"), ("file/out", "Not a directory")])
+def test_a_path_that_cannot_be_a_folder_is_reported(name: str, reason: str, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    message = f"cannot create the folder {tmp_path / name}: {reason}; choose another folder"
+    with pytest.raises(IllegalArgumentError, match=f"^{re.escape(message)}$"):
+        RecordingFiles(tmp_path / name, "id", "address")
+
+
 def test_a_folder_that_is_no_recording_or_is_in_use_is_not_written(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").touch()
     with pytest.raises(IllegalArgumentError, match=r"is not empty and has no cluster\.json: give a new folder"):
@@ -200,4 +226,5 @@ def test_invalid_options_and_unreachable_brokers_are_reported_in_one_line(
 
     (line,) = capfd.readouterr().err.splitlines()
     assert line.startswith(f"assignor: {error}")
+    assert "TLS" not in line
     assert not (tmp_path / "out").exists()

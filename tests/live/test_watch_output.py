@@ -143,7 +143,24 @@ def test_each_event_is_one_line_with_time_group_causes_and_evidence() -> None:
         assert (event["group"] or "(unknown group)") in line
         if event["event"] == "rebalance":
             assert ", ".join(event["causes"]) in line
-            assert event["evidence"] in line
+            assert event["evidence"].removesuffix(".") in line
+
+
+def test_a_line_says_each_fact_once() -> None:
+    events = [
+        {"event": "generation", "generation": 3, "members": 0, "partitions": 0, "protocol": None, "duration_ms": 5},
+        {"event": "rebalance", "generation": 4, "causes": ["unknown"], "evidence": "A is new. B joined."}
+        | {"joined": ["b"], "left": [], "replaced": [], "moved": [], "unowned": []},
+        {"event": "stuck", "member": "a", "since": 0, "until": 9, "topic_partitions": [["t", 0], ["t", 1]]},
+        {"event": "stuck", "member": "a", "since": 0, "until": 9, "topic_partitions": [["t", 0]]},
+    ]
+    lines = EventLines()
+    assert [
+        "generation 3: the group has no members",
+        "rebalance, generation 4: unknown; evidence: A is new. B joined; joined: b",
+        "no longer stuck: a, after 9 ms without commits; 2 partitions: t[0–1]",
+        "no longer stuck: a, after 9 ms without commits; partition: t[0]",
+    ] == [lines.line({"at": 0, "group": "g", "kind": "classic"} | event).split("  ")[2] for event in events]
 
 
 def test_a_line_escapes_control_characters() -> None:
@@ -224,7 +241,10 @@ def test_a_state_file_of_other_groups_is_rejected(tmp_path: Path, capsys: pytest
         (["--for", "-1"], "--for -1: the number of seconds must be at least 0"),
         (["--for", "nan"], "--for nan: the number of seconds must be at least 0"),
         (["--metrics", "70000"], "--metrics 70000: a port must be from 1 to 65535"),
-        (["--metrics-groups", "0"], "--metrics-groups 0: the number must be at least 1"),
+        (["--metrics", "9", "--metrics-groups", "0"], "--metrics-groups 0: the number must be at least 1"),
+        (["--metrics-groups", "5"], "--metrics-groups 5 needs --metrics"),
+        (["--metrics-host", "::"], "--metrics-host :: needs --metrics"),
+        (["--state", "."], "--state .: it is a folder; give the path of a file"),
         (["--state", "no/file"], "--state no/file: no is not a folder in which files can be written"),
     ],
 )
@@ -233,6 +253,18 @@ def test_an_invalid_option_is_reported_in_one_line(
 ) -> None:
     assert 2 == main(["watch", "--bootstrap-server", "127.0.0.1:1", *words])
     assert f"assignor: {message}\n" == capsys.readouterr().err
+
+
+def test_a_start_that_the_state_file_overrides_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "state"
+    watch_state.save(file, started().state("cluster"))
+
+    words = ["--bootstrap-server", "127.0.0.1:1", "--timeout", "100", "--from", "earliest"]
+    assert 3 == main(["watch", *words, "--state", str(file)])
+    first, _ = capsys.readouterr().err.splitlines()
+    assert f"assignor: --from earliest has no effect: the watch continues from {file}" == first
+    assert 3 == main(["watch", *words, "--state", str(tmp_path / "new")])
+    assert "--from" not in capsys.readouterr().err
 
 
 def test_an_unreachable_cluster_is_reported_in_one_line_with_its_address(capsys: pytest.CaptureFixture[str]) -> None:

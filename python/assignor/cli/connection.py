@@ -31,9 +31,8 @@ def add_connection(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--timeout",
         type=int,
-        default=DEFAULT_TIMEOUT_MS,
         metavar="MS",
-        help="milliseconds to wait for an answer of the cluster (default: %(default)s)",
+        help=f"milliseconds to wait for an answer of the cluster (default: {DEFAULT_TIMEOUT_MS})",
     )
 
 
@@ -45,8 +44,9 @@ def connection_settings(options: argparse.Namespace) -> ClientSettings:
     """
     from assignor.live.connection import ClientSettings
 
-    if options.timeout < SHORTEST_TIMEOUT_MS:
+    timeout = DEFAULT_TIMEOUT_MS if options.timeout is None else options.timeout
+    if timeout < SHORTEST_TIMEOUT_MS:
         raise IllegalArgumentError(
-            f"--timeout {options.timeout}: the time is in milliseconds and must be at least {SHORTEST_TIMEOUT_MS}"
+            f"--timeout {timeout}: the time is in milliseconds and must be at least {SHORTEST_TIMEOUT_MS}"
         )
-    return ClientSettings.read(options.bootstrap_server, options.command_config, options.timeout / 1000)
+    return ClientSettings.read(options.bootstrap_server, options.command_config, timeout / 1000)

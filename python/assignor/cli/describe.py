@@ -32,8 +32,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--group",
         action="append",
         default=[],
-        metavar="GROUP",
-        help="group to describe; can be repeated (default: all groups)",
+        metavar="NAME",
+        help="only this group; can be given more than once",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 

@@ -7,7 +7,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.errors import IllegalArgumentError
@@ -63,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
     from assignor.live.recorder import record
 
     line = ProgressLine()
-    with stopped_by_signals() as received, line:
+    with line, stopped_by_signals(line) as received:
         found = record(
             settings,
             options.out,
@@ -77,12 +77,13 @@ def run(options: argparse.Namespace) -> int:
     return 128 + received[0] if received else 0
 
 
-def record_to_end(options: argparse.Namespace, folder: Path) -> None:
+def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -> None:
     """Record a live cluster for another command, up to the end that its log has at the start.
 
     Args:
         options: Options of the connection.
         folder: Folder of the recording.
+        is_kept: False if the folder is temporary; then no message names it.
 
     Raises:
         KeyboardInterrupt: Ctrl-C or SIGTERM was received.
@@ -91,25 +92,31 @@ def record_to_end(options: argparse.Namespace, folder: Path) -> None:
     from assignor.live.recorder import record
 
     line = ProgressLine()
-    with stopped_by_signals() as received, line:
+    with line, stopped_by_signals(line) as received:
         found = record(settings, folder, until_end=True, is_stopped=lambda: bool(received), show=line.show)
-    print(summary(found, str(folder)), file=sys.stderr)
+    print(summary(found, str(folder) if is_kept else None), file=sys.stderr)
     if received:
         raise KeyboardInterrupt
 
 
-def summary(found: Progress, folder: str) -> str:
-    """Return the last line of the command."""
-    text = f"assignor: recorded {found.records:,} records in {folder}, {found.aborted:,} of aborted transactions"
+def summary(found: Progress, folder: str | None) -> str:
+    """Return the last line of the command; `folder` is None if it is temporary."""
+    place = "" if folder is None else f" in {folder}"
+    text = f"assignor: recorded {found.records:,} records{place}, {found.aborted:,} of aborted transactions"
     if found.is_open:
         text += f"; {found.missing:,} offsets follow an open transaction and are not read yet"
     return "; ".join(filter(None, [text, found.gap, found.problem]))
 
 
 class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
-    """Progress on standard error: one line that is redrawn on a terminal, else a line every 10 s."""
+    """Progress on standard error: one line that is redrawn on a terminal, else a line every 10 s.
+
+    Attributes:
+        is_recording: True while the cluster answers, from the first call of `show`.
+    """
 
     def __init__(self) -> None:
+        self.is_recording = False
         self._is_terminal = sys.stderr.isatty()
         self._interval = 0.2 if self._is_terminal else 10.0
         self._last = time.monotonic()
@@ -117,6 +124,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
     def show(self, found: Progress) -> None:
         """Show the progress, unless it was shown just now."""
+        self.is_recording = not found.problem
         now = time.monotonic()
         problem = found.problem or found.gap
         if now - self._last < self._interval and problem == self._problem:
@@ -136,20 +144,26 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
 
 @contextlib.contextmanager
-def stopped_by_signals() -> Iterator[list[int]]:
-    """Yield a list; SIGINT (Ctrl-C) or SIGTERM appends its number. A second Ctrl-C interrupts immediately."""
+def stopped_by_signals(line: ProgressLine) -> Iterator[list[int]]:
+    """Yield a list; SIGINT (Ctrl-C) or SIGTERM appends its number while the recorder records.
+
+    While the recorder waits for the cluster, and after an earlier signal, a signal has its usual effect immediately.
+    """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
         yield received
         return
 
     def stop(number: int, _frame: FrameType | None) -> None:
-        if received and number == signal.SIGINT:
-            raise KeyboardInterrupt
+        if received or not line.is_recording:
+            signal.signal(number, before[number])
+            signal.raise_signal(number)
         received.append(number)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
+        for number in before:
+            signal.signal(number, stop)
         yield received
     finally:
         for number, handler in before.items():

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import logging
 import re
+import threading
 import time
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -41,31 +41,48 @@ CONSUMER = {
 """Settings of each consumer; they replace those of the user."""
 
 _POLL_SECONDS = 0.05
+_NOT_CONNECTED = ("Connect to ", "Failed to resolve ")
+_WRONG_PROTOCOL = "does the listener need TLS or SASL? Give its settings with --command-config"
 
 
 class ErrorLog:
     """Errors that librdkafka reports outside of calls: the reason why a call does not return.
 
+    It is also the logger of the clients, because librdkafka only logs that a broker has closed a connection.
+
     Attributes:
         reason: Last error of a connection, or "".
         fatal: Error that a retry cannot solve, such as wrong credentials, or "".
+        has_answered: True if the cluster has answered a request.
     """
 
     def __init__(self) -> None:
         self.reason = ""
         self.fatal = ""
+        self.has_answered = False
 
     def __call__(self, error: Any) -> None:
         """Store an error; librdkafka calls this from `poll`."""
-        name, text = error.name(), re.sub(r"^\S+/(bootstrap|\d+): | \(after .*\)$", "", error.str())
+        name, text = error.name(), _reason(error.str())
         if name in ("_AUTHENTICATION", "_SSL", "SASL_AUTHENTICATION_FAILED"):
             self.fatal = text
         elif name != "_ALL_BROKERS_DOWN":
             self.reason = text
 
+    def log(self, _level: int, _format: str, facility: str, _client: str, text: str) -> None:
+        """Store the error of a connection; confluent-kafka calls this, as `logging.Logger.log`, from `poll`."""
+        if facility == "FAIL":
+            self.reason = _reason(text)
+
     def clear(self) -> None:
         """Forget the errors, because the cluster answered."""
         self.reason = self.fatal = ""
+        self.has_answered = True
+
+
+def _reason(text: str) -> str:
+    """Return the text of an error or a log line of librdkafka without names of threads and connections."""
+    return re.sub(r"^(\[thrd:\S+\]: )?\S+/(bootstrap|\d+): | \(after .*\)$", "", text)
 
 
 @dataclass(frozen=True)
@@ -150,7 +167,7 @@ class ClientSettings:
         from confluent_kafka import KafkaException
 
         try:
-            return kind({**self.client, "error_cb": self.errors, **fixed}, logger=_silent_logger())
+            return kind({**self.client, "error_cb": self.errors, **fixed}, logger=self.errors)
         except KafkaException as error:
             raise IllegalArgumentError(f"invalid client setting: {error.args[0].str()}") from None
 
@@ -206,19 +223,20 @@ class ClientSettings:
         """
         from confluent_kafka import KafkaException
 
-        first = min(2.0, self.timeout)  # wrong credentials are known after the first attempt
-        for seconds in (first, self.timeout - first):
-            try:
-                found = client.list_topics(timeout=max(seconds, 0.001))
-            except KafkaException as error:
-                client.poll(0)
-                failure = self.failed("list the topics", error.args[0])
-                if self.errors.fatal:
-                    break
-            else:
-                self.errors.clear()
-                return found
-        raise failure
+        future: Future[Any] = Future()
+        end = time.monotonic() + self.timeout
+
+        def read() -> None:
+            while not future.done():
+                try:
+                    future.set_result(client.list_topics(timeout=max(end - time.monotonic(), 0.001)))
+                except KafkaException as error:  # also before the end of the time, if a broker closes the connection
+                    if time.monotonic() >= end:
+                        future.set_exception(error)
+                    time.sleep(_POLL_SECONDS)
+
+        threading.Thread(target=read, daemon=True).start()  # Ctrl-C does not interrupt `list_topics`
+        return self.result(client, future, "list the topics")
 
     def failed(self, doing: str, error: Any) -> ClusterError:
         """Return the exception for a KafkaError."""
@@ -234,8 +252,13 @@ class ClientSettings:
         """Return the exception for a cluster that does not answer."""
         if self.errors.fatal:
             return ClusterError(f"cannot connect to {self.address}: {self.errors.fatal}")
-        reason = f": {self.errors.reason}" if self.errors.reason else ""
-        return UnreachableError(f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s{reason}")
+        reason = self.errors.reason
+        text = f"cannot {doing}: no answer from {self.address} within {self.timeout:g} s"
+        if reason:
+            text += f": {reason}"
+        if not (self.errors.has_answered or reason.startswith(_NOT_CONNECTED)):
+            text += f"; {_WRONG_PROTOCOL}"
+        return UnreachableError(text)
 
 
 @contextlib.contextmanager
@@ -245,10 +268,3 @@ def _named_dependency() -> Iterator[None]:
         yield
     except ImportError as error:
         raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from error
-
-
-def _silent_logger() -> logging.Logger:
-    """Return a logger that drops librdkafka's messages: errors are raised instead."""
-    logger = logging.getLogger("assignor.live.librdkafka")
-    logger.disabled = True
-    return logger

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assignor.clients.confluent import describe_group, describe_unlisted, list_members
 from assignor.clients.descriptions import GroupDescription, batches
@@ -26,6 +27,11 @@ OFFSET_CALLS = 100
 
 UNREAD = "confluent-kafka returns neither kind, state nor members of share and streams groups"
 """Reason why share and streams groups, whose kind is "", have no members. The offsets of streams groups are read."""
+
+HIDDEN = (
+    "topic {topic!r} does not exist, or this client has no permission DESCRIBE on it: its offsets and lag are unknown"
+)
+"""Problem of a topic with an owner or a committed offset that is not in the metadata of the cluster."""
 
 _COMMITTED = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]
@@ -143,13 +149,16 @@ class _Reader:
             for topic, partition in sorted(set(member.assigned))
         ]
         positions = join_owners(_table(committed, _COMMITTED), _table(owners, _OWNERS))
-        places = sorted({(topic, partition) for _, topic, partition, _ in (*committed, *owners)})
+        named = {(topic, partition) for _, topic, partition, _ in (*committed, *owners)}
+        hidden = {topic for topic, _ in named} - self._settings.metadata(self._admin).topics.keys()
+        self._problems += [("", HIDDEN.format(topic=topic)) for topic in sorted(hidden)]
+        places = sorted(place for place in named if place[0] not in hidden)
         self._on_progress(f"reading the end offsets of {len(places):,} partitions")
         read = offsets(self._settings, self._admin, places)
         ends = [(*place, start, end) for place, (start, end) in read.found.items()]
         failed = sorted(read.problems.items())
         self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in failed]
-        rows = partition_lag(positions, _table(ends, END_OFFSETS))
+        rows = _without_offsets(partition_lag(positions, _table(ends, END_OFFSETS)), hidden)
         by_group: dict[str, list[dict[str, Any]]] = {}
         for row in rows.to_pylist():
             by_group.setdefault(row["group_id"], []).append(row)
@@ -191,6 +200,7 @@ class _Reader:
 
     def _description(self, listed: Any, future: Future[Any]) -> GroupDescription:
         description = describe_group(listed, future)
+        description.members.sort(key=lambda member: member.member_id)
         error = future.exception(0)
         if error is not None:
             description.problem = self._text(error.args[0], f"describe group {listed.group_id!r}")
@@ -242,6 +252,13 @@ def _unlisted(group: Any) -> GroupDescription:
     if group.error is None and not description.kind:
         description.problem = UNREAD
     return description
+
+
+def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:
+    """Set the problem of hidden topics to `unknown_end`: without a committed offset it would be `never_committed`."""
+    is_hidden = pc.is_in(rows["topic"], pa.array(list(hidden), pa.string()))
+    problem = pc.if_else(is_hidden, "unknown_end", rows["problem"])
+    return rows.set_column(rows.schema.get_field_index("problem"), rows.schema.field("problem"), problem)
 
 
 def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:

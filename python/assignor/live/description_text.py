@@ -129,7 +129,8 @@ def _details(description: ClusterDescription, group: GroupDescription) -> Iterat
                 row["topic"],
                 str(row["partition"]),
                 names.get(row["member_id"], ""),
-                *(_number(row[name]) for name in ("committed", "start_offset", "end_offset", "lag")),
+                *("-" if row[name] is None else str(row[name]) for name in ("committed", "start_offset", "end_offset")),
+                _number(row["lag"]),
                 _note(row),
             )
             for row in partitions

@@ -52,6 +52,8 @@ class EventLines:
         return text
 
     def _generation(self, event: Event) -> str:
+        if not event["members"]:
+            return f"{_number(event)}: the group has no members"
         facts = [escape(event["protocol"])] if event["protocol"] else []
         facts.append(format_count(event["members"], "member"))
         facts.append(format_count(event["partitions"], "partition"))
@@ -67,7 +69,7 @@ class EventLines:
     def _rebalance(self, event: Event) -> str:
         parts = [f"rebalance, {_number(event)}: {', '.join(event['causes'])}"]
         if event["evidence"]:
-            parts.append(f"evidence: {escape(event['evidence'])}")
+            parts.append(f"evidence: {_evidence(event)}")
         parts += [f"{name}: {self._names_of(event[name])}" for name in ("joined", "left", "replaced") if event[name]]
         if event["moved"]:
             parts.append(f"moved: {format_partitions(event['moved'])}")
@@ -98,16 +100,17 @@ class EventLines:
 
     def _stuck(self, event: Event) -> str:
         name, partitions = self._name_of(event["member"]), format_partitions(event["topic_partitions"])
+        label = "partition: " if len(event["topic_partitions"]) == 1 else ""  # else the text begins with the number
         if event["until"] is None:
             since, usual = format_time(event["since"]), format_duration(event["usual_interval_ms"])
             text = f"stuck: {name} has not committed offsets since {since}; usually it commits every {usual}"
         else:
             text = f"no longer stuck: {name}, after {format_duration(event['until'] - event['since'])} without commits"
-        return f"{text}; partitions: {partitions}"
+        return f"{text}; {label}{partitions}"
 
     def _offsets(self, event: Event) -> str:
         text = f"{OFFSET_PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
-        return f"{text}; evidence: {escape(event['evidence'])}" if event["evidence"] else text
+        return f"{text}; evidence: {_evidence(event)}" if event["evidence"] else text
 
     def _bad_record(self, event: Event) -> str:
         kind = "" if event["record_type"] is None else f" of type {event['record_type']}"
@@ -119,6 +122,11 @@ class EventLines:
 
     def _name_of(self, member: str) -> str:
         return escape(self._names.get(member, member))
+
+
+def _evidence(event: Event) -> str:
+    """Return the evidence without its last full stop: more text follows on the line."""
+    return escape(event["evidence"].removesuffix("."))
 
 
 def _number(event: Event) -> str:

@@ -78,7 +78,7 @@ def record(
         until_end: True to stop at the end that the log has at the start of the run.
         duration: Seconds after which the run ends; by default it has no limit.
         is_stopped: Function that returns True to end the run early.
-        show: Function that gets the progress, several times a second.
+        show: Function that gets the progress when the cluster has answered, and then several times a second.
         snapshot_seconds: Seconds between snapshots of the topics and their end offsets.
         topic: The topic, which has records like those of `__consumer_offsets`.
 
@@ -134,6 +134,7 @@ class _Run:
 
     def loop(self, until_end: bool, stop_at: float | None, snapshot_seconds: float) -> None:
         target = self._ends(1) if until_end else None
+        self._show(self.progress)
         end_wait: float | None = None
         next_snapshot = committed_at = time.monotonic()
         while not self._is_stopped():

@@ -47,8 +47,8 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
         added: Number of records that were added.
 
     Raises:
-        IllegalArgumentError: The folder has other files, is a recording of another cluster, or another process writes
-            to it.
+        IllegalArgumentError: The folder cannot be created, has other files, is a recording of another cluster, or
+            another process writes to it.
         OSError: The folder cannot be written.
     """
 
@@ -56,8 +56,12 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
         self.folder = Path(folder)
         self.added = 0
         self._part: _Part | None = None
-        with self._errors():
+        try:
             self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            reason = "it is a file" if isinstance(error, FileExistsError) else error.strerror
+            raise IllegalArgumentError(f"cannot create the folder {folder}: {reason}; choose another folder") from error
+        with self._errors():
             self._lock = _lock(self.folder)
             try:
                 _check_cluster(self.folder, cluster_id, address)
