@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from assignor.cli import main
 from assignor.offsets import decode_record
 from tests.cli.commands import Commands
 from tests.replay.logs import classic, classic_gone, commit, member
@@ -74,8 +75,19 @@ def test_a_recording_is_decoded_as_kafka_does(commands: Commands) -> None:
     assert Counter(each["type"] for each in expected.values()) == Counter(each["type"] for each in found)
     for each in found:
         assert expected[each["partition"], each["offset"]]["key"] == each["key"]
-    one = decoded(commands, str(RECORDING), "--group", "billing", "--group", "no such group")
+    one = decoded(commands, str(RECORDING), "--group", "billing")
     assert [each for each in found if each.get("group_id") == "billing"] == one
+
+
+def test_a_group_without_a_record_is_named(commands: Commands, capsys: pytest.CaptureFixture[str]) -> None:
+    row = json.dumps({"key": encoded(EVENTS[0].key), "value": encoded(EVENTS[0].value)})
+    names = ("nope", "g", "none")
+
+    assert 0 == main(["decode", commands.file(row.encode()), *(word for name in names for word in ("--group", name))])
+
+    printed = capsys.readouterr()
+    assert 1 == printed.out.count("\n")
+    assert "assignor: no record is of group 'none'\nassignor: no record is of group 'nope'\n" == printed.err
 
 
 @pytest.mark.parametrize(

@@ -23,12 +23,59 @@ from assignor.recording.records import Size
 FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
 
 
-def test_without_a_command_the_usage_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "assignor: the following arguments are required: COMMAND; `assignor --help` lists the options"),
+        (
+            ["decode", "-", "--for", "3"],
+            "assignor decode: unrecognized arguments: --for 3; `assignor decode --help` lists the options",
+        ),
+        (
+            ["decode"],
+            "assignor decode: the following arguments are required: INPUT; `assignor decode --help` lists the options",
+        ),
+    ],
+)
+def test_invalid_arguments_are_reported_in_one_line_by_the_command(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as caught:
-        main([])
+        main(words)
 
-    assert 2 == caught.value.code
-    assert "COMMAND" in capsys.readouterr().err
+    assert (2, f"{message}\n") == (caught.value.code, capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("command", ["decode", "replay", "watch", "describe"])
+def test_the_option_group_is_described_alike(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+
+    assert "--group NAME only this group; can be given more than once" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("option", ["keep", "command-config", "timeout"])
+def test_options_for_a_live_cluster_need_its_address(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["report", str(FLEET), f"--{option}", "500"])
+    assert f"assignor: --{option} 500 needs --bootstrap-server\n" == capsys.readouterr().err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_standard_output_is_reported_in_one_line(unbuffered: str) -> None:
+    command = [sys.executable, "-m", "assignor.cli", "match", "a", "a"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            command,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        )
+
+    assert "assignor: cannot write to standard output: No space left on device\n" == done.stderr
+    assert 2 == done.returncode
 
 
 def test_the_option_version_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import importlib
 import io
 import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from assignor.errors import AssignorError, ClusterError
 
@@ -34,10 +35,13 @@ COMMANDS = {
     "record": "record the consumer groups of a live cluster into a folder",
     "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
     "watch": "show the rebalances of a live cluster as they happen, and serve metrics",
-    "report": "report the consumer groups of a recorded cluster and check their assignments",
+    "report": "report the consumer groups of a recorded or live cluster and check their assignments",
     "describe": "show the groups, members, assignments and lag of a live cluster",
 }
 """Commands and their summaries, in the order of `assignor --help`. The module of `what-if` is `what_if`."""
+
+_FULL = (errno.ENOSPC, errno.EFBIG)
+"""Codes of the error of a write to a full disk, and of a write beyond the size limit of a file."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             code: int = options.run(options)
             sys.stdout.flush()
     except BrokenPipeError:  # the reader of standard output, such as `head`, closed the pipe
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         return 0
     except KeyboardInterrupt:
         print("assignor: interrupted", file=sys.stderr)
@@ -71,6 +75,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"assignor: {_message(error)}", file=sys.stderr)
         return 3 if isinstance(error, ClusterError) else 2
     return code
+
+
+def _drop_output() -> None:
+    """Discard the output that is not written yet, so that the end of the interpreter does not fail with it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_output_full(error: OSError) -> bool:
+    """Return True if standard output is on a full disk. The error alone does not say which file it comes from."""
+    if error.errno not in _FULL or error.filename is not None:
+        return False
+    try:
+        print(flush=True)  # fails again
+    except OSError:
+        _drop_output()
+        return True
+    return False
 
 
 @contextlib.contextmanager
@@ -99,6 +120,8 @@ def _message(error: Exception) -> str:
     """Return the message of an error. Spark's messages contain a stack trace: return their first and last line."""
     if isinstance(error, AssignorError):
         return str(error)
+    if isinstance(error, OSError) and _is_output_full(error):
+        return f"cannot write to standard output: {error.strerror}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
 
@@ -106,7 +129,7 @@ def _message(error: Exception) -> str:
 def _parser() -> argparse.ArgumentParser:
     from assignor import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="assignor", description="Compute and check Kafka consumer group assignments, exactly as Apache Kafka does."
     )
     parser.add_argument("--version", action="version", version=f"assignor {__version__}")
@@ -116,7 +139,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _CommandParser(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    """Parser that reports an error in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print an error, and exit with code 2."""
+        self.exit(2, f"{self.prog}: {message}; `{self.prog} --help` lists the options\n")
+
+
+class _CommandParser(_Parser):
     """Parser of a command. It imports the module of the command when the command is used."""
 
     def __init__(self, *, module: str, **settings: Any) -> None:
@@ -124,8 +155,11 @@ class _CommandParser(argparse.ArgumentParser):
         self._module = module
 
     def parse_known_args(self, *arguments: Any, **settings: Any) -> Any:
-        """Add the options of the command, and parse them."""
+        """Add the options of the command, and parse them; report unknown options here, not in the main parser."""
         module: ModuleType = importlib.import_module(self._module)
         module.add_options(self)
         self.set_defaults(run=module.run)
-        return super().parse_known_args(*arguments, **settings)
+        found, unknown = super().parse_known_args(*arguments, **settings)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return found, unknown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
         raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
     from assignor.offsets import decode_batch
 
+    missing = set(options.group)
     is_folder = options.input != STDIN and Path(options.input).is_dir()
     ascii_only = needs_ascii()
     for batch in _of_recording(options.input) if is_folder else _of_lines(options.input):
@@ -59,8 +61,11 @@ def run(options: argparse.Namespace) -> int:
             for row in batch.drop_columns(["key", "value"]).to_pylist()
         ]
         for place, row in zip(places, decoded.to_pylist(), strict=True):
+            missing.discard(row["group_id"])
             if not options.group or row["group_id"] in options.group:
                 print(_line(place, row, ascii_only))
+    for group in sorted(missing):
+        print(f"assignor: no record is of group {group!r}", file=sys.stderr)
     return 0
 
 

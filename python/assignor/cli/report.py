@@ -66,8 +66,9 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     if (options.folder is None) == (options.bootstrap_server is None):
         raise IllegalArgumentError("report needs either the FOLDER of a recording or --bootstrap-server")
-    if options.keep is not None and options.bootstrap_server is None:
-        raise IllegalArgumentError(f"--keep {options.keep} needs --bootstrap-server")
+    for name in ("keep", "command_config", "timeout"):
+        if getattr(options, name) is not None and options.bootstrap_server is None:
+            raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
     kinds = _kinds(options.fail_on)
     if options.folder is not None:
         return _report(options, Path(options.folder), kinds)
@@ -96,7 +97,7 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
             if recording is None:
                 from assignor.cli.record import record_to_end
 
-                record_to_end(options, folder)
+                record_to_end(options, folder, is_kept=options.keep is not None)
                 recording = Recording.open(folder)
             spark = _start_spark(stack) if uses_spark(options.engine, recording) else None
             from assignor.recording.summary import summarize

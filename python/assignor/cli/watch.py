@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _STARTS = ("latest", "earliest")
 _HIGHEST_PORT = 65_535
+_METRICS_HOST = "127.0.0.1"
+_METRICS_GROUPS = 1_000
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -62,16 +64,14 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--metrics", type=int, metavar="PORT", help="serve metrics for Prometheus on this port")
     command.add_argument(
         "--metrics-host",
-        default="127.0.0.1",
         metavar="HOST",
-        help="address on which metrics are served (default: %(default)s)",
+        help=f"address on which metrics are served (default: {_METRICS_HOST})",
     )
     command.add_argument(
         "--metrics-groups",
         type=int,
-        default=1_000,
         metavar="N",
-        help="highest number of groups with metrics of their own; the others are summed up (default: %(default)s)",
+        help=f"highest number of groups with their own metrics; the others are summed up (default: {_METRICS_GROUPS})",
     )
 
 
@@ -94,6 +94,8 @@ def run(options: argparse.Namespace) -> int:
         for each in reports:
             each(events)
 
+    if wanted.is_earliest and wanted.state_file is not None and wanted.state_file.exists():
+        _notice(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
     watch = Watch(settings, wanted, report, _notice)
     reports.append(_printer(watch, is_json=options.json))
     if options.metrics is not None:
@@ -117,12 +119,20 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
+    for name, default in (("metrics_host", _METRICS_HOST), ("metrics_groups", _METRICS_GROUPS)):
+        given = getattr(options, name)
+        if given is None:
+            setattr(options, name, default)
+        elif options.metrics is None:
+            raise IllegalArgumentError(f"--{name.replace('_', '-')} {given} needs --metrics")
     if options.seconds is not None and not options.seconds >= 0:
         raise IllegalArgumentError(f"--for {options.seconds:g}: the number of seconds must be at least 0")
     if options.metrics is not None and not 1 <= options.metrics <= _HIGHEST_PORT:
         raise IllegalArgumentError(f"--metrics {options.metrics}: a port must be from 1 to {_HIGHEST_PORT}")
     if options.metrics_groups < 1:
         raise IllegalArgumentError(f"--metrics-groups {options.metrics_groups}: the number must be at least 1")
+    if options.state is not None and Path(options.state).is_dir():
+        raise IllegalArgumentError(f"--state {options.state}: it is a folder; give the path of a file")
     if options.state is not None and not os.access(folder := Path(options.state).parent, os.W_OK | os.X_OK):
         raise IllegalArgumentError(f"--state {options.state}: {folder} is not a folder in which files can be written")
 
