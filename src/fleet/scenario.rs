@@ -101,7 +101,7 @@ impl Scenario {
     /// matches a new topic.
     ///
     /// # Errors
-    /// A subscribed topic, or all of them, would have too many partitions.
+    /// A subscribed topic, or all subscribed topics together, would have too many partitions.
     pub fn play<'a>(
         &self,
         cluster: &Cluster,

@@ -2,8 +2,8 @@
 //!
 //! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the
 //! generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that is older than
-//! the last snapshot. For range, neither mixtures nor older metadata are tried. Without a snapshot before the assignment, its topics
-//! may have had only the partitions that are assigned.
+//! the last snapshot. For range, neither mixtures nor older metadata are tried. If all snapshots are later than the
+//! assignment, a topic may have had only the assigned partitions at that time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,14 +23,14 @@ pub(super) enum Explanation {
     Unexplained(String),
 }
 
-/// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first. `is_late` is true if
-/// no snapshot is as old as the assignment.
+/// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first.
+/// `has_only_later` is true if all snapshots are later than the assignment.
 pub(super) fn explain<'a>(
     recorded: &RecordedAssignment<'a>,
     first: &'a MetadataSnapshot,
     last: &'a MetadataSnapshot,
     older: impl Iterator<Item = &'a MetadataSnapshot>,
-    is_late: bool,
+    has_only_later: bool,
 ) -> Explanation {
     let (before, after) = (recorded.known_topics(first), recorded.known_topics(last));
     let expected = recorded.answer(&before);
@@ -63,8 +63,9 @@ pub(super) fn explain<'a>(
             return Explanation::OtherMetadata(text);
         }
     }
-    if is_late && let Some(counts) = trials.explaining_counts(&assigned, &before) {
-        let text = format!("it equals Kafka's if {counts} then; the first topic metadata is later");
+    if has_only_later && let Some(counts) = trials.describe_counts(&assigned, &before) {
+        let text =
+            format!("it equals the answer of Kafka's assignor if {counts} at that time; all topic metadata is later");
         return Explanation::OtherMetadata(text);
     }
     Explanation::Unexplained(recorded.difference(&expected))
@@ -86,12 +87,15 @@ impl<'a> Trials<'a, '_> {
         self.is_recorded(&self.recorded.answer(known))
     }
 
-    /// Describe the numbers of assigned partitions if the assignor gives the recorded assignment for them, and they differ from `later`.
-    fn explaining_counts(&self, assigned: &AssignedPartitions<'a, '_>, later: &KnownTopics<'a>) -> Option<String> {
+    /// Return the numbers of partitions with which the assignor gives the recorded assignment, as text.
+    ///
+    /// Each topic has the partitions up to the highest assigned one. Return None if they do not give the assignment, or are those of
+    /// `first`, the topics of the first snapshot.
+    fn describe_counts(&self, assigned: &AssignedPartitions<'a, '_>, first: &KnownTopics<'a>) -> Option<String> {
         let mut counted = BTreeMap::new();
         let mut named = Vec::new();
         for topic in self.recorded.subscribed_topics() {
-            let (known, id) = later.get(topic).map_or((None, ""), |(known, id)| (Some(*known), *id));
+            let (known, id) = first.get(topic).map_or((None, ""), |(known, id)| (Some(*known), *id));
             let ids: Vec<i32> = assigned.ids(self.recorded.key(topic, id)).collect();
             let Some(last) = ids.last() else { continue };
             let count = usize::try_from(*last).ok()? + 1;
@@ -105,7 +109,7 @@ impl<'a> Trials<'a, '_> {
                 _ => return None,
             };
             if known.is_none_or(|known| known.ids.len() != count) {
-                named.push(format!("{topic} had {count} partition{}", if count == 1 { "" } else { "s" }));
+                named.push(format!("topic {topic} had {count} partition{}", if count == 1 { "" } else { "s" }));
             }
             counted.insert(topic, (partitions, id));
         }

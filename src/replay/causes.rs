@@ -130,18 +130,15 @@ pub(super) fn epoch_causes(
     causes
 }
 
-/// Add a cause if the group was converted between the classic protocol and another one. An online conversion also causes
-/// the next generation, or an epoch in the same batch of records.
+/// Add a cause if the group was converted between the classic protocol and another one.
+///
+/// The next classic generation, or a following epoch with the same timestamp, has this cause too.
 fn add_conversion(causes: &mut Causes, before: Option<&GroupRecord>, after: &GroupRecord) {
-    let is_next =
-        |before: &GroupRecord| before.is_converted && (after.kind == GroupKind::Classic || before.at == after.at);
-    if !before.is_some_and(|before| after.is_converted || is_next(before)) {
-        return;
-    }
-    let (name, from, to) = match after.kind {
-        GroupKind::Classic => ("protocol_downgraded", "consumer", "classic"),
-        kind => ("protocol_upgraded", "classic", kind.as_str()),
-    };
+    let is_classic = after.kind == GroupKind::Classic;
+    let previous = before.filter(|before| is_classic || before.at == after.at);
+    let Some(from) = after.converted_from.or_else(|| previous?.converted_from) else { return };
+    let name = if is_classic { "protocol_downgraded" } else { "protocol_upgraded" };
+    let (from, to) = (from.as_str(), after.kind.as_str());
     causes.add(&[name], format!("The group changed from the {from} protocol to the {to} protocol."));
 }
 
@@ -188,7 +185,7 @@ pub(super) fn departure_causes(
     last_commit: Option<i64>,
 ) -> (Vec<&'static str>, String) {
     let is_static = member.instance_id.is_some();
-    // If the clock of another broker is behind, a time can be later than `until`, and shows nothing.
+    // The clocks of brokers differ: a join phase or a commit that is later than `until` is ignored.
     let began = began.filter(|began| !is_static && *began <= until);
     let last_commit = last_commit.filter(|last| *last <= until);
     let closed = ["consumer_closed"];
@@ -297,7 +294,7 @@ fn add_unchanged(causes: &mut Causes, changes: &Difference, before: &GroupRecord
     if changes.remaining.is_empty() {
         if missing > 0 {
             let names = ["consumer_closed", EXPIRED[0], EXPIRED[1]];
-            causes.add(&names, "Members joined and left in generations that were not written.".to_owned());
+            causes.add(&names, "Members joined and left in generations that are not in the log.".to_owned());
         }
         return;
     }
@@ -322,7 +319,7 @@ fn others_of<'a>(changes: &'a Difference, before: &GroupRecord) -> Vec<&'a str> 
     others.map(|(_, new)| &*new.id).collect()
 }
 
-/// Add causes for generations that are missing from the log because another rebalance followed.
+/// Add causes for generations that the log lacks.
 fn add_missing(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord) {
     let (first, last) = (i64::from(before.generation) + 1, i64::from(after.generation) - 1);
     let (which, them) = if first == last {

@@ -191,7 +191,7 @@ pub(super) fn fire_commits(state: &mut GroupState, settings: &Settings, deadline
     let partitions = state.committed.due(deadline.saturating_sub(settings.never_committed));
     if !partitions.is_empty() {
         let evidence = format!(
-            "No committed offset during {} ms of ownership: there may be no records to consume, or the application does \
+            "The partitions had no committed offset during {} ms of ownership: there may be no records to consume, or the application does \
              not commit. The log does not show which.",
             settings.never_committed
         );

@@ -35,8 +35,8 @@ pub(super) struct GroupRecord {
     pub(super) sources: Option<Vec<String>>,
     /// Partitions of a share group with state.
     pub(super) initialized: Vec<Partition>,
-    /// True if the group was of another kind before.
-    pub(super) is_converted: bool,
+    /// The kind that the group had before, if it had another one.
+    pub(super) converted_from: Option<GroupKind>,
 }
 
 impl GroupRecord {

@@ -89,8 +89,8 @@ pub(super) fn apply_classic(
         storm_begin(context, state, place, same_members, events);
     }
     if let Some(before) = &before {
-        for topic in ended_topics(before, &after, &context.metadata) {
-            state.highest.remove(topic);
+        for topic in ended_topics(state.highest.keys(), before, &after, &context.metadata) {
+            state.highest.remove(&topic);
         }
     }
     for member in members.values() {
@@ -125,14 +125,15 @@ fn new_record(kind: GroupKind, generation: i32, at: i64, members: Members) -> Gr
         counts: None,
         sources: None,
         initialized: Vec::new(),
-        is_converted: false,
+        converted_from: None,
     }
 }
 
 /// Return the previous group record, the new group record, and true if the log lacks the previous one.
 ///
 /// If a group record of another kind was deleted at the same time, the group was converted. A new group is compared with an empty group.
-/// A static member that returned earlier did not cause the new record, so the previous record gets its new member id.
+/// If a static member returned before the time of the new record, its old member id in the previous record is replaced, so that it does
+/// not count as a change.
 fn record_before(
     state: &mut GroupState,
     mut after: GroupRecord,
@@ -152,7 +153,7 @@ fn record_before(
     let before =
         state.previous.take().filter(|before| ended.is_none_or(|ended| ended == after.at && before.kind != after.kind));
     let (before, is_partial) = if let Some(before) = before {
-        after.is_converted = before.kind != after.kind;
+        after.converted_from = (before.kind != after.kind).then_some(before.kind);
         (Some(before), false)
     } else if !had_history && after.generation > highest_first {
         (None, true)

@@ -247,7 +247,7 @@ stored_structs! {
     }
     GroupRecord {
         kind, generation, at, began, protocol_type, protocol, leader, members, metadata_hash, resolved, counts, sources,
-        initialized, is_converted
+        initialized, converted_from
     }
     Storm { times, since, count, changed }
     CommitTimes { last, burst, intervals, stuck_since }

@@ -72,10 +72,12 @@ pub(super) struct PendingLeave {
     pub(super) generation: Option<i32>,
 }
 
-/// Return of a static member under a new member id, after the last group record.
+/// Static member that came back with a new member id after the last group record.
 #[derive(Debug, Clone)]
 pub(super) struct StaticReturn {
+    /// Time of its return, in milliseconds since 1970.
     pub(super) at: i64,
+    /// Its member id before.
     pub(super) previous: Arc<str>,
     pub(super) member: Arc<KnownMember>,
 }

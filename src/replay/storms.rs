@@ -8,8 +8,9 @@ use super::events::{Partition, sorted};
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
-/// A storm is found at the last of `threshold` rebalances within `window` milliseconds. It starts after the last pause of
-/// more than a quarter of the window that half of `threshold` rebalances follow, and ends when fewer than half remain in the window.
+/// A storm is found when `threshold` rebalances lie within `window` milliseconds. It contains at least the later half of them; earlier
+/// ones belong to it back to the first pause of more than a quarter of the window. It ends when fewer than half of `threshold` rebalances
+/// lie in the last `window` milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {
     /// Times of the last `threshold` rebalances.
@@ -53,8 +54,8 @@ impl Storm {
 
     /// Return the time at which the storm ends; None without a storm.
     pub(super) fn deadline(&self, window: i64) -> Option<i64> {
-        let last_half = self.times.len() / 2;
-        self.since.and(self.times.get(last_half)).map(|first| first.saturating_add(window))
+        let middle = self.times.len() / 2;
+        self.since.and(self.times.get(middle)).map(|time| time.saturating_add(window))
     }
 
     /// End the storm.

@@ -63,21 +63,29 @@ pub(super) fn classic_topic_causes(
     found
 }
 
-/// Return the topics that were deleted between two group records, whether or not they were created again.
-pub(super) fn ended_topics<'a>(before: &'a GroupRecord, after: &GroupRecord, metadata: &Metadata) -> Vec<&'a str> {
-    let (Some(had), Some(has)) = (assigned_topics(before), assigned_topics(after)) else { return Vec::new() };
-    let is_ended = |topic: &&str| {
-        is_renewed(metadata, topic, before.at, after.at)
-            || (!has.contains_key(topic) && is_gone(metadata, topic, after.at, true))
-    };
-    had.into_keys().filter(is_ended).collect()
+/// Return those topics that were deleted between two group records, whether or not they were created again.
+pub(super) fn ended_topics<'a>(
+    topics: impl Iterator<Item = &'a Arc<str>>,
+    before: &GroupRecord,
+    after: &GroupRecord,
+    metadata: &Metadata,
+) -> Vec<Arc<str>> {
+    let is_renewed = |topic: &str| is_renewed(metadata, topic, before.at, after.at);
+    let mut found: Vec<Arc<str>> =
+        topics.filter(|topic| is_renewed(topic) || is_gone(metadata, topic, after.at, true)).cloned().collect();
+    // The partitions are read only if a topic may have been deleted, because there can be many.
+    if !found.is_empty() {
+        let Some(has) = assigned_topics(after) else { return Vec::new() };
+        found.retain(|topic| is_renewed(topic) || !has.contains_key(&**topic));
+    }
+    found
 }
 
-/// Return true if a topic that exists at two times has another id at the second one.
-fn is_renewed(metadata: &Metadata, topic: &str, before: i64, after: i64) -> bool {
-    let id = |snapshot: Option<&MetadataSnapshot>| snapshot.and_then(|snapshot| snapshot.topic_ids.get(topic)).cloned();
-    let (old, new) = (id(metadata.around(before).next()), id(metadata.around(after).last()));
-    [&old, &new].iter().all(|id| id.as_ref().is_some_and(|id| !id.is_empty())) && old != new
+/// Return true if the id of a topic differs between two times. An unknown id does not count.
+fn is_renewed<'a>(metadata: &'a Metadata, topic: &str, before: i64, after: i64) -> bool {
+    let id = |snapshot: &'a MetadataSnapshot| snapshot.topic_ids.get(topic).filter(|id| !id.is_empty());
+    let (old, new) = (metadata.around(before).next().and_then(id), metadata.around(after).last().and_then(id));
+    old.is_some() && new.is_some() && old != new
 }
 
 /// Return the topics of the assigned partitions with their largest ids; None if an assignment cannot be read.
@@ -190,20 +198,20 @@ pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, meta
         if !changes.is_empty() {
             return changes;
         }
-        let is_other = |topic: &&&str| is_renewed(metadata, topic, before.at, after.at);
-        let renewed = topics.iter().filter(is_other);
+        let renewed = topics.iter().filter(|topic| is_renewed(metadata, topic, before.at, after.at));
         let renewed =
             renewed.map(|topic| (vec![DELETED, CREATED], format!("Topic '{topic}' was deleted and created again.")));
         let renewed: Found = renewed.collect();
         if !renewed.is_empty() {
             return renewed;
         }
-        let racks =
-            |snapshot: &MetadataSnapshot, topic| snapshot.topics.get(topic).and_then(|found| found.racks.clone());
-        let moved: Vec<&str> =
-            topics.iter().copied().filter(|topic| racks(first, *topic) != racks(last, *topic)).collect();
+        let has_moved = |topic: &&str| match (first.topics.get(*topic), last.topics.get(*topic)) {
+            (Some(old), Some(new)) => old.racks != new.racks,
+            _ => false,
+        };
+        let moved: Vec<&str> = topics.into_iter().filter(has_moved).collect();
         if !moved.is_empty() {
-            return vec![(vec![], format!("Replicas of {} are on other racks.", moved.join(", ")))];
+            return vec![(vec![], format!("The racks of the replicas of {} changed.", moved.join(", ")))];
         }
     }
     vec![(vec![INCREASED, CREATED, DELETED], "The hash of the topic metadata changed.".to_owned())]

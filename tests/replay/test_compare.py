@@ -218,10 +218,14 @@ def test_a_topic_that_was_created_between_the_snapshots_is_named(engine: str) ->
 def test_topics_that_grew_or_were_deleted_before_the_first_snapshot_are_named(engine: str) -> None:
     topics = metadata({50: {"t": 5, "u": 1}})
     range_of = [member("a", ["t", "u", "gone"], {"t": [0, 1], "u": [0], "gone": [0]}), member("b", ["t"], {"t": [2]})]
-    later = "then; the first topic metadata is later"
-    remark = f"it equals Kafka's if gone had 1 partition and t had 3 partitions {later}"
+    later = "at that time; all topic metadata is later"
+    counts = "topic gone had 1 partition and topic t had 3 partitions"
+    remark = f"it equals the answer of Kafka's assignor if {counts} {later}"
     assert compared(engine, classic(1, *range_of).at(10), topics=topics) == [("different", [remark])]
 
+
+def test_an_assigned_partition_above_a_gap_gives_no_number_of_partitions(engine: str) -> None:
+    topics = metadata({50: {"t": 5}})
     too_high = [member("a", ["t", "gone"], {"t": [0, 1, 2, 3, 4], "gone": [2**31 - 1]})]
     ((outcome, (remark,)),) = compared(engine, classic(1, *too_high).at(10), topics=topics)
     assert ("different", "1 of 1 members own") == (outcome, remark[:18])

@@ -142,7 +142,7 @@ def test_a_partition_that_gets_a_commit_later_is_not_a_finding(tmp_path: Path) -
     (only,) = [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
 
     assert ("never_committed", 60_000, None) == (only.kind, only.since, only.until)
-    assert only.evidence.startswith("t[2]. No committed offset during 60000 ms")
+    assert only.evidence.startswith("t[2]. The partitions had no committed offset during 60000 ms")
 
 
 def test_a_partition_counts_again_after_its_offset_was_deleted(tmp_path: Path) -> None:

@@ -275,7 +275,7 @@ def test_a_storm_begins_and_ends() -> None:
 
 
 @pytest.mark.parametrize("pause", [1_000, 3_050, 5_000])
-def test_rebalances_at_a_regular_pace_are_one_storm(pause: int) -> None:
+def test_slower_regular_rebalances_after_a_burst_continue_its_storm(pause: int) -> None:
     burst = [classic(number, HALF, B).at(100 * number) for number in range(1, 22)]
     paced = [classic(number, HALF, B).at(2_100 + pause * (number - 21)) for number in range(22, 60)]
     storms = events_of([BEGIN.at(0), *burst, *paced], "storm")
@@ -292,7 +292,7 @@ def test_a_storm_starts_after_a_pause() -> None:
     assert (44_500, 17) == (begin["since"], begin["rebalances"])
 
 
-def test_a_pause_shortly_before_a_storm_is_found_is_part_of_it() -> None:
+def test_a_storm_includes_a_pause_in_the_later_half_of_its_first_rebalances() -> None:
     burst = [classic(number, HALF, B).at(number) for number in range(1, 13)]
     after_pause = [classic(number, HALF, B).at(30_000 + number) for number in range(13, 22)]
     begin, _ = events_of([BEGIN.at(0), *burst, *after_pause], "storm")

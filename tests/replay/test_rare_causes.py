@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from tests.replay.event_logs import replayed
-from tests.replay.logs import CONSUMER, STREAMS, classic, classic_gone, commit, log, member, metadata, topic_id
+from tests.replay.logs import CONSUMER, STREAMS, classic, classic_gone, commit, event, log, member, metadata, topic_id
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +42,7 @@ def owners(generation: int, at: int, count: int) -> Step:
     return classic(generation, *members).at(at)
 
 
-def test_the_only_topic_of_a_group_is_deleted_created_again_and_grows(engine: Engine) -> None:
+def test_deletion_creation_and_growth_of_the_only_topic_are_causes_of_three_rebalances(engine: Engine) -> None:
     rows = [
         *with_id(OLD_ID, metadata({0: {"t": 12}})),
         *metadata({50: {"x": 1}}),
@@ -58,7 +58,7 @@ def test_the_only_topic_of_a_group_is_deleted_created_again_and_grows(engine: En
     ] == causes(engine, steps, rows)
 
 
-def test_a_topic_is_created_again_with_fewer_partitions_between_two_rebalances(engine: Engine) -> None:
+def test_a_topic_that_is_created_again_between_two_rebalances_was_deleted_and_created(engine: Engine) -> None:
     rows = [*with_id(OLD_ID, metadata({0: {"t": 12}})), *with_id(NEW_ID, metadata({50: {"t": 4}}))]
     steps = [BEGIN, owners(1, 1, 12), owners(2, 60, 4), owners(3, 70, 4)]
 
@@ -95,12 +95,44 @@ def test_other_racks_explain_the_hash_of_the_metadata(engine: Engine) -> None:
     first, same, other = [["r0", "r1"], ["r1"]], [["r1", "r0"], ["r1"]], [["r0", "r1"], ["r2"]]
 
     moved = events_of(epochs(7, 8), "rebalance", engine, metadata({0: {"t": first}, 9: {"t": other}}))[-1]
-    assert (["unknown"], "Replicas of t are on other racks.") == (moved["causes"], moved["evidence"])
+    assert (["unknown"], "The racks of the replicas of t changed.") == (moved["causes"], moved["evidence"])
     rows = metadata({0: {"t": first}, 9: {"t": same}})
     assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(engine, epochs(7, 8), rows)[-1]
 
 
-def test_a_downgrade_after_the_owner_of_the_last_partition_left_is_no_growth(engine: Engine) -> None:
+def test_rows_of_the_topic_metadata_may_have_any_order_and_racks_may_be_null(engine: Engine) -> None:
+    racks = {0: {"t": [["r0"], ["r1", None]]}, 9: {"t": [["r0"], ["r1"]]}}
+    rows = list(reversed(metadata(racks)))  # type: ignore[arg-type]  # a rack may be null
+
+    assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(engine, epochs(7, 8), rows)[-1]
+
+
+def test_a_topic_in_only_one_snapshot_has_no_other_racks(engine: Engine) -> None:
+    steps = [
+        event(16, {"groupId": "g", "regularExpression": "t.*"}, {"topics": ["t"]}).at(0),
+        CONSUMER.joins("a", subscribedTopicNames=[], subscribedTopicRegex="t.*").at(0),
+        *(each.at(0) for each in (CONSUMER.epoch(1, metadataHash=7), CONSUMER.target_epoch(1))),
+        *(each.at(10) for each in (CONSUMER.epoch(2, metadataHash=8), CONSUMER.target_epoch(2))),
+    ]
+    rows = metadata({0: {"x": 1}, 9: {"x": 1, "t": [["r0"], ["r1"]]}})
+    last = events_of(steps, "rebalance", engine, rows)[-1]
+
+    assert "The hash of the topic metadata changed." == last["evidence"]
+
+
+def test_a_conversion_names_both_protocols(engine: Engine) -> None:
+    gone = [*STREAMS.leaves("m"), STREAMS.epoch(None)]
+    steps = [
+        *(each.at(0) for each in streams(1)),
+        *(each.at(60) for each in (*gone, classic(2, member("a", ["t"], {"t": [0]})))),
+    ]
+    last = events_of(steps, "rebalance", engine)[-1]
+
+    assert ["protocol_downgraded"] == last["causes"][:1]
+    assert "The group changed from the streams protocol to the classic protocol." in last["evidence"]
+
+
+def test_partitions_that_are_assigned_again_after_a_downgrade_are_not_an_increase(engine: Engine) -> None:
     targets = {"a": [0, 4], "b": [1, 3], "n": [2, 5]}
     consumers = [
         *(CONSUMER.joins(id, subscribedTopicNames=["t"]) for id in targets),
@@ -160,7 +192,7 @@ def test_a_static_member_that_returns_with_another_subscription_causes_the_epoch
     assert (["static_member_returned", "subscription_changed"], ["b2"]) == (last["causes"], last["replaced"])
 
 
-def test_the_first_members_of_a_classic_group_have_its_kind(engine: Engine) -> None:
+def test_events_of_the_first_members_have_the_kind_classic(engine: Engine) -> None:
     assert ["classic"] * 2 == [each["kind"] for each in events_of([owners(7, 0, 4)], "member", engine)]
 
 
@@ -183,13 +215,13 @@ def streams(epoch: int) -> list[Step]:
     ]
 
 
-def test_commits_of_a_streams_group_after_a_deleted_group_have_an_owner(engine: Engine) -> None:
+def test_commits_of_a_streams_group_that_replaces_a_classic_group_have_an_owner(engine: Engine) -> None:
     steps = [BEGIN, owners(1, 0, 4), classic(2).at(50), *(each.at(60) for each in (classic_gone(), *streams(3)))]
 
     assert [] == events_of([*steps, commit("t", 0).at(70), commit("t", 1).at(70)], "offsets", engine)
 
 
-def test_a_streams_group_without_members_has_no_partitions_without_an_owner(engine: Engine) -> None:
+def test_an_empty_streams_group_reports_no_unowned_partitions(engine: Engine) -> None:
     left = (*STREAMS.leaves("m"), STREAMS.epoch(2, validatedTopologyEpoch=0))
     steps = [*(each.at(0) for each in streams(1)), *(each.at(10) for each in left)]
 

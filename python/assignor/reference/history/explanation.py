@@ -3,7 +3,7 @@
 The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of
 the generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that
 is older than the last snapshot. For the classic range assignor, neither a mixture nor older metadata is tried.
-Without a snapshot before the assignment, its topics may have had only the partitions that are assigned.
+If all snapshots are later than the assignment, a topic may have had only the assigned partitions at that time.
 """
 
 from __future__ import annotations
@@ -58,20 +58,25 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
             age = around[0].time - snapshot.time
             text = f"the assignor used topic metadata that was {age} ms older than the latest"
             return Explanation(False, False, text)
-    if around[0].time > time and (counts := explaining_counts(recorded, before)):
-        return Explanation(False, False, f"it equals Kafka's if {counts} then; the first topic metadata is later")
+    if around[0].time > time and (counts := describe_counts(recorded, before)):
+        text = f"it equals the answer of Kafka's assignor if {counts} at that time; all topic metadata is later"
+        return Explanation(False, False, text)
     return Explanation(False, True, recorded.difference(expected))
 
 
-def explaining_counts(recorded: RecordedAssignment, later: dict[str, KnownTopic]) -> str:
-    """Describe the numbers of assigned partitions if they explain the assignment, and differ from `later`; else ""."""
+def describe_counts(recorded: RecordedAssignment, first: dict[str, KnownTopic]) -> str:
+    """Return the numbers of partitions with which the assignor gives the recorded assignment, as text.
+
+    Each topic has the partitions up to the highest assigned one. Return "" if they do not give the assignment, or are
+    those of `first`, the topics of the first snapshot.
+    """
     assigned: dict[str, set[int]] = {}
     for owned in recorded.recorded():
         for key, ids in owned.items():
             assigned.setdefault(key, set()).update(ids)
     counted, named = {}, []
     for topic in sorted({topic for member in recorded.members for topic in member.topics}):
-        known, id = later.get(topic, (None, ""))
+        known, id = first.get(topic, (None, ""))
         found = assigned.get(recorded.key(topic, id))
         if not found:
             continue
@@ -84,7 +89,7 @@ def explaining_counts(recorded: RecordedAssignment, later: dict[str, KnownTopic]
         else:
             return ""
         if known is None or len(known) != count:
-            named.append(f"{topic} had {count} partition{'' if count == 1 else 's'}")
+            named.append(f"topic {topic} had {count} partition{'' if count == 1 else 's'}")
     return " and ".join(named) if recorded.answer(counted) == recorded.recorded() else ""
 
 

@@ -28,15 +28,19 @@ class Metadata:
 
     @classmethod
     def read(cls, rows: Iterable[Mapping[str, Any]]) -> Metadata:
-        """Parse rows, one per partition and time, with t, topic, topic_id, partition and racks."""
+        """Parse rows, one per partition and time, with t, topic, topic_id, partition and racks, in any order."""
         snapshots: dict[int, dict[str, list[PartitionInfo]]] = {}
         names = {}
         topic_ids: dict[int, dict[str, str]] = {}
         for row in rows:
             topics = snapshots.setdefault(row["t"], {})
-            topics.setdefault(row["topic"], []).append(PartitionInfo(row["partition"], tuple(row["racks"] or ())))
+            racks = tuple(rack for rack in row["racks"] or () if rack is not None)
+            topics.setdefault(row["topic"], []).append(PartitionInfo(row["partition"], racks))
             names[row["topic_id"]] = row["topic"]
             topic_ids.setdefault(row["t"], {})[row["topic"]] = row["topic_id"]
+        for topics in snapshots.values():
+            for partitions in topics.values():
+                partitions.sort(key=lambda each: each.partition)
         return cls([MetadataSnapshot(time, snapshots[time], topic_ids[time]) for time in sorted(snapshots)], names)
 
     def around(self, time: int) -> list[MetadataSnapshot]:

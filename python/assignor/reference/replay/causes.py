@@ -110,16 +110,14 @@ def epoch_causes(
 def add_conversion(causes: Causes, before: GroupRecord | None, after: GroupRecord) -> None:
     """Add a cause for a conversion between the classic protocol and another one.
 
-    An online conversion also causes the next generation, or an epoch in the same batch of records.
+    The next classic generation, or a following epoch with the same timestamp, has this cause too.
     """
-    is_next = before is not None and before.is_converted and (after.kind == "classic" or before.at == after.at)
-    if not after.is_converted and not is_next:
-        return
-    if after.kind == "classic":
-        causes.add(["protocol_downgraded"], "The group changed from the consumer protocol to the classic protocol.")
-    else:
-        sentence = f"The group changed from the classic protocol to the {after.kind} protocol."
-        causes.add(["protocol_upgraded"], sentence)
+    old = after.converted_from
+    if old is None and before is not None and (after.kind == "classic" or before.at == after.at):
+        old = before.converted_from
+    if old is not None:
+        sentence = f"The group changed from the {old} protocol to the {after.kind} protocol."
+        causes.add(["protocol_downgraded" if after.kind == "classic" else "protocol_upgraded"], sentence)
 
 
 def add_revocations(causes: Causes, before: GroupRecord, after: GroupRecord, changes: Difference) -> None:
@@ -151,7 +149,7 @@ def departure_causes(
     """
     closed, session = ["consumer_closed"], member.session_timeout
     is_static = member.instance_id is not None
-    # If the clock of another broker is behind, a time can be later than `until`, and shows nothing.
+    # The clocks of brokers differ: a join phase or a commit that is later than `until` is ignored.
     began = None if is_static or began is None or began > until else began
     last_commit = None if last_commit is None or last_commit > until else last_commit
     expired = [*EXPIRED, "member_removed"] if is_static else EXPIRED
@@ -234,7 +232,7 @@ def add_unchanged(causes: Causes, changes: Difference, before: GroupRecord, miss
     if not changes.remaining:
         if missing > 0:
             names = ["consumer_closed", *EXPIRED]
-            causes.add(names, "Members joined and left in generations that were not written.")
+            causes.add(names, "Members joined and left in generations that are not in the log.")
         return
     others = others_of(changes, before)
     text = f"The members and their topics are unchanged: the leader {before.leader} joined again"
@@ -252,7 +250,7 @@ def others_of(changes: Difference, before: GroupRecord) -> list[str]:
 
 
 def add_missing(causes: Causes, before: GroupRecord, after: GroupRecord) -> None:
-    """Add causes for generations that are missing from the log because another rebalance followed."""
+    """Add causes for generations that the log lacks."""
     first, last = before.generation + 1, after.generation - 1
     which = f"Generation {first} is" if first == last else f"Generations {first} to {last} are"
     them = "it" if first == last else "them"

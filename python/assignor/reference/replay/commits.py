@@ -117,8 +117,10 @@ def fire_commits(state: GroupState, settings: Settings, deadline: int) -> list[E
             events.append(stuck(state, deadline, state.offset, member, commit_times.last, None))
     partitions = state.committed.due(deadline - settings.never_committed_ms)
     if partitions:
-        text = f"No committed offset during {settings.never_committed_ms} ms of ownership: there may be no records "
-        text += "to consume, or the application does not commit. The log does not show which."
+        text = (
+            f"The partitions had no committed offset during {settings.never_committed_ms} ms of ownership: there may "
+        )
+        text += "be no records to consume, or the application does not commit. The log does not show which."
         common = state.common(deadline, state.offset)
         events.append(event("offsets", common, "never_committed", pairs(partitions), text))
     return events

@@ -20,8 +20,8 @@ class GroupRecord:
 
     `began` is the time at which the join phase of a classic generation ended. A group with an epoch has
     `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by topic, of a record of type 4), `sources`
-    (topics of a streams topology) and `initialized` (partitions of a share group that are ready). `is_converted` is
-    True if the group was of another kind before.
+    (topics of a streams topology) and `initialized` (partitions of a share group that are ready). `converted_from`
+    is the kind that the group had before, if it had another one.
     """
 
     kind: str
@@ -37,7 +37,7 @@ class GroupRecord:
     counts: dict[str, int] | None = None
     sources: list[str] | None = None
     initialized: list[Partition] = field(default_factory=list)
-    is_converted: bool = False
+    converted_from: str | None = None
 
     def topics(self) -> set[str] | None:
         """Return the topics that members subscribe to; None if they cannot be read."""

@@ -74,7 +74,7 @@ def apply_classic(context: Context, state: GroupState, entry: LogRecord, value: 
         moved = None if is_partial else moved
         events.append(rebalance_event(state, entry, after, causes, changes, moved, free))
         events += storm_begin(state, entry.timestamp, entry.offset, held.generation.same_members)
-    for topic in ended_topics(before, after, context.metadata) if before else ():
+    for topic in ended_topics(state.highest, before, after, context.metadata) if before else ():
         state.highest.pop(topic, None)
     for member in members.values():
         for topic, id in [*member.owned, *(member.assigned or [])]:
@@ -86,8 +86,8 @@ def record_before(state: GroupState, after: GroupRecord, highest_first: int) -> 
     """Return the previous group record, and True if the log lacks it.
 
     If a group record of another kind was deleted at the same time, the group was converted. A new group is compared
-    with an empty group. A static member that returned earlier did not cause the new record, so the previous record gets
-    its new member id.
+    with an empty group. If a static member returned before the time of the new record, its old member id in the
+    previous record is replaced, so that it does not count as a change.
     """
     before, ended, had_history = state.previous, state.ended, state.has_history
     state.previous, state.ended, state.has_history = after, None, True
@@ -97,7 +97,7 @@ def record_before(state: GroupState, after: GroupRecord, highest_first: int) -> 
             before.members[returned.member.id] = returned.member
     state.returned = []
     if before is not None and (ended is None or (ended == after.at and before.kind != after.kind)):
-        after.is_converted = before.kind != after.kind
+        after.converted_from = before.kind if before.kind != after.kind else None
         return before, False
     if not had_history and after.generation > highest_first:
         return None, True

@@ -60,7 +60,7 @@ class HeldGeneration:
 
 @dataclass
 class StaticReturn:
-    """Return of a static member under a new member id, after the last group record."""
+    """Static member that came back with a new member id, after the last group record; `previous` is the old id."""
 
     at: int
     previous: str

@@ -17,9 +17,10 @@ __all__ = ["Storm"]
 class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
-    A storm is found at the last of `threshold` rebalances within `window` milliseconds. It starts after the last pause
-    of more than a quarter of the window that half of `threshold` rebalances follow, and ends when fewer than half
-    remain in the window. `since` is None if there is no storm, and `count` is the number of its rebalances.
+    A storm is found when `threshold` rebalances lie within `window` milliseconds. It contains at least the later half
+    of them; earlier ones belong to it back to the first pause of more than a quarter of the window. It ends when fewer
+    than half of `threshold` rebalances lie in the last `window` milliseconds. `since` is None if there is no
+    storm, and `count` is the number of its rebalances.
     """
 
     threshold: int

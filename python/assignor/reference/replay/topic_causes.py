@@ -47,22 +47,22 @@ def classic_topic_causes(
     return found
 
 
-def ended_topics(before: GroupRecord, after: GroupRecord, metadata: Metadata) -> set[str]:
-    """Return the topics that were deleted between two group records, whether or not they were created again."""
-    had, has = before.assigned(), after.assigned()
-    if had is None or has is None:
+def ended_topics(topics: Iterable[str], before: GroupRecord, after: GroupRecord, metadata: Metadata) -> set[str]:
+    """Return those topics that were deleted between two group records, whether or not they were created again."""
+    has = after.assigned()
+    if has is None:
         return set()
     kept = {topic for topic, _ in has}
     return {
         topic
-        for topic, _ in had
+        for topic in topics
         if is_renewed(metadata, topic, before.at, after.at)
         or (topic not in kept and is_gone(metadata, topic, after.at, is_owned=True))
     }
 
 
 def is_renewed(metadata: Metadata, topic: str, before: int, after: int) -> bool:
-    """Return True if a topic that exists at two times has another id at the second one."""
+    """Return True if the id of a topic differs between two times. An unknown id does not count."""
     old, new = metadata.around(before)[:1], metadata.around(after)[-1:]
     ids = {snapshot.topic_ids.get(topic) for snapshot in old + new}
     return len(ids) == 2 and all(ids)
@@ -139,12 +139,13 @@ def epoch_topic_causes(before: GroupRecord, after: GroupRecord, metadata: Metada
             return changes
         if renewed := [topic for topic in sorted(topics) if is_renewed(metadata, topic, before.at, after.at)]:
             return [([DELETED, CREATED], f"Topic '{topic}' was deleted and created again.") for topic in renewed]
+        both = sorted(topics & first[0].topics.keys() & last[-1].topics.keys())
         racks = [
-            {topic: [frozenset(each.racks) for each in snapshot.topics.get(topic, [])] for topic in topics}
+            {topic: [frozenset(each.racks) for each in snapshot.topics[topic]] for topic in both}
             for snapshot in (first[0], last[-1])
         ]
-        if moved := [topic for topic in sorted(topics) if racks[0][topic] != racks[1][topic]]:
-            return [([], f"Replicas of {', '.join(moved)} are on other racks.")]
+        if moved := [topic for topic in both if racks[0][topic] != racks[1][topic]]:
+            return [([], f"The racks of the replicas of {', '.join(moved)} changed.")]
     return [([INCREASED, CREATED, DELETED], "The hash of the topic metadata changed.")]
 
 
