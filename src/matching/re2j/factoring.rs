@@ -1,6 +1,6 @@
 //! Alternatives that RE2/J 1.8 factors incorrectly.
 //!
-//! RE2/J moves the first part of neighbouring alternatives out of them if it is equal. Its comparison of single letters ignores
+//! RE2/J factors a common first part out of neighbouring alternatives. Its comparison of single letters ignores
 //! whether case matters, and it stores a letter that matches in either case as the upper-case letter. So for `O[0-9]+|[oO]rders`,
 //! it takes `O` out of both, and no longer matches `orders`.
 
@@ -8,14 +8,14 @@ use super::super::char_set::CharSet;
 use super::super::syntax::Node;
 
 /// Return true if two neighbouring alternatives, after the parts that they share, begin with the same letter: one with the
-/// upper-case letter only, the other with the letter in either case. RE2/J does not factor all of these incorrectly.
+/// upper-case letter only, the other with the letter in either case. RE2/J factors some of these correctly; they are rejected, too.
 pub(super) fn can_be_misfactored(alternatives: &[Node]) -> bool {
     let mut flat = Vec::new();
     flatten(alternatives, &mut flat);
     let mut waiting: Vec<Vec<&[&Node]>> = vec![flat.iter().map(Vec::as_slice).collect()];
     while let Some(alternatives) = waiting.pop() {
         let groups = alternatives.chunk_by(|left, right| left.first() == right.first());
-        let first = |group: &[&[&Node]]| group[0].first().map(|first| heads(first)).unwrap_or_default();
+        let first = |group: &[&[&Node]]| group[0].first().map(|first| first_chars(first)).unwrap_or_default();
         let firsts: Vec<Heads> = groups.clone().map(first).collect();
         if firsts.windows(2).any(|pair| pair[0].differ_in_case(pair[1])) {
             return true;
@@ -26,22 +26,22 @@ pub(super) fn can_be_misfactored(alternatives: &[Node]) -> bool {
     false
 }
 
-/// Add the parts of each alternative; an alternation within them has alternatives of the same level.
+/// Add the parts of each alternative; those of a nested alternation count as alternatives of the outer one.
 fn flatten<'a>(alternatives: &'a [Node], flat: &mut Vec<Vec<&'a Node>>) {
     for alternative in alternatives {
         if let Node::Alternation(nodes) = alternative {
             flatten(nodes, flat);
         } else {
             let mut parts = Vec::new();
-            add_parts(alternative, &mut parts);
+            split(alternative, &mut parts);
             flat.push(parts);
         }
     }
 }
 
-fn add_parts<'a>(node: &'a Node, parts: &mut Vec<&'a Node>) {
+fn split<'a>(node: &'a Node, parts: &mut Vec<&'a Node>) {
     match node {
-        Node::Concat(nodes) => nodes.iter().for_each(|node| add_parts(node, parts)),
+        Node::Concat(nodes) => nodes.iter().for_each(|node| split(node, parts)),
         _ => parts.push(node),
     }
 }
@@ -72,18 +72,18 @@ impl Heads {
     }
 }
 
-/// Return the letters with which a node can begin. An alternation of single characters is also one set of characters.
-fn heads(node: &Node) -> Heads {
+/// Return the letters with which a node can begin. RE2/J makes one set of an alternation of single characters.
+fn first_chars(node: &Node) -> Heads {
     match node {
         Node::CharClass(chars) => Heads::of(*chars),
-        Node::Repetition { node, least, most, .. } if *most == Some(*least) => heads(node),
-        Node::Concat(nodes) => nodes.first().map(heads).unwrap_or_default(),
+        Node::Repetition { node, least, most, .. } if *most == Some(*least) => first_chars(node),
+        Node::Concat(nodes) => nodes.first().map(first_chars).unwrap_or_default(),
         Node::Alternation(nodes) => {
             let one = nodes.iter().try_fold(CharSet::NONE, |all, node| match node {
                 Node::CharClass(chars) => Some(all | *chars),
                 _ => None,
             });
-            nodes.iter().map(heads).fold(one.map(Heads::of).unwrap_or_default(), Heads::and)
+            nodes.iter().map(first_chars).fold(one.map(Heads::of).unwrap_or_default(), Heads::and)
         }
         _ => Heads::default(),
     }

@@ -58,8 +58,8 @@ class _Open:
         if can_be_misfactored(self._branches):
             raise unsupported(
                 self.position,
-                "neighbouring alternatives that begin with an upper-case letter and with the same letter in either "
-                "case",
+                "neighbouring alternatives that begin with the same letter, one only in upper case and one in either "
+                "case, which RE2/J 1.8 matches incorrectly",
             )
         return alternation(self._branches)
 

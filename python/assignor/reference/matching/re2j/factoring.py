@@ -1,7 +1,7 @@
 """Alternatives that RE2/J 1.8 factors incorrectly.
 
-RE2/J moves the first part of neighbouring alternatives out of them if it is equal. Its comparison of single letters
-ignores whether case matters, and it stores a letter that matches in either case as the upper-case letter. So for
+RE2/J factors a common first part out of neighbouring alternatives. Its comparison of single letters ignores whether
+case matters, and it stores a letter that matches in either case as the upper-case letter. So for
 `O[0-9]+|[oO]rders`, it takes `O` out of both, and no longer matches `orders`.
 """
 
@@ -24,33 +24,33 @@ __all__ = ["can_be_misfactored"]
 def can_be_misfactored(alternatives: Sequence[Node]) -> bool:
     """Return True if two neighbouring alternatives, after the parts that they share, begin with the same letter.
 
-    One begins with the upper-case letter only, the other with the letter in either case. RE2/J does not factor all of
-    these incorrectly.
+    One begins with the upper-case letter only, the other with the letter in either case. RE2/J factors some of these
+    correctly; they are rejected, too.
     """
-    waiting = [list(flat(alternatives))]
+    waiting = [list(flatten(alternatives))]
     while waiting:
         groups = [(first, list(group)) for first, group in groupby(waiting.pop(), lambda nodes: nodes[:1])]
-        firsts = [set(heads(first[0])) if first else set() for first, _ in groups]
+        firsts = [set(first_chars(first[0])) if first else set() for first, _ in groups]
         if any(differ_in_case(left, right) for left, right in pairwise(firsts)):
             return True
         waiting += [[nodes[1:] for nodes in group] for first, group in groups if first and len(group) > 1]
     return False
 
 
-def flat(alternatives: Sequence[Node]) -> Iterator[list[Node]]:
-    """Yield the parts of each alternative; an alternation within them has alternatives of the same level."""
+def flatten(alternatives: Sequence[Node]) -> Iterator[list[Node]]:
+    """Yield the parts of each alternative; those of a nested alternation count as alternatives of the outer one."""
     for alternative in alternatives:
         if isinstance(alternative, Alternation):
-            yield from flat(alternative.nodes)
+            yield from flatten(alternative.nodes)
         else:
-            yield list(parts(alternative))
+            yield list(split(alternative))
 
 
-def parts(node: Node) -> Iterator[Node]:
+def split(node: Node) -> Iterator[Node]:
     """Yield the nodes that follow each other in a node."""
     if isinstance(node, Concat):
         for each in node.nodes:
-            yield from parts(each)
+            yield from split(each)
     else:
         yield node
 
@@ -64,20 +64,20 @@ def differ_in_case(left: set[CharSet], right: set[CharSet]) -> bool:
     )
 
 
-def heads(node: Node) -> list[CharSet]:
+def first_chars(node: Node) -> list[CharSet]:
     """Return the sets of characters with which a node can begin.
 
-    An alternation of single characters is also one set.
+    For an alternation of single characters, also return their union, because RE2/J makes one set of them.
     """
     match node:
         case CharClass(chars):
             return [chars]
         case Repetition(inner, least, most) if least == most:
-            return heads(inner)
+            return first_chars(inner)
         case Concat(nodes):
-            return heads(nodes[0]) if nodes else []
+            return first_chars(nodes[0]) if nodes else []
         case Alternation(nodes):
-            found = [chars for each in nodes for chars in heads(each)]
+            found = [chars for each in nodes for chars in first_chars(each)]
             is_single = all(isinstance(each, CharClass) for each in nodes)
             return [*found, NONE.union(*found)] if is_single else found
     return []
