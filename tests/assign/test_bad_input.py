@@ -232,7 +232,7 @@ def test_a_wrong_length_of_an_iterable_allocates_no_memory(engine: Engine) -> No
 
 
 @pytest.mark.parametrize("length", [2**62, 2**40])
-def test_the_core_does_not_reserve_memory_for_a_wrong_length_of_a_mapping(length: int) -> None:
+def test_the_core_limits_the_memory_that_it_reserves_for_a_mapping_with_a_wrong_length(length: int) -> None:
     class Wrong(UserDict[Any, Any]):
         def __len__(self) -> int:
             return length

@@ -256,8 +256,10 @@ WRONG_TOPICS = {
     "column racks must be of lists of lists of text, not List": pa.table(
         {"topic": ["t"], "partitions": [1], "racks": [["r"]]}
     ),
-    "a table cannot have rows that are null": pa.chunked_array([pa.array([{"topic": "t", "partitions": 3}, None])]),
-    "a table is needed, not an array of Int64": pa.array([1]),
+    "partitions_per_topic: an Arrow table cannot have rows that are null": pa.chunked_array(
+        [pa.array([{"topic": "t", "partitions": 3}, None])]
+    ),
+    "partitions_per_topic must be an Arrow table, not an array of Int64": pa.array([1]),
     "rack_set needs one entry per partition, 2 in total, but has 1": TopicColumns(["t"], [2], [0], [("r",)]),
     r"rack_set\[1\] is 1, and rack_sets has 1 entries": TopicColumns(["t"], [2], [0, 1], [("r",)]),
     "topics as a table need the columns topic and partitions": pa.table({"name": ["t"], "partitions": [1]}),
@@ -274,8 +276,10 @@ def test_errors_name_the_invalid_topic(message: str) -> None:
 
 
 NOT_TABLES = {
-    "a table is needed, not an array of ": pa.array(["t"]),
-    "a table cannot have rows that are null": pa.array([{"topic": "t", "partitions": 3, "member_id": "a"}, None]),
+    "(partitions_per_topic|subscriptions) must be an Arrow table, not an array of ": pa.array(["t"]),
+    "(partitions_per_topic|subscriptions): an Arrow table cannot have rows that are null": pa.array(
+        [{"topic": "t", "partitions": 3, "member_id": "a"}, None]
+    ),
     ".* as a table need the columns ": pa.table({"name": ["t"]}),
 }
 

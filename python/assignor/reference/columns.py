@@ -30,7 +30,7 @@ def topics_as_mapping(given: object) -> object:
                 for name, count in zip(names, counts, strict=True)
             ),
         )
-    rows = _rows(given)
+    rows = _rows(given, "partitions_per_topic")
     if rows is None:
         return given
     if rows and not {"topic", "partitions"} <= rows[0].keys():
@@ -65,7 +65,7 @@ def members_as_mapping(given: object) -> object:
                 for place, (id, number, row) in enumerate(zip(ids, subscription, fields, strict=True))
             ),
         )
-    rows = _rows(given)
+    rows = _rows(given, "subscriptions")
     if rows is None:
         return given
     if rows and not ("member_id" in rows[0] and rows[0].keys() & {"topics", "pattern"}):
@@ -117,7 +117,7 @@ def _is_arrow(given: object) -> bool:
     return hasattr(given, "__arrow_c_stream__") or hasattr(given, "__arrow_c_array__")
 
 
-def _rows(given: object) -> list[dict[str, Any]] | None:
+def _rows(given: object, what: str) -> list[dict[str, Any]] | None:
     """Return the rows of an Arrow table; None if the value is not one."""
     if isinstance(given, Mapping) or not _is_arrow(given):
         return None
@@ -125,9 +125,9 @@ def _rows(given: object) -> list[dict[str, Any]] | None:
 
     array = pyarrow.chunked_array(given)
     if not pyarrow.types.is_struct(array.type):
-        raise IllegalArgumentError(f"a table is needed, not an array of {array.type}")
+        raise IllegalArgumentError(f"{what} must be an Arrow table, not an array of {array.type}")
     if array.null_count:
-        raise IllegalArgumentError("a table cannot have rows that are null")
+        raise IllegalArgumentError(f"{what}: an Arrow table cannot have rows that are null")
     rows: list[dict[str, Any]] = pyarrow.Table.from_struct_array(array).to_pylist()
     return rows
 

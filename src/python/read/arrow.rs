@@ -21,23 +21,26 @@ fn chunks(given: &Bound<'_, PyAny>) -> PyResult<Option<(DataType, Vec<ArrayRef>)
     Ok(None)
 }
 
-/// Return the batches of an Arrow table; None for any other object.
-pub(crate) fn batches(given: &Bound<'_, PyAny>) -> PyResult<Option<Vec<RecordBatch>>> {
+/// Return the batches of an Arrow table; None for any other object. Errors call it `what`.
+pub(crate) fn batches(given: &Bound<'_, PyAny>, what: &str) -> PyResult<Option<Vec<RecordBatch>>> {
     let Some((_, chunks)) = chunks(given)? else { return Ok(None) };
-    chunks.iter().map(of_structs).collect::<PyResult<_>>().map(Some)
+    chunks.iter().map(|chunk| of_structs(chunk, what)).collect::<PyResult<_>>().map(Some)
 }
 
 /// Return an array of structs as a record batch.
 pub(crate) fn batch(given: &ArrowArray) -> PyResult<RecordBatch> {
-    of_structs(given.array())
+    of_structs(given.array(), "the data")
 }
 
-fn of_structs(array: &ArrayRef) -> PyResult<RecordBatch> {
+fn of_structs(array: &ArrayRef, what: &str) -> PyResult<RecordBatch> {
     match array.as_struct_opt() {
         // A record batch cannot have null rows; it would expose the values that the null rows hide.
         Some(rows) if rows.null_count() == 0 => Ok(RecordBatch::from(rows)),
-        Some(_) => Err(IllegalArgumentError::new_err("a table cannot have rows that are null")),
-        None => Err(IllegalArgumentError::new_err(format!("a table is needed, not an array of {}", array.data_type()))),
+        Some(_) => Err(IllegalArgumentError::new_err(format!("{what}: an Arrow table cannot have rows that are null"))),
+        None => {
+            let reason = format!("{what} must be an Arrow table, not an array of {}", array.data_type());
+            Err(IllegalArgumentError::new_err(reason))
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
         let numbers = subscription.0.iter().enumerate().map(number).collect::<PyResult<Vec<u32>>>()?;
         let data = MemberDataColumns::read(|name| given.getattr(name))?;
         push(&mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
-    } else if let Some(batches) = batches(given)? {
+    } else if let Some(batches) = batches(given, "subscriptions")? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
             let (ids, wanted) = (column("member_id"), column("topics"));

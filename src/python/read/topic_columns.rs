@@ -28,7 +28,7 @@ pub(crate) fn read(given: &Bound<'_, PyAny>) -> PyResult<Option<NamedTopics>> {
         found.names("topic", &TextColumn::read(&field("topic")?, "topic")?)?;
         found.counts("partitions", &IntegerColumn::read(&field("partitions")?, "partitions")?)?;
         found.set_racks(racks.as_ref(), &sets)?;
-    } else if let Some(batches) = batches(given)? {
+    } else if let Some(batches) = batches(given, "partitions_per_topic")? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
             let (Some(names), Some(counts)) = (column("topic"), column("partitions")) else {

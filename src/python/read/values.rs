@@ -51,13 +51,13 @@ fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
     Err(IllegalArgumentError::new_err(reason))
 }
 
-/// Largest length of a value that is trusted before it is read, unless the value is a dict or a list.
-const MOST_EXPECTED: usize = 1 << 16;
+/// Largest number of entries for which memory is reserved if `__len__` may be wrong.
+const MOST_RESERVED: usize = 1 << 16;
 
 /// Return the number of entries for which to reserve memory. The `__len__` of other classes can return any number.
 pub(crate) fn expected_len(value: &Bound<'_, PyAny>) -> usize {
-    let is_true = value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>();
-    value.len().unwrap_or(0).min(if is_true { usize::MAX } else { MOST_EXPECTED })
+    let is_exact = value.is_exact_instance_of::<PyDict>() || value.is_exact_instance_of::<PyList>();
+    value.len().unwrap_or(0).min(if is_exact { usize::MAX } else { MOST_RESERVED })
 }
 
 /// Iterate over a value; `type_error` makes the error if it is not iterable.
