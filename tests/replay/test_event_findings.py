@@ -50,9 +50,9 @@ def test_each_storm_is_a_finding_with_its_last_counts() -> None:
     ended, lasting = found(storm(5), storm(5, 90_000, 70), storm(200_000), storm(200_000, None, 30))
 
     assert ("storm", 5, 90_000) == (ended.kind, ended.since, ended.until)
-    assert ended.text.endswith(": 70 rebalances with unchanged members within 90.0 s from 1970-01-01 00:00:00.005")
+    assert ended.text.endswith(": 70 rebalances with unchanged membership within 90.0 s from 1970-01-01 00:00:00.005")
     assert ("storm", 200_000, None) == (lasting.kind, lasting.since, lasting.until)
-    assert lasting.text.endswith(": 30 rebalances with unchanged members since 1970-01-01 00:03:20.000")
+    assert lasting.text.endswith(": 30 rebalances with unchanged membership since 1970-01-01 00:03:20.000")
     assert "Changed owners or had none: 3 partitions: t[0–1 4]." in lasting.evidence
 
 

@@ -133,7 +133,7 @@ def test_a_rebalance_storm_needs_attention() -> None:
 
     stormy = [line for line in text.splitlines() if "REBALANCE STORM" in line]
     assert ["wild"] == [line.split()[0] for line in stormy]
-    assert "wild: rebalance storm: 9,000 rebalances with unchanged members since 1970-01-01 00:00:00.000" in text
+    assert "wild: rebalance storm: 9,000 rebalances with unchanged membership since 1970-01-01 00:00:00.000" in text
     assert "wild: no owner for 14 partitions of subscribed topics\n" in text
 
 
@@ -171,7 +171,7 @@ def test_only_the_last_storms_of_a_group_are_listed() -> None:
 
     lines = report(group("wild", events=storms), group("other", idle_members=1)).to_text().splitlines()
 
-    assert [f"{number} rebalances with unchanged members" for number in range(103, 108)] == [
+    assert [f"{number} rebalances with unchanged membership" for number in range(103, 108)] == [
         line.split(": ")[2].partition(" within")[0] for line in lines if "wild: rebalance storm" in line
     ]
     assert "  wild: and 3 earlier findings of the kind storm, see --json" in lines

@@ -83,7 +83,7 @@ def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -
     Args:
         options: Options of the connection.
         folder: Folder of the recording.
-        is_kept: False if the folder is temporary; then no message names it.
+        is_kept: False if the folder is temporary; the summary then omits its path.
 
     Raises:
         KeyboardInterrupt: Ctrl-C or SIGTERM was received.

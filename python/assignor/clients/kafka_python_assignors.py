@@ -14,9 +14,10 @@ Limits that come from kafka-python:
 
 * An assignor is not called when its member loses the membership or calls `unsubscribe()`. When the member joins again,
   `CooperativeStickyAssignor` claims the partitions that the member had, with their generation. The claim of a current
-  owner with a newer generation wins. An owner that reports no generation loses the partition to the old claim, and the
-  partition has two owners until this owner revokes it. kafka-python's own `CooperativeStickyAssignor` reports no
-  generation, also with `shadow=True`: use this module's class in all kafka-python members of the group.
+  owner with a newer generation wins. kafka-python's own `CooperativeStickyAssignor` reports no generation, and neither
+  does this module's class with `shadow=True`. A current owner of such a class loses the partition to the old claim, and
+  both members own it until the current owner revokes it. So use this module's class, without `shadow=True`, in all
+  kafka-python members of the group.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
   Neither Kafka's class nor `StickyAssignor` can read this user data: the first rebalance after a change from one to the
   other assigns the partitions of such members as if they owned none.
@@ -334,9 +335,10 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     without a stop, restart its members twice: first with `[CooperativeStickyAssignor(eager=True), RangeAssignor()]`,
     then with `[CooperativeStickyAssignor()]`.
 
-    Use this class in all kafka-python members of a group. A member that loses its membership or calls `unsubscribe()`
-    claims its old partitions when it joins again. If the current owner of such a partition reports no generation, as
-    kafka-python's own class does, the old claim wins and the partition can briefly have two owners.
+    Use this class, without `shadow=True`, in all kafka-python members of a group. A member that loses its membership or
+    calls `unsubscribe()` claims its old partitions when it joins again. If the current owner of such a partition reports
+    no generation, as kafka-python's own class does, the old claim wins, and both members own the partition until the
+    current owner revokes it.
 
     Args:
         eager: Give up all partitions before joining, and report none as owned.

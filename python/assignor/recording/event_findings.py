@@ -69,7 +69,7 @@ def _episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Even
 def _of_storm(group: str, storm: Event) -> Finding:
     since, until = format_time(storm["since"]), storm["until"]
     lasted = f"since {since}" if until is None else f"within {format_duration(until - storm['since'])} from {since}"
-    text = f"rebalance storm: {storm['rebalances']:,} rebalances with unchanged members {lasted}"
+    text = f"rebalance storm: {storm['rebalances']:,} rebalances with unchanged membership {lasted}"
     evidence = "The membership is unchanged in each of these rebalances."
     if storm["topic_partitions"]:
         evidence += f" Changed owners or had none: {format_partitions(storm['topic_partitions'])}."

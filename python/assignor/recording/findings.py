@@ -26,7 +26,7 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "storm": Kind("error", "at least 20 rebalances with unchanged members within a minute"),
+    "storm": Kind("error", "at least 20 rebalances with unchanged membership within a minute"),
     "unowned": Kind("error", "partitions of subscribed topics have no owner"),
     "stuck": Kind(
         "warning", "members with regular commits stopped committing for at least 60 s, or until the end of the log"
