@@ -23,7 +23,7 @@ FILES = 4
 SAMPLE = 10
 """Number of groups that are compared with `assign`, row by row."""
 
-Run = tuple[str, str, str, int, int]
+Span = tuple[str, str, str, int, int]
 """Group, member, topic, first partition and number of partitions."""
 
 
@@ -113,7 +113,7 @@ def right_answer(given: Written, assignor: str = "range") -> Checksum:
         members.setdefault(row["group_id"], {})[row["member_id"]] = subscription
     partitions = {row["topic"]: row["partitions"] for row in given.topics.collect()}
     expected = sorted(
-        run for group_id, of_group in members.items() for run in _runs(group_id, of_group, partitions, assignor)
+        span for group_id, of_group in members.items() for span in _spans(group_id, of_group, partitions, assignor)
     )
     answer = given.fleet(assignor).assign()
     found = answer.where(F.col("group_id").isin(ids)).drop("cluster").collect()
@@ -122,15 +122,15 @@ def right_answer(given: Written, assignor: str = "range") -> Checksum:
     return checksum(answer)
 
 
-def _runs(
+def _spans(
     group_id: str, members: Mapping[str, Subscription], partitions: Mapping[str, int], assignor: str
-) -> Iterable[Run]:
+) -> Iterable[Span]:
     for member_id, owned in assign(partitions, members, assignor=assignor).items():
-        runs: list[tuple[str, int, int]] = []
+        spans: list[tuple[str, int, int]] = []
         for topic, id in owned:
-            if runs and (topic, id) == (runs[-1][0], sum(runs[-1][1:])):
-                runs[-1] = (topic, runs[-1][1], runs[-1][2] + 1)
+            if spans and (topic, id) == (spans[-1][0], sum(spans[-1][1:])):
+                spans[-1] = (topic, spans[-1][1], spans[-1][2] + 1)
             else:
-                runs.append((topic, id, 1))
-        for run in runs:
-            yield group_id, member_id, *run
+                spans.append((topic, id, 1))
+        for span in spans:
+            yield group_id, member_id, *span

@@ -26,21 +26,30 @@ def fleet(written: Written, assignor: str = "range") -> DataFrame:
     return written.fleet(assignor).assign()
 
 
-def floor(written: Written, rows: int) -> DataFrame:
-    """Collect the members of each group, send them to Python, and return `rows` rows without an assignment."""
-    lists = written.members.groupBy(*KEYS).agg(
-        F.collect_list(F.struct("member_id", "group_instance_id", "topics")).alias("members")
-    )
+def floor(written: Written, rows: int, owned: DataFrame | None = None) -> DataFrame:
+    """Collect the members of each group, send them to Python, and return `rows` rows without an assignment.
+
+    With owned partitions, collect and send these as well.
+    """
+    member = F.struct("member_id", "group_instance_id", "topics").alias("member")
+    collected = [F.collect_list("member").alias("members")]
+    listed = written.members.select(*KEYS, member)
+    if owned is not None:
+        span = F.struct("member_id", "topic", "start", "count").alias("span")
+        listed = listed.unionByName(owned.select(*KEYS, span), allowMissingColumns=True)
+        collected.append(F.collect_list("span").alias("spans"))
+    lists = listed.groupBy(*KEYS).agg(*collected)
     # Spark would evaluate a deterministic function twice: for `inline`, and for a filter that it adds.
     answer = arrow_udf(_reshaped(rows, written.size.groups), ArrayType(SPAN)).asNondeterministic()  # type: ignore[call-overload]  # read from the hints
-    return lists.select(*KEYS, answer("members").alias("answer")).select(*KEYS, F.inline("answer"))
+    return lists.select(*KEYS, answer(F.struct(*lists.columns[2:])).alias("answer")).select(*KEYS, F.inline("answer"))
 
 
 def _reshaped(rows: int, groups: int) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
     def reshaped(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
         import numpy as np
 
-        for lists in batches:
+        for batch in batches:
+            lists = batch.field("members")
             members = lists.values
             topics = members.field("topics")
             first_pairs = np.asarray(topics.offsets).astype(np.int64)

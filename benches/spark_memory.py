@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benches.spark_fleets import Size, written
-from benches.spark_report_sections import timed
 from benches.spark_session import Peak, peak, session
+from benches.spark_timing import timed
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import gc
 import json
-import os
 import statistics
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,19 +17,17 @@ from pyspark.sql import functions as F
 from benches import spark_implementations as implementations
 from benches.implementations import WrongAnswerError
 from benches.spark_fleets import Size, Written, checksum, right_answer, written
+from benches.spark_floor import floor_section
 from benches.spark_replay import replay_section
-from benches.spark_session import Spent, spent
+from benches.spark_timing import HEAD, run, timed
 from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
 from benches.targets import TargetResult
-from benches.timing import Times, ratio
+from benches.timing import ratio
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROOT = Path(__file__).resolve().parents[1]
-
-FLOOR = {50: 1.0, 5: 0.6}
-"""By members per group, the largest ratio of the time of `Fleet.assign()` to the time of the floor."""
 
 INTERNED = 2.0
 """The largest ratio of the time of a large group to its time with subscriptions interned in the input."""
@@ -97,88 +92,9 @@ SELECTIONS = {
 }
 
 
-@dataclass(slots=True)
-class Timed:
-    """Measurements of all rounds, by implementation.
-
-    Attributes:
-        seconds: Seconds from the start of each job to its end.
-        spent: Processor seconds of each job.
-        load: Load of the machine in the last minute before the end.
-    """
-
-    seconds: Times = field(default_factory=dict)
-    spent: dict[str, list[Spent]] = field(default_factory=dict)
-    load: float = 0
-
-    def cells(self, implementation: str) -> list[str]:
-        """Return the milliseconds, and the minimum processor seconds of Java and of the workers, as text."""
-        taken = [min(each) for each in zip(*self.spent[implementation], strict=True)]
-        return [milliseconds(self.seconds[implementation]), *map(shown, taken)]
-
-    def processors(self, slow: str, fast: str) -> float:
-        """Return the ratio of the minimum processor times of two implementations."""
-        least = [min(map(sum, self.spent[implementation])) for implementation in (slow, fast)]
-        return least[0] / least[1] if least[1] else 0
-
-    def raw(self) -> Raw:
-        """Return all measurements as JSON values."""
-        return {"seconds": self.seconds, "processors": self.spent, "load": self.load}
-
-
-HEAD = ("ms", "Java CPU s", "Python CPU s")
-
-
-def run(frame: DataFrame) -> None:
-    """Compute all rows and discard them."""
-    frame.write.format("noop").mode("overwrite").save()
-
-
-def timed(ways: Mapping[str, Callable[[], DataFrame]], rounds: int, report: Report, warm: int = 1) -> Timed:
-    """Run all implementations in turn, round after round. The first `warm` rounds are not timed."""
-    found = Timed({name: [] for name in ways}, {name: [] for name in ways})
-    for turn in range(-warm, rounds):
-        for name, way in ways.items():
-            report(f"round {turn + 1} of {rounds}: {name}")
-            gc.collect()
-            before, start = spent(), time.perf_counter()
-            run(way())
-            seconds = time.perf_counter() - start
-            if turn >= 0:
-                found.seconds[name].append(seconds)
-                found.spent[name].append(spent().since(before))
-    found.load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0
-    return found
-
-
 def floor(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares `Fleet.assign()` with a job that computes no assignment."""
-    rows, target_results = [], []
-    for size in selection.fleets:
-        report(f"writing and checking {size.name}")
-        given = written(spark, size, folder)
-        answer = right_answer(given)
-        least = checksum(implementations.floor(given, answer.rows))
-        if not 0.98 * answer.rows <= least.rows <= answer.rows:
-            raise WrongAnswerError(f"the floor gives {least.rows} rows, not {answer.rows}, {size.name}")
-        ways = {
-            "Fleet.assign()": functools.partial(implementations.fleet, given),
-            "floor": functools.partial(implementations.floor, given, answer.rows),
-        }
-        found = timed(ways, selection.rounds, report)
-        raw[size.name] = found.raw()
-        rows += [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
-        what = f"Fleet.assign() over the floor, {size.name}"
-        target_results.append(TargetResult(what, ratio(found.seconds, *ways), FLOOR[size.members], sense="<="))
-        target_results.append(
-            TargetResult(f"{what}, processor time", found.processors(*ways), FLOOR[size.members], sense="<=")
-        )
-    note = (
-        "Groups x members x topics of a group. The floor collects ids, instance ids and topics by group, sends them "
-        "to a worker in Arrow, and returns the same number of rows as the answer, without computing an assignment. "
-        "Milliseconds, min / median; minimum processor seconds; load of the machine at the end."
-    )
-    return ReportSection("Fleet.assign() and Spark's own cost", note, Table(["", *HEAD, "load"], rows), target_results)
+    """Return the section that compares methods of `Fleet` with a job that computes no assignment."""
+    return floor_section(spark, folder, selection.fleets, selection.rounds, report, raw)
 
 
 def assignors(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -193,13 +109,13 @@ def assignors(spark: SparkSession, folder: Path, selection: Selection, report: R
     found = timed(ways, selection.rounds, report)
     raw[size.name] = found.raw()
     rows = [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
-    what = f"Fleet.assign() of sticky over range, {size.name}"
+    what = f"Fleet.assign() with sticky / with range, {size.name}"
     target_results = [
         TargetResult(what, ratio(found.seconds, *ways), STICKY, sense="<="),
         TargetResult(f"{what}, processor time", found.processors(*ways), STICKY, sense="<="),
     ]
     note = (
-        "All groups of the fleet use one assignor; the members own no partitions. The answer of sticky has more runs "
+        "All groups of the fleet use one assignor; the members own no partitions. The answer of sticky has more spans "
         "of partitions, and so more rows. Milliseconds, min / median; minimum processor seconds; load of the machine "
         "at the end."
     )
@@ -232,7 +148,7 @@ def per_group(spark: SparkSession, folder: Path, selection: Selection, report: R
         raw[size.name] = found.raw()
         rows += [[f"{name}, {size.name}", *found.cells(name), shown(found.load)] for name in ways]
         for name, (_, targets) in slow.items():
-            what = f"{name} over Fleet.assign(), {size.name}"
+            what = f"{name} / Fleet.assign(), {size.name}"
             target_results.append(
                 TargetResult(what, ratio(found.seconds, name, "Fleet.assign()"), targets[size.members])
             )
@@ -298,7 +214,7 @@ def large_group(spark: SparkSession, folder: Path, selection: Selection, report:
     rows = [[name, *found.cells(name), shown(found.load)] for name in ways]
     target_results = [
         TargetResult(
-            f"Fleet.assign() over subscriptions {name}",
+            f"Fleet.assign() / subscriptions {name}",
             ratio(found.seconds, "Fleet.assign()", name),
             INTERNED,
             sense="<=",

@@ -1,8 +1,8 @@
 """Program that follows many groups in a stream, to measure the memory of Spark over time.
 
-`python -m benches.spark_stream_memory GROUPS SECONDS` writes a file of records every ten seconds, in which each group
-commits an offset, and follows the files with `assignor.spark.events`. It prints a JSON object every ten seconds: the
-seconds since the start, the records that have been read, and the memory in MB.
+`python -m benches.spark_stream_memory GROUPS SECONDS` adds a file of records, in which each group commits an offset, to
+a folder every ten seconds, and follows the folder with `assignor.spark.events`. It prints a JSON object every ten
+seconds: the seconds since the start, the records that have been read, and the memory in MB.
 """
 
 from __future__ import annotations
