@@ -40,7 +40,7 @@ impl GroupProtocol {
         }
     }
 
-    /// Return the protocol with a name.
+    /// Return the protocol with the given name, if it exists.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|protocol| protocol.name() == name)
@@ -125,7 +125,7 @@ impl Assignor {
         self.definition().protocol
     }
 
-    /// Return the assignor of a protocol with a name.
+    /// Return the protocol's assignor with the given name, if it exists.
     #[must_use]
     pub fn named(protocol: GroupProtocol, name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|assignor| assignor.protocol() == protocol && assignor.name() == name)

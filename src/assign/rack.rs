@@ -18,8 +18,9 @@ use crate::group::{Group, Lists, MemberRack, Partitions, Racks, RankedConsumerSe
 /// Marks a position without an owner, and the end of a list of consumers.
 const NO_OWNER: u32 = u32::MAX;
 
-/// Solve the topics for which racks matter and, if there is one, all co-partitioned topics. Return each topic with the number of
-/// its solution, and the solutions: the positions of each rank, with none for ranks after the last list.
+/// Solve the topics for which racks matter. If there is such a topic, also solve all co-partitioned topics that have a consumer with
+/// a rack. Return each solved topic with the number of its solution, and the solutions: one list of positions per consumer rank.
+/// Ranks after the last list have no positions.
 pub(super) fn solve(
     group: &Group,
     consumer_sets: &RankedConsumerSets,
@@ -62,16 +63,16 @@ pub(super) fn solve(
             if matches!(topics, [only] if !needed[*only as usize]) {
                 continue;
             }
-            let mut share = Share::new(consumers, size(topics[0]), &mut is_given, &mut given);
+            let mut assignment = Assignment::new(consumers, size(topics[0]), &mut is_given, &mut given);
             if let [only] = topics {
                 queues.list(partitions[*only as usize].racks.as_deref().unwrap_or_default(), racks.sets());
                 queues.restart(&found.racks);
-                share.give_matching(&mut queues);
+                assignment.give_matching(&mut queues);
             } else {
                 let common = in_all(topics.iter().map(|topic| &partitions[*topic as usize]), &mut sets);
-                share.give_together(common.as_deref(), &sets, &mut queues);
+                assignment.give_together(common.as_deref(), &sets, &mut queues);
             }
-            share.give_rest();
+            assignment.give_rest();
             solved.extend(topics.iter().map(|topic| (*topic, solutions.len() as u32)));
             solutions.push(given.clone());
         }
@@ -231,7 +232,7 @@ impl<'a> Queues<'a> {
 }
 
 /// Assignment in progress of one topic, or of co-partitioned topics.
-struct Share<'a> {
+struct Assignment<'a> {
     /// Place of each consumer, in Kafka's order.
     consumers: &'a [u32],
     /// Minimum number of positions of each consumer.
@@ -244,7 +245,7 @@ struct Share<'a> {
     given: &'a mut Lists,
 }
 
-impl<'a> Share<'a> {
+impl<'a> Assignment<'a> {
     fn new(consumers: &'a [u32], positions: usize, is_given: &'a mut Vec<bool>, given: &'a mut Lists) -> Self {
         is_given.clear();
         is_given.resize(positions, false);
@@ -256,7 +257,8 @@ impl<'a> Share<'a> {
     fn give_matching(&mut self, queues: &mut Queues<'_>) {
         let anywhere = queues.positions.len() as u32 - 1;
         let (entries, ends) = self.given.parts();
-        // The last entry is only overwritten: an entry is written before it is known whether its position is free.
+        // One more entry than positions: the loop writes a position before it checks whether the position is free, and the next
+        // write replaces a position that is not.
         entries.resize(self.is_given.len() + 1, 0);
         let mut end = 0;
         for place in self.consumers {

@@ -31,7 +31,7 @@ impl fmt::Display for NotComputed {
         match self {
             Self::Different(column, values) => {
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
-                write!(f, "its members have different values of {column}: {}", quoted(&values))
+                write!(f, "members of the group have different values of {column}: {}", quoted(&values))
             }
             Self::GroupProtocol(name) => {
                 let known = GroupProtocol::ALL.map(GroupProtocol::name);
@@ -113,11 +113,11 @@ mod tests {
         for (rows, reason) in [
             (
                 &[(Some("sticky"), None), (Some("range"), None)][..],
-                "its members have different values of assignor: 'range', 'sticky'",
+                "members of the group have different values of assignor: 'range', 'sticky'",
             ),
             (
                 &[(None, Some("consumer")), (None, Some("classic"))],
-                "its members have different values of group_protocol: 'classic', 'consumer'",
+                "members of the group have different values of group_protocol: 'classic', 'consumer'",
             ),
             (&[(None, Some("share"))], "group_protocol 'share' is not supported; supported: 'classic', 'consumer'"),
             (

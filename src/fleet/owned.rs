@@ -4,7 +4,7 @@ use crate::assign::Assignor;
 use crate::group::{FieldSizes, Group, NameTable};
 use crate::plan::{Plan, Span};
 
-/// Run of partitions that a member owns.
+/// Span of partitions that a member owns.
 #[derive(Debug, Clone, Copy)]
 pub struct OwnedSpan<'a> {
     /// The member.
@@ -30,7 +30,7 @@ pub fn reads_owned(assignor: Assignor) -> bool {
     matches!(assignor, Assignor::Sticky | Assignor::CooperativeSticky | Assignor::ServerUniform)
 }
 
-/// Return the partitions of a plan as runs by member.
+/// Return the partitions of a plan as spans by member.
 #[must_use]
 pub fn owned_spans(plan: &Plan) -> Vec<OwnedSpan<'_>> {
     let columns = plan.columns();
@@ -51,7 +51,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// Collect runs in any order. Runs of other members and topics, and ids that do not exist, are left out.
+    /// Collect spans in any order. Spans of other members and topics, and ids that do not exist, are left out.
     pub(super) fn of<'m>(owned: &[OwnedSpan<'_>], members: impl Iterator<Item = &'m str>, group: &Group) -> Self {
         let names = members.collect();
         let table = NameTable::of(&names);

@@ -65,7 +65,7 @@ pub struct Outcome<'a> {
 /// Largest number of partitions of a topic in a scenario; it exceeds the size of the largest clusters.
 const MAX_PARTITIONS: u64 = 10_000_000;
 
-/// A step would give a group too many partitions.
+/// Error for a step that would give a group too many partitions.
 #[derive(Debug, PartialEq, Eq, Error)]
 pub enum TooManyPartitions {
     /// A subscribed topic would have more than `MAX_PARTITIONS` partitions.
@@ -285,7 +285,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
         Ok(())
     }
 
-    /// Rebalance the group; a partition that changes its owner in two steps counts once.
+    /// Rebalance the group; a partition that moves through two cooperative rebalances (revoked, then assigned) counts as one move.
     fn rebalance(&mut self) {
         let changed = Some(&self.changed);
         if let Some(found) = rebalance(&self.roster, self.cluster, changed, &self.plan) {

@@ -160,7 +160,7 @@ impl Names {
         self.ends.is_empty()
     }
 
-    /// Return the name of a number.
+    /// Return the name with the given number.
     #[must_use]
     #[inline]
     pub fn get(&self, number: usize) -> &str {
@@ -168,7 +168,7 @@ impl Names {
         &self.text[start..self.ends[number]]
     }
 
-    /// Return true if the name of a number equals a text.
+    /// Return true if the name with the given number equals a text.
     #[must_use]
     #[inline]
     pub fn is(&self, number: usize, text: &str) -> bool {

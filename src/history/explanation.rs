@@ -2,8 +2,8 @@
 //!
 //! The metadata that the leader or the broker used is not recorded. It may be the last snapshot at or before the time of the
 //! generation, the first snapshot after it, or a mixture of both. A leader may also lack topics, or have metadata that is older than
-//! the last snapshot. For range, neither mixtures nor older metadata are tried. If all snapshots are later than the
-//! assignment, a topic may have had only the assigned partitions at that time.
+//! the last snapshot. For the classic range assignor, neither a mixture nor older metadata is tried. If all snapshots are later than
+//! the assignment, a topic may have had only the assigned partitions at that time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -64,8 +64,10 @@ pub(super) fn explain<'a>(
         }
     }
     if has_only_later && let Some(counts) = trials.describe_counts(&assigned, &before) {
-        let text =
-            format!("it equals the answer of Kafka's assignor if {counts} at that time; all topic metadata is later");
+        let text = format!(
+            "the recorded assignment equals the answer of Kafka's assignor if {counts} at that time; all topic \
+             metadata is later than the assignment"
+        );
         return Explanation::OtherMetadata(text);
     }
     Explanation::Unexplained(recorded.difference(&expected))

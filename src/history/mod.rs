@@ -46,8 +46,8 @@ impl OutcomeCounts {
 pub struct GenerationSummary {
     /// Number of rebalances: the group records with another generation or another kind of group than the record before.
     ///
-    /// Generation 0, which belongs to a new group, does not count. Nor does a second record of the same generation, which a restart
-    /// of a static member causes.
+    /// Generation 0, which belongs to a new group, does not count. A second record of the same generation does not count either; a
+    /// restart of a static member causes such a record.
     pub rebalances: usize,
     /// Highest number of generations of a classic group with unchanged membership within one minute.
     pub busiest_minute: BusiestMinute,
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn only_classic_generations_with_unchanged_membership_are_busy() {
+    fn only_classic_generations_with_unchanged_membership_count_for_the_busiest_minute() {
         let (classic, consumer) = (GroupKind::Classic, GroupKind::Consumer);
         let log = [(classic, true), (classic, false), (consumer, true), (classic, true)];
 

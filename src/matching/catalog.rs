@@ -67,7 +67,7 @@ impl Catalog {
         self.known.find(FxBuildHasher.hash_one(name), |&other| self.bytes(other) == name).copied()
     }
 
-    /// Return the name with a number.
+    /// Return the topic name with the given number; empty for an unknown number.
     #[must_use]
     pub fn bytes(&self, number: u32) -> &[u8] {
         self.names.get(number as usize).and_then(Option::as_deref).unwrap_or_default()

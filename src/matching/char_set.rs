@@ -48,7 +48,7 @@ impl CharSet {
         text.chars().fold(Self::NONE, |set, char| set | Self::one(char))
     }
 
-    /// Return the POSIX class with a name, such as `alpha`.
+    /// Return the POSIX class with the given name, such as `alpha`, if it exists.
     #[must_use]
     pub fn posix(name: &str) -> Option<Self> {
         Some(match name {

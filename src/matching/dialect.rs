@@ -32,7 +32,7 @@ impl Dialect {
         }
     }
 
-    /// Return the dialect with a name.
+    /// Return the dialect with the given name, if it exists.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|dialect| dialect.name() == name)

@@ -79,7 +79,7 @@ pub enum Assertion {
     Start,
     /// At the end of the name.
     End,
-    /// Between a word character (`\w`) and something else (`\b`).
+    /// At a word boundary (`\b`): exactly one side of the position has a word character (`\w`).
     WordBoundary,
     /// Not at a word boundary (`\B`).
     NotWordBoundary,

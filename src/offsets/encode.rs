@@ -50,10 +50,10 @@ pub fn layout_of(record_type: i16) -> Result<RecordLayout, WireError> {
 
 fn format_of(layout: &RecordLayout, version: Option<i16>) -> Result<Format, WireError> {
     match version {
-        None => Err(write_error("a value requires a version, but it is missing".to_owned())),
+        None => Err(write_error("a record with a value requires a version".to_owned())),
         Some(version) if version < 0 => Err(write_error(format!("version {version} is negative"))),
         Some(version) if version > layout.newest => {
-            Err(write_error(format!("version {version} is newer than {}, the newest known", layout.newest)))
+            Err(write_error(format!("unknown version {version} (the newest known version is {})", layout.newest)))
         }
         Some(version) => Ok(Format { version, flexible: version >= layout.flexible }),
     }
@@ -92,7 +92,7 @@ pub(crate) fn index_from<T>(items: &[T], expected: usize, is_wanted: impl Fn(&T)
 }
 
 fn missing(field: &Field, format: Format) -> WireError {
-    write_error(format!("version {} requires this field, but it is missing", format.version)).within(field.name)
+    write_error(format!("a field that version {} requires is missing", format.version)).within(field.name)
 }
 
 fn write_field<S, B>(writer: &mut Writer, value: &Value<S, B>, field: &Field, format: Format) -> Result<(), WireError>
@@ -318,16 +318,13 @@ mod tests {
             message(record(-7, group_key(), None, None)),
             "the layout of type -7 is not known while writing key.type"
         );
-        assert_eq!(message(commit(5)), "version 5 is newer than 4, the newest known while writing value.version");
+        assert_eq!(message(commit(5)), "unknown version 5 (the newest known version is 4) while writing value.version");
         assert_eq!(message(commit(-1)), "version -1 is negative while writing value.version");
         assert_eq!(
             message(Record { version: None, ..commit(0) }),
-            "a value requires a version, but it is missing while writing value.version"
+            "a record with a value requires a version while writing value.version"
         );
-        assert_eq!(
-            message(epoch(vec![])),
-            "version 0 requires this field, but it is missing while writing value.epoch"
-        );
+        assert_eq!(message(epoch(vec![])), "a field that version 0 requires is missing while writing value.epoch");
         assert_eq!(message(epoch(vec![("x", Value::Null)])), "unknown field 'x' while writing value");
         assert_eq!(message(epoch(vec![("epoch", Value::Null)])), "null is not allowed while writing value.epoch");
         assert_eq!(message(epoch(vec![("epoch", text("1"))])), "the value is not an integer while writing value.epoch");

@@ -95,7 +95,7 @@ impl<'a> FieldValue<'a> {
         self.inside().filter(|(field, _)| field.is_none()).map(|(_, value)| value)
     }
 
-    /// Return the field with a name, if this is a structure that has it.
+    /// Return the field with the given name; None if this is not a structure or lacks the field.
     #[must_use]
     pub fn get(self, name: &str) -> Option<Self> {
         self.fields().find(|(field, _)| *field == name).map(|(_, value)| value)

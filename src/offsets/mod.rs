@@ -163,7 +163,7 @@ fn decode_value<'a>(
         return Err(read_error(0, format!("version {version} is negative")).within("version"));
     }
     if version > layout.newest {
-        let reason = format!("version {version} is newer than {}, the newest known", layout.newest);
+        let reason = format!("unknown version {version} (the newest known version is {})", layout.newest);
         return Err(read_error(0, reason).within("version"));
     }
     let format = Format { version, flexible: version >= layout.flexible };
@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(message(Some(b"\0"), None), "2 bytes are needed and 1 remain at offset 0 while reading key.type");
         assert_eq!(
             message(Some(COMMIT_KEY), Some(b"\0\x05")),
-            "version 5 is newer than 4, the newest known at offset 0 while reading value.version"
+            "unknown version 5 (the newest known version is 4) at offset 0 while reading value.version"
         );
         assert_eq!(
             message(Some(b"\0\x02\0\x01g"), Some(b"\0\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\x63\0")),

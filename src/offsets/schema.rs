@@ -106,7 +106,7 @@ pub struct RecordType {
     pub layout: Option<RecordLayout>,
 }
 
-/// Return the record type with a number, if it has a name.
+/// Return the record type with the given number; None if Kafka has no name for the number.
 #[must_use]
 pub fn record_type(number: i16) -> Option<&'static RecordType> {
     TYPES.iter().find(|record_type| record_type.number == number)

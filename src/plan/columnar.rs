@@ -97,10 +97,15 @@ impl Columns {
         for (row, (member, span)) in spans.into_iter().enumerate() {
             let error = |reason: String| PlanError { row, reason };
             if member as usize >= members {
-                return Err(error(format!("member {member} does not exist; there are {members}")));
+                return Err(error(format!(
+                    "member index {member} is out of range: the number of members is {members}"
+                )));
             }
             if span.topic as usize >= topics {
-                return Err(error(format!("topic {} does not exist; there are {topics}", span.topic)));
+                return Err(error(format!(
+                    "topic index {} is out of range: the number of topics is {topics}",
+                    span.topic
+                )));
             }
             if span.start < 0 || span.count < 1 || span.end() > i64::from(i32::MAX) + 1 {
                 let Span { start, count, .. } = span;
@@ -237,8 +242,8 @@ mod tests {
     #[test]
     fn errors_name_the_index_of_the_invalid_span() {
         for (spans, message) in [
-            (vec![(0, 0, 0, 1), (3, 0, 0, 1)], "span 1: member 3 does not exist; there are 3"),
-            (vec![(0, 2, 0, 1)], "span 0: topic 2 does not exist; there are 2"),
+            (vec![(0, 0, 0, 1), (3, 0, 0, 1)], "span 1: member index 3 is out of range: the number of members is 3"),
+            (vec![(0, 2, 0, 1)], "span 0: topic index 2 is out of range: the number of topics is 2"),
             (vec![(0, 0, 0, 0)], "span 0: start 0 and count 0 are not a range of partition ids"),
             (vec![(0, 0, -1, 1)], "span 0: start -1 and count 1 are not a range of partition ids"),
             (vec![(0, 0, i32::MAX, 2)], "span 0: start 2147483647 and count 2 are not a range of partition ids"),

@@ -50,7 +50,7 @@ impl Owners {
 
 /// Spans that a member gains or loses. Topic numbers are those of the plan that contains the spans.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Gained {
+pub struct MemberSpans {
     /// Index of the member in that plan.
     pub member: u32,
     /// The spans, by topic and id.
@@ -61,9 +61,9 @@ pub struct Gained {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diff {
     /// Spans that members have only in the later plan, with the numbers of the later plan.
-    pub added: Vec<Gained>,
+    pub added: Vec<MemberSpans>,
     /// Spans that members have only in the earlier plan, with the numbers of the earlier plan.
-    pub revoked: Vec<Gained>,
+    pub revoked: Vec<MemberSpans>,
     /// Number of partitions that have an owner in both plans, but not the same one.
     pub moved: i64,
 }
@@ -87,7 +87,7 @@ impl Plan {
                 &same_member,
             );
         }
-        Diff { added: gained(changes.added), revoked: gained(changes.revoked), moved: changes.moved }
+        Diff { added: by_member(changes.added), revoked: by_member(changes.revoked), moved: changes.moved }
     }
 }
 
@@ -115,9 +115,9 @@ fn aligned(earlier: &Plan, later: &Plan) -> Vec<(Option<u32>, Option<u32>)> {
     pairs
 }
 
-fn gained(of_members: Vec<Vec<Span>>) -> Vec<Gained> {
+fn by_member(of_members: Vec<Vec<Span>>) -> Vec<MemberSpans> {
     let numbered = of_members.into_iter().enumerate().filter(|(_, spans)| !spans.is_empty());
-    numbered.map(|(member, spans)| Gained { member: member as u32, spans }).collect()
+    numbered.map(|(member, spans)| MemberSpans { member: member as u32, spans }).collect()
 }
 
 struct MemberChanges {

@@ -18,7 +18,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use balance::Balance;
 pub use columnar::Columns;
-pub use diff::{Diff, Gained};
+pub use diff::{Diff, MemberSpans};
 pub use size::Client;
 pub use wire::Encoder;
 

@@ -258,7 +258,10 @@ fn add_replacement(
     names.extend(EXPIRED.into_iter().filter(|name| expiry.contains(name)));
     names.push("member_removed");
     let instance = new.instance_id.as_deref().unwrap_or_default();
-    let text = format!("Static member '{instance}' returned as {} during a rebalance; it was {}.", new.id, old.id);
+    let text = format!(
+        "Static member '{instance}' returned as {} during a rebalance; its previous member id was {}.",
+        new.id, old.id
+    );
     causes.add(&names, text);
 }
 

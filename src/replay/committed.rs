@@ -29,7 +29,7 @@ pub(super) struct PartitionState {
     pub(super) ownership: Option<Ownership>,
     /// The previous owner, if the partition has no owner now.
     pub(super) last_owner: Option<Arc<str>>,
-    /// True if a commit without an owner was reported in this generation.
+    /// True if a commit without an owner was reported since the owners were last replaced.
     pub(super) is_reported: bool,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct GroupRecord {
     pub(super) kind: GroupKind,
     pub(super) generation: i32,
     pub(super) at: i64,
-    /// Time at which the join phase of a classic generation ended.
+    /// Time at which the generation began: the end of the join phase in a classic group, `at` in a group with an epoch.
     pub(super) began: i64,
     pub(super) protocol_type: Option<String>,
     pub(super) protocol: Option<String>,

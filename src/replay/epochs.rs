@@ -194,8 +194,10 @@ impl EpochGroup {
         }
     }
 
-    /// Return the assignor that most members name; the broker's default if no member names one, or in a tie. In a tie a broker
-    /// chooses by the order of its hash table, in which `uniform` comes before `range`.
+    /// Return the assignor that most members name; the broker's default if no member names one.
+    ///
+    /// In a tie, return the default if it is one of the tied assignors, else the first of them by name. A broker chooses by the order
+    /// of its hash table, in which `uniform` comes before `range`.
     pub(super) fn assignor(&self) -> String {
         let mut preferred = self.preferred_assignors();
         let default = preferred.iter().position(|assignor| assignor == DEFAULT_ASSIGNOR);

@@ -21,8 +21,10 @@ use crate::offsets::FieldValue;
 /// Owners by partition.
 pub(super) type Owners = FxHashMap<Partition, Arc<str>>;
 
-/// Highest first generation of a new group. A group whose log begins with a higher one is older than the log.
+/// Highest generation that the first record of a new group can have. If the log of a group begins with a higher generation, the log
+/// lacks its earlier records.
 const HIGHEST_FIRST_GENERATION: i32 = 1;
+/// Highest epoch that the first record of a new group can have.
 const HIGHEST_FIRST_EPOCH: i32 = 2;
 
 /// Apply the record of a classic group, and add its events. `place` is the timestamp and the offset of the record.

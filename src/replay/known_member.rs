@@ -12,7 +12,8 @@ use crate::offsets::FieldValue;
 pub(super) struct KnownMember {
     pub(super) id: Arc<str>,
     pub(super) instance_id: Option<Arc<str>>,
-    /// Name under which it owns partitions. That of a static member is its instance id, so it keeps its partitions under a new member id.
+    /// Name under which the member owns partitions: the member id, or `instance ` and the instance id of a static member. So a static
+    /// member keeps its partitions when its member id changes.
     pub(super) owner_name: Arc<str>,
     pub(super) client_id: String,
     pub(super) client_host: String,

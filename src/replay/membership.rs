@@ -50,7 +50,7 @@ pub(super) fn last_commit(state: &GroupState, member: &KnownMember) -> Option<i6
 
 /// Return the events of the members of a classic group, from the difference to its previous record.
 ///
-/// `began` and `until` are the ends of the join phases of the two generations.
+/// `began` and `until` are the times at which the previous and the new generation began, which are the ends of their join phases.
 pub(super) fn member_events(
     state: &GroupState,
     place: (i64, i64),

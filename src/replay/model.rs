@@ -32,7 +32,7 @@ impl GroupKind {
         }
     }
 
-    /// Return the kind of group whose group record has a type.
+    /// Return the kind of group whose group record has the given type; None if the type is not that of a group record.
     pub(super) const fn of_group_record(record_type: i16) -> Option<Self> {
         match record_type {
             2 => Some(Self::Classic),
@@ -105,7 +105,7 @@ pub struct History {
     pub bad_records: usize,
 }
 
-/// Generation without its members.
+/// Kind of group, number and member count of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GenerationNumber {
     pub(super) kind: GroupKind,

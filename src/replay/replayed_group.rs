@@ -33,7 +33,7 @@ pub struct ReplayedGroup {
     pub state: History,
     /// Number of rebalances.
     pub rebalances: u64,
-    /// Number of records without duplicates.
+    /// Number of records, not counting duplicates.
     pub records: u64,
     /// Number of duplicates.
     pub duplicates: u64,

@@ -133,7 +133,11 @@ pub(super) fn read_snapshot(data: &[u8], wanted: Settings) -> Result<(Counts, Ve
 impl std::fmt::Display for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed } = self;
-        write!(f, "[{storm_rebalances}, {storm_window}, {stuck_factor}, {stuck_interval}, {never_committed}]")
+        write!(
+            f,
+            "storm_rebalances={storm_rebalances}, storm_window_ms={storm_window}, stuck_factor={stuck_factor}, \
+             stuck_interval_ms={stuck_interval}, never_committed_ms={never_committed}"
+        )
     }
 }
 

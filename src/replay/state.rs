@@ -1,6 +1,6 @@
 //! State of a group during replay.
 //!
-//! Its size depends on members, partitions and open windows, not on the number of generations.
+//! Its size depends on members, partitions and time windows that have not ended, not on the number of generations.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -224,7 +224,7 @@ impl GroupState {
         self.kinds.last().copied().unwrap_or(GroupKind::Offsets)
     }
 
-    /// Return the group of a kind with epochs.
+    /// Return the consumer, share or streams group; None for a kind without epochs.
     pub(super) fn epoch_group(&self, kind: GroupKind) -> Option<&EpochGroup> {
         match kind {
             GroupKind::Consumer => Some(&self.consumer),

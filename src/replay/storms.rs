@@ -8,9 +8,9 @@ use super::events::{Partition, sorted};
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
-/// A storm is found when `threshold` rebalances lie within `window` milliseconds. It contains at least the later half of them; earlier
-/// ones belong to it back to the first pause of more than a quarter of the window. It ends when fewer than half of `threshold` rebalances
-/// lie in the last `window` milliseconds.
+/// A storm is found when `threshold` rebalances lie within `window` milliseconds. The storm contains at least the later half of these
+/// rebalances. It also contains earlier ones, back to the latest pause of more than a quarter of the window. It ends when fewer than
+/// half of `threshold` rebalances lie in the last `window` milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Storm {
     /// Times of the last `threshold` rebalances.

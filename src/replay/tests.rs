@@ -319,7 +319,9 @@ fn a_snapshot_of_other_settings_is_rejected() {
 
     let error = other.restore(&machine().snapshot().unwrap()).unwrap_err();
 
-    let text = "the snapshot has the settings [20, 60000, 10, 100, 60000]; this replay has [20, 60000, 7, 100, 60000]";
+    let text = "the snapshot has the settings storm_rebalances=20, storm_window_ms=60000, stuck_factor=10, \
+                stuck_interval_ms=100, never_committed_ms=60000; this replay has storm_rebalances=20, \
+                storm_window_ms=60000, stuck_factor=7, stuck_interval_ms=100, never_committed_ms=60000";
     assert_eq!(text, error.to_string());
 }
 

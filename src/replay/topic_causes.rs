@@ -167,7 +167,10 @@ fn is_gone(metadata: &Metadata, topic: &str, time: i64, is_owned: bool) -> bool 
 pub(super) fn epoch_topic_causes(before: &GroupRecord, after: &GroupRecord, metadata: &Metadata) -> Found {
     let mut found = resolved_topics(before, after);
     if before.initialized != after.initialized {
-        found.push((vec!["partitions_initialized"], "The partitions whose state is ready changed.".to_owned()));
+        found.push((
+            vec!["partitions_initialized"],
+            "The set of partitions with initialized share state changed.".to_owned(),
+        ));
     }
     if before.sources.is_some() && after.sources.is_some() && before.sources != after.sources {
         found.push((vec!["subscription_changed"], "The topology has other source topics.".to_owned()));
@@ -229,7 +232,8 @@ fn resolved_topics(before: &GroupRecord, after: &GroupRecord) -> Found {
             continue;
         };
         let [old, new] = [old, new].map(|topics| topics.iter().map(String::as_str).collect::<BTreeSet<&str>>());
-        for (name, topics, verb) in [(CREATED, &new - &old, "matches"), (DELETED, &old - &new, "lost")] {
+        for (name, topics, verb) in [(CREATED, &new - &old, "now matches"), (DELETED, &old - &new, "no longer matches")]
+        {
             if !topics.is_empty() {
                 let topics: Vec<&str> = topics.into_iter().collect();
                 found.push((vec![name], format!("Pattern '{pattern}' {verb} {}.", topics.join(", "))));
@@ -239,8 +243,8 @@ fn resolved_topics(before: &GroupRecord, after: &GroupRecord) -> Found {
     found
 }
 
-/// Return the differences between two numbers of partitions by topic. A topic was not created if no member subscribed to it
-/// before, and not deleted if no member subscribes to it now. Without these sets, all topics count.
+/// Compare the numbers of partitions by topic at two times; return the causes that explain the differences. A topic was not created
+/// if no member subscribed to it before, and not deleted if no member subscribes to it now. Without these sets, all topics count.
 fn counted_topics(
     old: &BTreeMap<&str, i64>,
     new: &BTreeMap<&str, i64>,

@@ -93,7 +93,7 @@ def read_version(reader: Reader) -> int:
 
 
 def read_partitions(reader: Reader, field: str) -> list[TopicPartitions]:
-    """Read an array of topics with their partition ids, of at least six bytes each."""
+    """Read an array of topics with their partition ids; each entry of the array has at least six bytes."""
     entries = []
     for index in range(reader.count(6, field)):
         topic = reader.string(f"{field}[{index}].topic")

@@ -28,7 +28,7 @@ pub(super) enum Source {
 pub(super) struct Claims {
     /// The members in table order.
     pub(super) members: Vec<u32>,
-    /// Per partition, the member that owns it or `NO_OWNER`; also the partition numbers of topics.
+    /// Owner of each partition, or `NO_OWNER`; `owners.starts` has the number of the first partition of each topic.
     pub(super) owners: Owners,
     /// Per topic, true if it is assignable: it has partitions and a member subscribes to it.
     pub(super) is_assignable: Vec<bool>,

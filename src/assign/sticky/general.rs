@@ -19,16 +19,16 @@ use crate::plan::{NO_OWNER, Owners};
 
 /// Return the owners of the partitions of assignable topics.
 pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> Owners {
-    let mut assigning = Assigning::new(group, claims);
-    let is_revocation = assigning.keep(racks);
-    let is_initial = assigning.ranks.sizes().iter().all(|size| *size == 0);
-    let unassigned = assigning.unassigned();
+    let mut assignment = Assignment::new(group, claims);
+    let is_revocation = assignment.keep(racks);
+    let is_initial = assignment.ranks.sizes().iter().all(|size| *size == 0);
+    let unassigned = assignment.unassigned();
     if let Some(racks) = racks {
-        assigning.assign_by_rack(racks, &unassigned);
+        assignment.assign_by_rack(racks, &unassigned);
     }
-    assigning.assign_rest(&unassigned);
-    assigning.balance(claims, &unassigned, is_revocation, is_initial);
-    assigning.owners
+    assignment.assign_rest(&unassigned);
+    assignment.balance(claims, &unassigned, is_revocation, is_initial);
+    assignment.owners
 }
 
 /// Consecutive partitions of a topic.
@@ -43,7 +43,7 @@ struct Run {
 
 /// Assignment in progress.
 #[derive(Debug)]
-struct Assigning<'a> {
+struct Assignment<'a> {
     group: &'a Group,
     sets: ConsumerSets,
     /// Per consumer set, its members.
@@ -56,7 +56,7 @@ struct Assigning<'a> {
     all: Vec<Run>,
 }
 
-impl<'a> Assigning<'a> {
+impl<'a> Assignment<'a> {
     fn new(group: &'a Group, claims: &Claims) -> Self {
         let sets = ConsumerSets::of(group);
         let starts = claims.owners.starts.clone();

@@ -50,8 +50,8 @@ fn assign_claims(group: &Group, claims: &Claims, options: Options) -> Owners {
 
 /// Return true if all members subscribe to the same topics, existing or not.
 ///
-/// As in Kafka, leading members (in table order) without a subscription are not compared. Kafka then gives them partitions; here
-/// the constrained algorithm leaves them out.
+/// As in Kafka, members without a subscription that come before the first member with one (in table order) are not compared. Kafka
+/// then gives them partitions; here the constrained algorithm leaves them out.
 fn is_constrained(group: &Group, claims: &Claims) -> bool {
     let subscriptions = claims.members.iter().map(|member| group.subscription_of(*member as usize));
     let mut compared = subscriptions.skip_while(|subscription| group.subscriptions().get(*subscription).is_empty());

@@ -171,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_table_iterates_like_a_java_hash_set() {
-        // Multiples of 16 share a bucket of 16. A ninth key in a bucket doubles the table, and keys keep their order.
+        // Multiples of 16 share a bucket in a table of 16 buckets. A ninth key in a bucket doubles the table, and keys keep their
+        // order.
         let mut table = Table::default();
         for (number, hash) in (0..).zip([48, 16, 32, 1, 0]) {
             table.insert(number, hash as u32, hash);

@@ -17,7 +17,7 @@ const NO_RACKS: u32 = u32::MAX;
 impl<'a> RackLogic<'a> {
     /// Return the racks of a group if its assignment depends on racks; `is_assignable` and `owners` are those of its claims.
     ///
-    /// With `prefer_rack_aware`, partitions may be on the same racks.
+    /// With `prefer_rack_aware`, the assignment can depend on racks even if all partitions are on the same racks.
     pub(super) fn of(
         group: &'a Group,
         is_assignable: &[bool],

@@ -153,7 +153,8 @@ fn item(cursor: &mut Cursor, singles: &mut CharSet) -> Result<Option<CharSet>, P
         return Ok(Some(if cursor.flags.fold { range.both_cases() } else { range }));
     }
     let set = cursor.folded(first);
-    // Java does not fold these with other single characters.
+    // If case is ignored for Unicode letters, Java does not add the characters of `is_folded_apart` to the single characters of the
+    // class: each is an operand of its own.
     let apart = cursor.flags.fold && cursor.flags.unicode && is_folded_apart(first);
     if first < 256 && !apart {
         *singles = *singles | set;

@@ -121,9 +121,10 @@ pub(super) struct SizedNode {
     pub(super) steps: Vec<Step>,
 }
 
-/// A node other than a group, and whether Java repeats it by a loop over characters.
+/// Node that a quantifier can repeat, other than a plain or capturing group.
 pub(super) struct Atom {
     pub(super) part: SizedNode,
+    /// True if Java repeats the node by a loop over characters when the quantifier is greedy and has no maximum.
     pub(super) is_property: bool,
 }
 

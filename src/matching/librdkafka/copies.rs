@@ -247,7 +247,7 @@ impl Unroller<'_> {
     }
 }
 
-/// Assertion state: whether some paths, or all, met an assertion since the last character.
+/// Assertion state: since the last character, some path met an assertion (`yes`), and some path met none (`no`).
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Met {
     yes: bool,

@@ -1,8 +1,8 @@
 //! The dialect librdkafka: one exact name, or, with a leading `^`, a POSIX extended regular expression of glibc's `regcomp`
 //! on any part of the name.
 //!
-//! The locale has UTF-8 characters and the collation of the C locale, as in Python and most services. librdkafka only tests
-//! whether a name matches, so the tree has no preferences.
+//! glibc reads a pattern by the locale of the process. This module assumes UTF-8 characters and the collation of the C locale, which
+//! a Python process and most services have. librdkafka only tests whether a name matches, so the tree has no preferences.
 
 mod brackets;
 mod copies;

@@ -268,7 +268,8 @@ mod access {
     impl Drop for TakenList {
         fn drop(&mut self) {
             // SAFETY: the list is alive. Its own items are restored before items that were added in the meantime are dropped,
-            // because a drop may run Python code. Their array no longer belongs to the list, which allocated it.
+            // because a drop may run Python code. The list allocated the array of the added items but no longer refers to it, so
+            // the array is freed here.
             unsafe {
                 let length = std::mem::replace(&mut (*self.list).ob_base.ob_size, self.length);
                 let items = std::mem::replace(&mut (*self.list).ob_item, self.items);

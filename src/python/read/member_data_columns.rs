@@ -68,7 +68,7 @@ impl<'py> MemberDataColumns<'py> {
         self.generations.is_none() && self.owned.is_none() && self.user_data.is_none()
     }
 
-    /// Set the values of the member added last, whose row this is.
+    /// Set the values of the member added last from a row of the columns.
     pub(crate) fn set_in(&self, group: &mut Group, row: usize) -> PyResult<()> {
         let generation = self.generations.as_ref().and_then(|generations| generations[row]);
         let user_data = self.user_data.as_ref().and_then(|user_data| user_data.get(row));

@@ -17,7 +17,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect, include_internal: bool, owner:
     })
 }
 
-/// Return the dialect of a name.
+/// Return the dialect with the given name.
 pub(crate) fn dialect(name: &Bound<'_, PyAny>) -> PyResult<Dialect> {
     let found = name.cast::<PyString>().ok().and_then(|name| Dialect::named(&name.to_string_lossy()));
     found.ok_or_else(|| unknown_dialect("dialect", &shown(name)))

@@ -11,7 +11,7 @@ use super::values::unique;
 use crate::group::{FieldSizes, Group, Names, Partitions, Racks};
 use crate::python::imports::IllegalArgumentError;
 
-/// Id, subscription, instance id; bytes of user data, owned partitions and rack.
+/// Id, subscription, instance id; sizes in bytes of user data, owned partitions and rack.
 type PlanMember = (String, u32, Option<String>, usize, usize, usize);
 
 /// Topics, subscriptions, members, columns of spans.

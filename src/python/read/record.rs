@@ -122,7 +122,7 @@ fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>)
     for (name, content) in &entries {
         let index = place(name, fields, next, path)?;
         let known = &fields[index];
-        // In the order of the layout, no field can occur twice.
+        // A field that comes after all earlier ones in the order of the layout cannot be a duplicate.
         if index < next && found.iter().any(|(earlier, _)| *earlier == known.name) {
             return Err(path.error(format!("the field {} occurs twice", shown(name))));
         }
@@ -132,7 +132,7 @@ fn structure(given: &Bound<'_, PyAny>, fields: &'static [Field], path: Path<'_>)
     Ok(Value::Struct(found))
 }
 
-/// Return the index of the field with a name, which is probably the `next` one.
+/// Return the index of the field with the given name; it is probably `next`.
 fn place(name: &Bound<'_, PyAny>, fields: &[Field], next: usize, path: Path<'_>) -> PyResult<usize> {
     let Ok(text) = name.cast::<PyString>() else {
         return Err(wrong_type(&format!("{path}: a field's name"), "a str", name));

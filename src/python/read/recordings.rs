@@ -27,21 +27,28 @@ pub(crate) struct RecordColumns<'a> {
 
 impl<'a> RecordColumns<'a> {
     pub(crate) fn read(records: &'a RecordBatch) -> PyResult<Self> {
-        let type_error = |name: &str| {
-            let found = records.schema();
-            WrongTypeError::new_err(format!("records: column {name} is missing or of another type: {found}"))
+        let type_error = |name: &str, wanted: &DataType| {
+            let found =
+                records.column_by_name(name).map_or("missing".to_owned(), |found| found.data_type().to_string());
+            WrongTypeError::new_err(format!("column {name} of the records must be {wanted}; it is {found}"))
         };
-        let column = |name: &str| records.column_by_name(name).ok_or_else(|| type_error(name));
+        let column =
+            |name: &str, wanted: &DataType| records.column_by_name(name).ok_or_else(|| type_error(name, wanted));
         let numbers = |name: &str| -> PyResult<&'a [i64]> {
-            Ok(column(name)?.as_primitive_opt::<Int64Type>().ok_or_else(|| type_error(name))?.values())
+            let numbers = column(name, &DataType::Int64)?.as_primitive_opt::<Int64Type>();
+            Ok(numbers.ok_or_else(|| type_error(name, &DataType::Int64))?.values())
         };
         Ok(Self {
-            groups: column("group_id")?.as_string_opt().ok_or_else(|| type_error("group_id"))?,
+            groups: column("group_id", &DataType::Utf8)?
+                .as_string_opt()
+                .ok_or_else(|| type_error("group_id", &DataType::Utf8))?,
             offsets: numbers("offset")?,
             timestamps: numbers("timestamp")?,
-            keys: BinaryColumn::from_array("key", column("key")?.clone())?,
-            values: BinaryColumn::from_array("value", column("value")?.clone())?,
-            aborted: column("aborted")?.as_boolean_opt().ok_or_else(|| type_error("aborted"))?,
+            keys: BinaryColumn::from_array("key", column("key", &DataType::Binary)?.clone())?,
+            values: BinaryColumn::from_array("value", column("value", &DataType::Binary)?.clone())?,
+            aborted: column("aborted", &DataType::Boolean)?
+                .as_boolean_opt()
+                .ok_or_else(|| type_error("aborted", &DataType::Boolean))?,
         })
     }
 

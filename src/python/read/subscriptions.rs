@@ -48,8 +48,9 @@ pub(crate) struct SubscriptionInterner {
     by_sample: FxHashMap<u64, (Vec<usize>, u32)>,
     /// Subscriptions of containers that several members share, by the container's address.
     containers: FxHashMap<usize, u32>,
-    /// Numbers of the topics of owned partitions by the name's address, and the last one.
+    /// Numbers of the topics of owned partitions, by the address of the name.
     owned_topics: FxHashMap<usize, u32>,
+    /// Address of the name that was looked up last, and the number of its topic.
     last_owned_topic: (usize, u32),
     numbers: Vec<u32>,
     ids: Vec<i32>,

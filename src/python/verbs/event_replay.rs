@@ -236,28 +236,30 @@ struct LogColumns<'a> {
 
 impl<'a> LogColumns<'a> {
     fn read(records: &'a RecordBatch) -> PyResult<Self> {
-        let type_error = |name: &str| {
-            let found = records.schema();
-            WrongTypeError::new_err(format!(
-                "records: column {name} is missing, has nulls or has another type: {found}"
-            ))
+        let type_error = |name: &str, wanted: &str| {
+            let found = records.column_by_name(name).map_or("missing".to_owned(), |found| {
+                let nulls = if found.null_count() > 0 { " with nulls" } else { "" };
+                format!("{}{nulls}", found.data_type())
+            });
+            WrongTypeError::new_err(format!("column {name} of the records must be {wanted}; it is {found}"))
         };
-        let column = |name: &str| records.column_by_name(name).ok_or_else(|| type_error(name));
+        let column = |name: &str, wanted: &str| records.column_by_name(name).ok_or_else(|| type_error(name, wanted));
         let numbers = |name: &str| -> PyResult<&'a [i64]> {
-            let found = column(name)?;
+            let wanted = "Int64 without nulls";
+            let found = column(name, wanted)?;
             let numbers = found.as_primitive_opt::<Int64Type>().filter(|_| found.null_count() == 0);
-            Ok(numbers.ok_or_else(|| type_error(name))?.values())
+            Ok(numbers.ok_or_else(|| type_error(name, wanted))?.values())
         };
         let clusters = records.column_by_name("cluster");
         if clusters.is_some_and(|found| found.as_string_opt::<i32>().is_none()) {
-            return Err(type_error("cluster"));
+            return Err(type_error("cluster", "Utf8"));
         }
         Ok(Self {
             clusters,
             offsets: numbers("offset")?,
             timestamps: numbers("timestamp")?,
-            keys: BinaryColumn::from_array("key", column("key")?.clone())?,
-            values: BinaryColumn::from_array("value", column("value")?.clone())?,
+            keys: BinaryColumn::from_array("key", column("key", "Binary")?.clone())?,
+            values: BinaryColumn::from_array("value", column("value", "Binary")?.clone())?,
         })
     }
 

@@ -32,13 +32,13 @@ def assignor_of(roster: Roster) -> tuple[Assignor | None, str | None]:
     """
     protocols = _distinct(member.group_protocol for member in roster)
     if len(protocols) > 1:
-        return None, f"its members have different values of group_protocol: {_quoted(protocols)}"
+        return None, f"members of the group have different values of group_protocol: {_quoted(protocols)}"
     protocol = protocols[0] if protocols else "classic"
     if protocol not in DEFAULTS:
         return None, f"group_protocol '{protocol}' is not supported; supported: {_quoted(sorted(DEFAULTS))}"
     names = _distinct(member.assignor for member in roster)
     if len(names) > 1:
-        return None, f"its members have different values of assignor: {_quoted(names)}"
+        return None, f"members of the group have different values of assignor: {_quoted(names)}"
     found = Assignor(protocol, names[0] if names else DEFAULTS[protocol])
     if found not in ASSIGNORS:
         known = sorted(name for of_protocol, name in ASSIGNORS if of_protocol == protocol)

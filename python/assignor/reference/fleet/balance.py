@@ -87,7 +87,10 @@ def co_partition_breaks(plan: Plan) -> set[tuple[int, int]]:
 
 
 def rack_misses(plan: Plan) -> int:
-    """Count the partitions without a replica on their owner's rack; both must have racks."""
+    """Count the partitions without a replica on their owner's rack.
+
+    A partition whose replicas have no racks is not counted, nor is a partition whose owner has no rack.
+    """
     racks = {member.id: member.rack for member in plan.roster if member.rack}
     owned = (
         (racks[member], plan.topics[topic].on(id))
@@ -116,7 +119,7 @@ def record_bytes(plan: Plan, group_id: str) -> int | None:
 
 
 def member_bytes(plan: Plan, member: RosterMember) -> int:
-    """Return the size in bytes of a member in that record."""
+    """Return the size in bytes of a member in the group's record."""
     sent = sent_bytes(plan.assignor, plan.claimed.get(member.id, []))
     # Version, topics, user data, owned partitions, generation, rack.
     subscription = 2 + 4 + sum(map(text, member.topics)) + 4 + 4 + sent + 4 + text(member.rack or "")

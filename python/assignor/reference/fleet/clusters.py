@@ -11,7 +11,7 @@ from assignor.reference.fleet import columns
 from assignor.reference.fleet.balance import balance
 from assignor.reference.fleet.current import current_plan
 from assignor.reference.fleet.moves import moves
-from assignor.reference.fleet.owned import runs
+from assignor.reference.fleet.owned import spans
 from assignor.reference.fleet.reading import read_clusters, read_current, read_group
 from assignor.reference.fleet.roster import Plan, kafka_order
 from assignor.reference.fleet.scenario import SimulatedGroup, check_step
@@ -151,13 +151,13 @@ def resolved(group: Group) -> list[Row]:
 
 
 def assignment(plan: Plan | None) -> list[Row]:
-    """Return a row per run of partitions; no rows for a group that cannot be computed."""
+    """Return a row per span of partitions; no rows for a group that cannot be computed."""
     if plan is None:
         return []
     return [
-        {"member_id": member.id, **run._asdict()}
+        {"member_id": member.id, **span._asdict()}
         for member in kafka_order(plan.roster)
-        for run in runs(plan.assignment[member.id])
+        for span in spans(plan.assignment[member.id])
     ]
 
 

@@ -7,17 +7,17 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.ordering import java_order
-from assignor.reference.fleet.owned import runs
+from assignor.reference.fleet.owned import spans
 
 if TYPE_CHECKING:
-    from assignor.reference.fleet.owned import Owned, OwnedRun
+    from assignor.reference.fleet.owned import Owned, OwnedSpan
     from assignor.reference.fleet.roster import Plan
 
 MAX_INT32 = 2**31 - 1
 
 
 class Move(NamedTuple):
-    """Run of partitions that moves from one member to another; None means no member."""
+    """Span of partitions that moves from one member to another; None means no member."""
 
     topic: str
     start: int
@@ -31,20 +31,20 @@ def moves(current: Owned, plan: Plan) -> list[Move]:
 
     If several members have a partition, each of them except its new owner gives it up, in the order of member ids.
     """
-    before: dict[str, list[tuple[str, OwnedRun]]] = defaultdict(list)
-    for member, run in current:
-        before[run.topic].append((member, run))
-    after: dict[str, list[tuple[str, OwnedRun]]] = defaultdict(list)
+    before: dict[str, list[tuple[str, OwnedSpan]]] = defaultdict(list)
+    for member, span in current:
+        before[span.topic].append((member, span))
+    after: dict[str, list[tuple[str, OwnedSpan]]] = defaultdict(list)
     for member, partitions in plan.assignment.items():
-        for run in runs(partitions):
-            after[run.topic].append((member, run))
+        for span in spans(partitions):
+            after[span.topic].append((member, span))
     topics = sorted(before.keys() | after.keys(), key=java_order)
     return [move for topic in topics for move in moves_of_topic(topic, before[topic], after[topic])]
 
 
 def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
-    """Return the moves of a topic. Between two neighbouring bounds of runs, all partitions have the same owners."""
-    ends = sorted({end for _, run in before + after for end in (run.start, run.start + run.count)})
+    """Return the moves of a topic. Between two neighbouring bounds of spans, all partitions have the same owners."""
+    ends = sorted({end for _, span in before + after for end in (span.start, span.start + span.count)})
     found: dict[tuple[str | None, str | None], list[Move]] = defaultdict(list)
     for start, end in itertools.pairwise(ends):
         [to] = holders(after, start) or {None}
@@ -63,4 +63,4 @@ def moves_of_topic(topic: str, before: Owned, after: Owned) -> list[Move]:
 
 def holders(held: Owned, id: int) -> set[str | None]:
     """Return the members that have a partition."""
-    return {member for member, run in held if run.start <= id < run.start + run.count}
+    return {member for member, span in held if span.start <= id < span.start + span.count}

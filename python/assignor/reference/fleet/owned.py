@@ -18,39 +18,39 @@ READS_OWNED = {("classic", "sticky"), ("classic", "cooperative-sticky"), ("consu
 """Assignors that start from the owned partitions of the members."""
 
 
-class OwnedRun(NamedTuple):
-    """Run of consecutive partition ids of a topic."""
+class OwnedSpan(NamedTuple):
+    """Span of consecutive partition ids of a topic."""
 
     topic: str
     start: int
     count: int  # type: ignore[assignment]  # hides tuple.count, which is not needed
 
 
-Owned = list[tuple[str, OwnedRun]]
-"""Runs of owned partitions with their members, in any order; runs may overlap."""
+Owned = list[tuple[str, OwnedSpan]]
+"""Spans of owned partitions with their members, in any order; spans may overlap."""
 
 
 def claims(owned: Owned, members: Iterable[str], topics: Mapping[str, Partitions]) -> dict[str, list[TopicPartition]]:
     """Return the existing partitions that each member owns, by topic in Java's order and id."""
     found: dict[str, set[TopicPartition]] = defaultdict(set)
-    for member, run in owned:
-        if run.topic in topics:
-            ids = range(run.start, min(run.start + run.count, topics[run.topic].count))
-            found[member].update(TopicPartition(run.topic, id) for id in ids)
+    for member, span in owned:
+        if span.topic in topics:
+            ids = range(span.start, min(span.start + span.count, topics[span.topic].count))
+            found[member].update(TopicPartition(span.topic, id) for id in ids)
     return {
         member: sorted(found[member], key=lambda partition: (java_order(partition.topic), partition.partition))
         for member in members
     }
 
 
-def runs(partitions: Iterable[TopicPartition]) -> list[OwnedRun]:
-    """Combine partitions into runs that are as long as possible."""
-    found: list[OwnedRun] = []
+def spans(partitions: Iterable[TopicPartition]) -> list[OwnedSpan]:
+    """Combine partitions into spans that are as long as possible."""
+    found: list[OwnedSpan] = []
     for topic, id in partitions:
         if found and found[-1].topic == topic and found[-1].start + found[-1].count == id:
             found[-1] = found[-1]._replace(count=found[-1].count + 1)
         else:
-            found.append(OwnedRun(topic, id, 1))
+            found.append(OwnedSpan(topic, id, 1))
     return found
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from assignor.errors import IllegalArgumentError, UnsupportedPatternError
 from assignor.reference.fleet.assignor import assignor_of
 from assignor.reference.fleet.cluster import Cluster, Partitions
-from assignor.reference.fleet.owned import READS_OWNED, OwnedRun
+from assignor.reference.fleet.owned import READS_OWNED, OwnedSpan
 from assignor.reference.fleet.roster import RosterMember, by_id
 from assignor.reference.matching.pattern import Pattern
 from assignor.validation import DIALECTS
@@ -202,7 +202,7 @@ def read_current(row: Row, owner: str) -> Owned:
                 f"start {_shown(start)} and count {_shown(count)} of topic '{topic}' are not a range of partition ids"
             )
             raise IllegalArgumentError(f"{owner}: member '{member}': {reason}")
-        found.append((member, OwnedRun(topic, start, count)))
+        found.append((member, OwnedSpan(topic, start, count)))
     return found
 
 

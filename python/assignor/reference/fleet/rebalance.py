@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.reference.fleet.owned import runs
+from assignor.reference.fleet.owned import spans
 from assignor.reference.fleet.roster import Plan
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class Rebalanced(NamedTuple):
 
 
 def owned_by(plan: Plan) -> Owned:
-    """Return the partitions of a plan as runs by member."""
-    return [(member, run) for member, partitions in plan.assignment.items() for run in runs(partitions)]
+    """Return the partitions of a plan as spans by member."""
+    return [(member, span) for member, partitions in plan.assignment.items() for span in spans(partitions)]
 
 
 def rebalance(roster: Roster, cluster: Cluster, assignor: Assignor, before: Plan) -> Rebalanced:

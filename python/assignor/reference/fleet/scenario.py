@@ -156,7 +156,10 @@ class SimulatedGroup:
             self._rebalance()
 
     def _rebalance(self) -> None:
-        """Rebalance the group; a partition that changes its owner in two steps counts once."""
+        """Rebalance the group.
+
+        A partition that moves through two cooperative rebalances (revoked, then assigned) counts as one move.
+        """
         if self.assignor is None:
             self._has_unknown_rebalance = True
             self.plan = Plan.from_owned(self.roster, self.cluster, owned_by(self.plan))

@@ -136,7 +136,10 @@ class RecordedAssignment:
 
 
 def topic_id(text: str) -> int | None:
-    """Return the number of a topic id as Kafka writes it; None if it is not one."""
+    """Parse a topic id in Kafka's form (22 characters of URL-safe base64) into a 128-bit integer.
+
+    Return None if the text is not a topic id.
+    """
     if len(text) != 22:
         return None
     try:

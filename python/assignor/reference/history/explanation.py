@@ -59,7 +59,10 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
             text = f"the assignor used topic metadata that was {age} ms older than the latest"
             return Explanation(False, False, text)
     if around[0].time > time and (counts := describe_counts(recorded, before)):
-        text = f"it equals the answer of Kafka's assignor if {counts} at that time; all topic metadata is later"
+        text = (
+            f"the recorded assignment equals the answer of Kafka's assignor if {counts} at that time; all topic "
+            "metadata is later than the assignment"
+        )
         return Explanation(False, False, text)
     return Explanation(False, True, recorded.difference(expected))
 

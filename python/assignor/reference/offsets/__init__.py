@@ -49,7 +49,7 @@ def decode_value(layout: RecordLayout, value: bytes) -> tuple[int, dict[str, Any
     if version < 0:
         raise WireError(f"version {version} is negative", 0, "value.version")
     if version > layout.newest:
-        reason = f"version {version} is newer than {layout.newest}, the newest known"
+        reason = f"unknown version {version} (the newest known version is {layout.newest})"
         raise WireError(reason, 0, "value.version")
     reader = Reader(value, compact=version >= layout.flexible)
     reader.position = 2

@@ -114,7 +114,7 @@ def is_default(value: Any, default: Any) -> bool:
     """Return True if the value of a tagged field is the default, which is not written.
 
     The default of a nullable field is the empty array or structure, not null. Kafka's generator reads
-    `"default": null` in this way, and its JSON prints a null that was written.
+    `"default": null` in this way, and Kafka's JSON converters print a null that is in the record.
     """
     if isinstance(value, dict):
         return all(content in (0, []) for content in value.values())

@@ -57,7 +57,7 @@ def check_version(layout: RecordLayout, version: int) -> None:
     if version < 0:
         raise WireError(f"version {version} is negative", None, "value.version")
     if version > layout.newest:
-        reason = f"version {version} is newer than {layout.newest}, the newest known"
+        reason = f"unknown version {version} (the newest known version is {layout.newest})"
         raise WireError(reason, None, "value.version")
 
 
@@ -68,7 +68,7 @@ def write_struct(values: dict[str, Any], fields: tuple[Field, ...], version: int
     for field in present:
         if field.tag is None:
             if field.name not in values:
-                reason = f"version {version} requires this field, but it is missing"
+                reason = f"a field that version {version} requires is missing"
                 raise WireError(reason, None, f"{path}.{field.name}")
             data += write_field(values[field.name], field, version, f"{path}.{field.name}", compact=compact)
     if not compact:

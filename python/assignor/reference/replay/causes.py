@@ -44,7 +44,7 @@ class Causes:
 
 
 def unknown(sentence: str) -> Causes:
-    """Return the cause `unknown` with what is missing."""
+    """Return the cause `unknown`; `sentence` says which evidence the log lacks."""
     return Causes(["unknown"], [sentence])
 
 
@@ -143,9 +143,10 @@ def departure_causes(
 ) -> tuple[list[str], str]:
     """Return the possible causes of a member's absence, and what its commits show.
 
-    A session lasts at least until the session timeout after the join phase, but a static member stays in the group even
-    if it misses that phase. A client sends a heartbeat at most half a session timeout before each commit. Most clients
-    commit when they are closed, so a member without a recent commit is more likely dead.
+    A session lasts at least one session timeout from the end of the join phase. This does not apply to a static member,
+    which stays in the group even if it misses the join phase. A client sends a heartbeat at most half a session timeout
+    before each commit. Most clients commit when they are closed, so a member without a recent commit is more likely
+    dead.
     """
     closed, session = ["consumer_closed"], member.session_timeout
     is_static = member.instance_id is not None
@@ -204,8 +205,8 @@ def add_replacement(
     names = ["protocol_changed"] if after.protocol != before.protocol else []
     expiry, _ = departure_causes(old, before.began, after.began, last_commit)
     names += ["static_member_returned", *(name for name in EXPIRED if name in expiry), "member_removed"]
-    text = f"Static member '{new.instance_id}' returned as {new.id} during a rebalance; it was {old.id}."
-    causes.add(names, text)
+    text = f"Static member '{new.instance_id}' returned as {new.id} during a rebalance"
+    causes.add(names, f"{text}; its previous member id was {old.id}.")
 
 
 def add_subscriptions(causes: Causes, changes: Difference, before: GroupRecord) -> None:

@@ -21,8 +21,9 @@ __all__ = ["Committed", "Ownership"]
 class Ownership:
     """Ownership of a partition.
 
-    `since` is the start of the time in which it has always had an owner. `has_commit` is True if an offset was
-    committed since it has its current owner. `is_reported` is True if it was reported as never committed.
+    `since` is the time at which the partition last changed from no owner to an owner, or at which its committed offset
+    was deleted, if that is later. `has_commit` is True if an offset was committed since the partition has its current
+    owner. `is_reported` is True if the partition was reported as never committed.
     """
 
     owner: str
@@ -35,8 +36,8 @@ class Ownership:
 class Committed:
     """Committed offsets of a group and the owners of its partitions.
 
-    `last_owners` has the last owner of partitions without one, and `reported` the partitions without an owner whose
-    commits were reported in this generation.
+    `last_owners` has the last owner of each partition that lost its owner while other partitions have one. `reported`
+    has the partitions without an owner for which a commit was reported since the owners were last replaced.
     """
 
     offsets: dict[Partition, int] = field(default_factory=dict)

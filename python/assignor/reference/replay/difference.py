@@ -18,10 +18,10 @@ __all__ = ["Difference", "GroupRecord", "difference"]
 class GroupRecord:
     """State of a group at a group record.
 
-    `began` is the time at which the join phase of a classic generation ended. A group with an epoch has
-    `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by topic, of a record of type 4), `sources`
-    (topics of a streams topology) and `initialized` (partitions of a share group that are ready). `converted_from`
-    is the kind that the group had before, if it had another one.
+    `began` is the time at which the generation began: the end of the join phase in a classic group, `at` in a group
+    with an epoch. A group with an epoch has `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by
+    topic, of a record of type 4), `sources` (topics of a streams topology) and `initialized` (partitions of a share
+    group that are ready). `converted_from` is the kind that the group had before, if it had another one.
     """
 
     kind: str

@@ -86,9 +86,9 @@ class EpochGroup:
         return now is not None and now["state"] == SETTLED[self.kind] and now["memberEpoch"] == self.target_epoch
 
     def assignor(self) -> str:
-        """Return the assignor that most members name; the broker's default if no member names one, or in a tie.
+        """Return the assignor that most members name; the broker's default if no member names one.
 
-        In a tie without the default, it is the first by name.
+        In a tie, return the default if it is one of the tied assignors, else the first of them by name.
         """
         preferred = self.preferred_assignors()
         return DEFAULT_ASSIGNOR if DEFAULT_ASSIGNOR in preferred else preferred[0]

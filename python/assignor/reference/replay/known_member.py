@@ -39,7 +39,7 @@ class KnownMember:
 
     @property
     def owner_name(self) -> str:
-        """Name under which it owns partitions: a static member keeps them under a new member id."""
+        """Name under which the member owns partitions: a static member keeps them when its member id changes."""
         return self.id if self.instance_id is None else f"instance {self.instance_id}"
 
     def subscribes_like(self, other: KnownMember) -> bool:

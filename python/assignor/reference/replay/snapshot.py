@@ -69,8 +69,14 @@ def read_snapshot(data: bytes, settings: list[int]) -> dict[str, Any]:
         raise SnapshotError("the snapshot is damaged: its length or checksum is wrong")
     content: dict[str, Any] = from_json(json.loads(body))
     if content["settings"] != settings:
-        raise SnapshotError(f"the snapshot has the settings {content['settings']}; this replay has {settings}")
+        found, wanted = _settings_text(content["settings"]), _settings_text(settings)
+        raise SnapshotError(f"the snapshot has the settings {found}; this replay has {wanted}")
     return content
+
+
+def _settings_text(settings: list[int]) -> str:
+    """Return settings with their names."""
+    return ", ".join(f"{name}={value}" for name, value in zip(state.Settings._fields, settings, strict=True))
 
 
 def to_json(value: Any) -> Any:

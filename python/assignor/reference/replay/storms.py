@@ -17,10 +17,10 @@ __all__ = ["Storm"]
 class Storm:
     """Latest rebalances with unchanged membership, and the storm that they form.
 
-    A storm is found when `threshold` rebalances lie within `window` milliseconds. It contains at least the later half
-    of them; earlier ones belong to it back to the first pause of more than a quarter of the window. It ends when fewer
-    than half of `threshold` rebalances lie in the last `window` milliseconds. `since` is None if there is no
-    storm, and `count` is the number of its rebalances.
+    A storm is found when `threshold` rebalances lie within `window` milliseconds. The storm contains at least the later
+    half of these rebalances. It also contains earlier ones, back to the latest pause of more than a quarter of the
+    window. It ends when fewer than half of `threshold` rebalances lie in the last `window` milliseconds. `since` is
+    None if there is no storm, and `count` is the number of its rebalances.
     """
 
     threshold: int
@@ -36,7 +36,7 @@ class Storm:
             self.changed[partition] = at
 
     def add(self, at: int) -> bool:
-        """Add a rebalance; return True if it shows a storm."""
+        """Add a rebalance; return True if a storm starts with it."""
         self.times = [*self.times, at][-self.threshold :]
         if self.since is not None:
             self.count += 1

@@ -117,7 +117,7 @@ def epoch_topic_causes(before: GroupRecord, after: GroupRecord, metadata: Metada
     """Return the changes of topics that the records of a group with an epoch show."""
     found = resolved_topics(before, after)
     if before.initialized != after.initialized:
-        found.append((["partitions_initialized"], "The partitions whose state is ready changed."))
+        found.append((["partitions_initialized"], "The set of partitions with initialized share state changed."))
     if before.sources is not None and after.sources is not None and before.sources != after.sources:
         found.append((["subscription_changed"], "The topology has other source topics."))
     if before.counts is not None and after.counts is not None:
@@ -160,7 +160,8 @@ def resolved_topics(before: GroupRecord, after: GroupRecord) -> Found:
         if old is None:
             found.append((["subscription_changed"], f"The broker found {len(new)} topics for pattern '{pattern}'."))
             continue
-        for name, topics, verb in ((CREATED, set(new) - set(old), "matches"), (DELETED, set(old) - set(new), "lost")):
+        added, removed = set(new) - set(old), set(old) - set(new)
+        for name, topics, verb in ((CREATED, added, "now matches"), (DELETED, removed, "no longer matches")):
             if topics:
                 found.append(([name], f"Pattern '{pattern}' {verb} {', '.join(sorted(topics))}."))
     return found
@@ -169,7 +170,7 @@ def resolved_topics(before: GroupRecord, after: GroupRecord) -> Found:
 def counted_topics(
     old: dict[str, int], new: dict[str, int], before: set[str] | None = None, now: set[str] | None = None
 ) -> Found:
-    """Return the differences between two numbers of partitions by topic.
+    """Compare the numbers of partitions by topic at two times; return the causes that explain the differences.
 
     A topic was not created if no member subscribed to it before, and not deleted if no member subscribes to it now.
     Without these sets, all topics count.
@@ -196,7 +197,7 @@ def unowned(
 ) -> list[Partition] | None:
     """Return the partitions of subscribed topics without an owner; None if the topics or the metadata are not known.
 
-    The partitions are those in the snapshots before and after the time.
+    A partition counts only if it exists in the last snapshot before the time and in the first one after it.
     """
     around = metadata.around(time)
     if topics is None or not around:

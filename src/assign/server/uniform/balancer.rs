@@ -1,9 +1,9 @@
 //! Choice of the next taker and the next giver of a topic: the subscribers that get a partition and that give one up.
 //!
-//! Subscribers are sorted once per topic by number of partitions, then by place in the members' table. Takers are a prefix of this
-//! list, givers a suffix. All takers have the same number of partitions, which is their level; the same is true of givers. When
-//! each taker has got a partition, their level rises by one, and the subscribers that started on the new level become takers. When
-//! each giver has given one up, their level falls by one, and givers are added in the same way.
+//! Subscribers are sorted once per topic by number of partitions, then by position in the iteration order of Kafka's map of members.
+//! Takers are a prefix of this list, givers a suffix. All takers have the same number of partitions, which is their level; the same
+//! is true of givers. When each taker has got a partition, their level rises by one, and the subscribers that started on the new
+//! level become takers. When each giver has given one up, their level falls by one, and givers are added in the same way.
 
 /// Takers and givers of one topic. One value is used for many topics, one after another, to save allocations.
 #[derive(Default)]

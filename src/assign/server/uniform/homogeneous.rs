@@ -1,8 +1,8 @@
 //! Uniform assignment of a group whose members all subscribe to the same topics.
 //!
-//! The quota of a member is total / members partitions; some members get a bonus of one partition until the remainder is used. A
-//! member keeps its partitions up to its quota. The other partitions go to the members below their quota. A member gets all its
-//! missing partitions before the next member gets any.
+//! The quota of a member is the total number of partitions divided by the number of members, rounded down. Until the remainder is
+//! used up, members get a bonus of one partition. A member keeps its partitions up to its quota. The other partitions go to the
+//! members below their quota. A member gets all its missing partitions before the next member gets any.
 
 use super::target::Target;
 use crate::assign::table_order::{

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::mapping::PyPlan;
-use crate::plan::Gained;
+use crate::plan::MemberSpans;
 use crate::python::error::wrong_type;
 use crate::python::imports::{BALANCE, DIFF};
 use crate::python::verbs::partition_lists::ListBuilder;
@@ -59,11 +59,11 @@ impl PyPlan {
 }
 
 impl PyPlan {
-    /// Return the gained partitions as lists by member id.
-    fn named<'py>(&self, py: Python<'py>, gained: &[Gained]) -> PyResult<Bound<'py, PyDict>> {
+    /// Return the spans of members as lists of partitions by member id.
+    fn named<'py>(&self, py: Python<'py>, changed: &[MemberSpans]) -> PyResult<Bound<'py, PyDict>> {
         let mut lists = ListBuilder::new(py, &self.topics)?;
         let found = PyDict::new(py);
-        for Gained { member, spans } in gained {
+        for MemberSpans { member, spans } in changed {
             found.set_item(&self.ids(py)[*member as usize], lists.list(spans)?)?;
         }
         Ok(found)

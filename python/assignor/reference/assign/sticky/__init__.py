@@ -48,8 +48,8 @@ def assign_cooperatively(
 def have_equal_subscriptions(members: list[Member]) -> bool:
     """Return True if all members, in table order, subscribe to the same topics, existing or not.
 
-    As in Kafka, leading members without a subscription are not compared. Kafka then gives them partitions; here the
-    constrained algorithm leaves them out.
+    As in Kafka, members without a subscription that come before the first member with one are not compared. Kafka then
+    gives them partitions; here the constrained algorithm leaves them out.
     """
     compared = itertools.dropwhile(lambda member: not member.topics, members)
     return len({member.topics for member in compared}) <= 1

@@ -116,7 +116,8 @@ def settle(topics: Mapping[str, list[Partition]], members: list[Member], source:
             else:
                 owned[id].append(place)
             if other is not None and place in owned[other]:
-                # Remove after adding, as in Kafka: a second claim of the same member does not undo a conflict.
+                # Remove after adding, as in Kafka: if a member claims a doubly claimed partition a second time, it
+                # still does not get the partition.
                 owned[other].remove(place)
             last_claimant[place] = id
     return Claims(ordered, partitions, claims, owned, doubly_claimed)

@@ -23,10 +23,10 @@ class Answer(NamedTuple):
 
 def assign(claims: Claims, racks: Racks) -> Answer:
     """Return the partitions of each member, and those that another member has to give up first."""
-    return _Assigning(claims, racks).answer()
+    return _Assignment(claims, racks).answer()
 
 
-class _Assigning:
+class _Assignment:
     """Assignment in progress.
 
     `under` are the members with fewer than `low` partitions, and `exact` those with `low` that may get one more.

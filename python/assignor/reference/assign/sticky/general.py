@@ -26,10 +26,10 @@ from assignor.reference.group import Member
 
 def assign(claims: Claims, racks: Racks) -> dict[str, list[Place]]:
     """Return the partitions of each member."""
-    return _Assigning(claims, racks).answer()
+    return _Assignment(claims, racks).answer()
 
 
-class _Assigning:
+class _Assignment:
     """Assignment in progress."""
 
     def __init__(self, claims: Claims, racks: Racks) -> None:
@@ -130,7 +130,7 @@ class _Assigning:
         self.give(moved, target)
 
     def balance_score(self) -> int:
-        """Return the sum of the size differences of all pairs of members that can take part.
+        """Return the sum of the size differences of all pairs of members that can get or lose partitions.
 
         Kafka adds 32-bit integers. With millions of pairs the sum overflows, which changes the result.
         """

@@ -16,11 +16,11 @@ class Racks:
     matter: bool
 
     def mismatch(self, member: Member, place: Place) -> bool:
-        """Return True if the member has a rack and no replica of the partition is on it."""
+        """Return True if racks matter, the member has a rack, and no replica of the partition is on it."""
         return self.matter and member.rack is not None and member.rack not in self.of_partition[place]
 
     def match(self, member: Member, place: Place) -> bool:
-        """Return True if the member has a rack and a replica of the partition is on it."""
+        """Return True if racks matter, the member has a rack, and a replica of the partition is on it."""
         return self.matter and member.rack is not None and member.rack in self.of_partition[place]
 
 

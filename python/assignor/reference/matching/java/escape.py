@@ -43,7 +43,8 @@ class Name:
 
 
 Escape: TypeAlias = int | CharSet | Assertion | Special | Number | Name
-"""Meaning of an escape: a character code, which may be a surrogate, a set, an assertion, or one of these classes."""
+"""Meaning of an escape: a character code (possibly a surrogate), a set, an assertion, or an instance of `Special`,
+`Number` or `Name`."""
 
 _CONTROLS = {"a": 0x07, "e": 0x1B, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09}
 

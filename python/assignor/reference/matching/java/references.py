@@ -34,7 +34,10 @@ def are_exact(node: Node, kept: set[int]) -> bool:
 
 
 def _passed(node: Node, kept: set[int], repeated: bool, taken: frozenset[int]) -> frozenset[int]:
-    """Return the groups that every path has captured once after the node; `taken` are those before it."""
+    """Return the groups that every path has captured exactly once when the node has matched.
+
+    `taken` are those captured before the node.
+    """
     match node:
         case Concat(nodes):
             for inner in nodes:

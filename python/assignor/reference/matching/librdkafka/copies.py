@@ -79,7 +79,7 @@ NOTHING = Row(())
 
 
 class _Met(NamedTuple):
-    """Assertion state: whether some paths, or all, met an assertion since the last character."""
+    """Assertion state: since the last character, some path met an assertion (`yes`), and some path met none (`no`)."""
 
     yes: bool
     no: bool

@@ -1,9 +1,10 @@
 """Choice of the next taker and the next giver of a topic: the subscribers that get a partition and that give one up.
 
-Subscribers are sorted once per topic by number of partitions, then by place in the members' table. Takers are a prefix
-of this list, givers a suffix. All takers have the same number of partitions, which is their level; the same is true of
-givers. When each taker has got a partition, their level rises by one, and the subscribers that started on the new level
-become takers. When each giver has given one up, their level falls by one, and givers are added in the same way.
+Subscribers are sorted once per topic by number of partitions, then by position in the iteration order of Kafka's map of
+members (`table_order.member_order`). Takers are a prefix of this list, givers a suffix. All takers have the same number
+of partitions, which is their level; the same is true of givers. When each taker has got a partition, their level rises
+by one, and the subscribers that started on the new level become takers. When each giver has given one up, their level
+falls by one, and givers are added in the same way.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ class Balancer:
     """Takers and givers of a topic.
 
     Args:
-        subscribers: The members that subscribe to the topic, by place in the members' table.
+        subscribers: The members that subscribe to the topic, by position in that order.
         sizes: The number of partitions of each member; the caller updates it after each move.
     """
 
@@ -30,7 +31,7 @@ class Balancer:
 
     @property
     def is_balanced(self) -> bool:
-        """Return True if the levels of givers and takers differ by at most one."""
+        """True if the levels of givers and takers differ by at most one."""
         return self._high_level - self._low_level <= 1
 
     def next_taker(self) -> int:
