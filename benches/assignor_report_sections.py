@@ -20,7 +20,7 @@ IMPLEMENTATION_NAMES = ("plan", "Group.plan", "assign")
 
 def over_java(assignor: AssignorName, selection: Selection, report: Report, raw: Raw) -> ReportSection:
     """Return the section that compares one assignor with Java's class."""
-    title = f"Java's {'range of the broker' if assignor == 'server-range' else assignor}"
+    title = f"Java's {'broker-side range' if assignor == 'server-range' else assignor} assignor"
     report("starting Java")
     try:
         java = JavaAssignors(selection.java_warm)
@@ -64,7 +64,7 @@ def _over_java(target: AssignorTarget, assignor: AssignorName, found: dict[str, 
     ratios = {name: ratio(times, "Java", target.ours) for name, times in found.items()}
     if not ratios:
         return
-    head = f"{target.ours} over Java's {assignor}"
+    head = f"Java's {assignor} / {target.ours}"
     worst = min(ratios, key=ratios.__getitem__)
     yield TargetResult(f"{head}, at the worst point ({worst})", ratios[worst], target.each)
     if target.mean is not None:
@@ -88,12 +88,12 @@ def sticky_peers(selection: Selection, report: Report, raw: Raw) -> ReportSectio
                 workload, "objects", ("plan", peer), selection.assignor_pace
             )
             rows.append([f"{workload.name}, {peer}", milliseconds(times[peer]), milliseconds(times["plan"])])
-            what = f"plan over {peer}, {workload.name}"
+            what = f"{peer} / plan, {workload.name}"
             target_results.append(TargetResult(what, ratio(times, peer, "plan"), OVER_STICKY_PEERS))
     note = (
         "Milliseconds, min / median. The peers implement the assignor of Kafka 2.3, which moves other partitions than "
-        "Kafka 4.4 does. Their answers are complete and as balanced as ours. The larger group is the largest that the "
-        "peer finishes within a minute if members and partitions of a topic double together."
+        "Kafka 4.4 does. Their answers are complete and as balanced as ours. In the series 1000x100x10, 2000x100x20, "
+        "4000x100x40 and so on, the larger group is the last one that the peer finishes within about a minute."
     )
     if missing:
         note += f" Not timed because not installed: {', '.join(missing)}."

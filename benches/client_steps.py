@@ -148,14 +148,14 @@ def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
             rows.append(_row(case, name, times, sizes))
             target = OVER_CLIENTS.get((workload, name))
             if target is not None:
-                what = f"assignor over {name}'s assignor, {workload.name}"
+                what = f"{name}'s assignor / ours, {workload.name}"
                 target_results.append(TargetResult(what, ratio(times, f"{name}'s assignor", "assignor"), target))
     note = (
         "Milliseconds, min / median, and the time of the client's own assignor divided by that of the assignor of this "
         "package that plugs into the client. The step of the assignor goes from decoded subscriptions and the client's "
         "metadata to the bytes of each member in SyncGroup. The whole step also decodes the subscriptions, which the "
-        "client does itself with either assignor. kB: all assignments; the clients' range also writes topics without "
-        "partitions of the member. Times include freeing the result."
+        "client does itself with either assignor. kB: size of all assignments; the clients' `range` also writes an "
+        "entry for each topic in which the member gets no partition. Times include freeing the result."
     ) + (f" Not timed because not installed: {', '.join(missing)}." if missing else "")
     head = [
         "group, client",

@@ -54,7 +54,7 @@ class JavaCoordinator(LineProcess):
 
 
 def _build() -> None:
-    """Fetch the jars with Maven and compile the timer, unless it is newer than its source."""
+    """Fetch the jars with Maven unless they exist; compile the timer unless its class file is newer than the source."""
     fetch = "from tests.broker import cluster; cluster.install_jars()"
     done = subprocess.run([sys.executable, "-c", fetch], cwd=ROOT, stderr=subprocess.PIPE, text=True)
     if done.returncode:

@@ -140,7 +140,7 @@ def _growth(
         rows.append([operation, *(_microseconds(times[group_set.name]) for group_set in group_sets)])
         pairs = zip(times[small.name], times[group_sets[-1].name], strict=True)
         growth = statistics.median(last / first for first, last in pairs)
-        what = f"{operation}, {heads[-1]} over {heads[group_sets.index(small)]}"
+        what = f"{operation}, {heads[-1]} / {heads[group_sets.index(small)]}"
         target_results.append(TargetResult(what, growth, GROWN, sense="<="))
     return ReportSection(title, note, Table(["", *heads], rows), target_results)
 

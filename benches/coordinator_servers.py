@@ -33,7 +33,8 @@ SETTINGS = {
     "num.network.threads": "3",
     "num.io.threads": "8",
 }
-"""Kafka's defaults for options that the tests' broker changes, and a message size for records of all members."""
+"""Kafka's defaults for options that the tests' broker changes, and a limit of the message size that allows a group
+record with all members."""
 
 JVM = ("-Xms1g", "-Xmx1g", "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20", "-XX:InitiatingHeapOccupancyPercent=35")
 """Options that Kafka's own start script passes to Java."""
@@ -43,7 +44,7 @@ Phases = dict[str, Spent]
 
 
 class ServerMissingError(Exception):
-    """No server can be timed; the message has the reason."""
+    """Error for a server that cannot be timed; the message has the reason."""
 
 
 class ServedGroup(LineProcess):

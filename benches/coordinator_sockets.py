@@ -26,7 +26,7 @@ NONE, REBALANCE_IN_PROGRESS, MEMBER_ID_REQUIRED = 0, 27, 79
 NOT_YET = (14, 15, 16)
 """Errors of a group whose coordinator is loading, is not available, or is another broker.
 
-A heartbeat succeeds even then, so a SyncGroup request finds out.
+A heartbeat succeeds while the coordinator is loading, so `_wait_until_available` sends a SyncGroup request instead.
 """
 
 PATIENCE = 120.0
@@ -93,7 +93,7 @@ class Members:
         spent, answers = self._exchange(asking)
         for number, answer in answers.items():
             error, _, _, self.ids[number], _ = read_join(answer)
-            _require({error} == {MEMBER_ID_REQUIRED}, "ids")
+            _require_errors({error}, MEMBER_ID_REQUIRED, "a join without a member id")
         self._joined(self._exchange(dict(enumerate(map(self._join, range(len(self.ids))))))[1])
         self.sync()
         return spent
@@ -131,15 +131,16 @@ class Members:
         syncs[self.leader] = self._message(SYNC, self._as_member(self.leader) + given)
         spent, answers = self._exchange(syncs)
         for number, answer in answers.items():
-            _require(read_error(answer) == NONE, "syncs")
-            _require(answer[14:] == assignments[self.ids[number]], "assignments")
+            _require_errors({read_error(answer)}, NONE, "a sync")
+            is_right = answer[14:] == assignments[self.ids[number]]
+            _require(is_right, f"the assignment of member {self.ids[number]} differs from the leader's")
         return spent
 
     def heartbeat_all(self) -> Spent:
         """Send a heartbeat of every member."""
         beats = {number: self._message(HEARTBEAT, self._as_member(number)) for number in range(len(self.ids))}
         spent, answers = self._exchange(beats)
-        _require({read_error(answer) for answer in answers.values()} == {NONE}, "heartbeats")
+        _require_errors({read_error(answer) for answer in answers.values()}, NONE, "a heartbeat")
         return spent
 
     def _wait_until_available(self) -> None:
@@ -151,7 +152,8 @@ class Members:
                 _, answers = self._exchange({0: self._message(api, body)})
                 if read_error(answers[0]) not in NOT_YET:
                     break
-                _require(time.monotonic() < end, f"its coordinator, which is not available after {PATIENCE:.0f} s")
+                is_in_time = time.monotonic() < end
+                _require(is_in_time, f"the coordinator of group-0 is not available after {PATIENCE:.0f} s")
                 time.sleep(0.2)
 
     def _join(self, number: int) -> bytes:
@@ -170,13 +172,15 @@ class Members:
 
     def _joined(self, answers: Mapping[int, bytes]) -> None:
         read = {number: read_join(answer) for number, answer in answers.items()}
-        _require({each.error for each in read.values()} == {NONE}, "joins")
-        _require(all(each.member == self.ids[number] for number, each in read.items()), "ids")
+        _require_errors({each.error for each in read.values()}, NONE, "a join")
+        for number, each in read.items():
+            is_same = each.member == self.ids[number]
+            _require(is_same, f"a join of member {self.ids[number]} is answered with member id {each.member}")
         (self.generation,) = {each.generation for each in read.values()}
         (leader,) = {each.leader for each in read.values()}
         self.leader = self.ids.index(leader)
         self._members = read[self.leader].members
-        _require(set(self._members) == set(self.ids), "members")
+        _require(set(self._members) == set(self.ids), "the leader's response does not have the ids of all members")
 
     def _lead(self) -> dict[str, bytes]:
         """Compute the assignments as the leader; this is not timed."""
@@ -260,7 +264,7 @@ def read_join(answer: bytes) -> Joined:
 
 
 def read_error(answer: bytes) -> int:
-    """Return the error code of any other answer."""
+    """Return the error code of an answer to a FindCoordinator, Heartbeat or SyncGroup request."""
     return int.from_bytes(answer[8:10], "big", signed=True)
 
 
@@ -286,4 +290,8 @@ def blob(value: bytes) -> bytes:
 
 def _require(right: bool, what: str) -> None:
     if not right:
-        raise WrongAnswerError(f"the server is wrong about {what}")
+        raise WrongAnswerError(f"wrong result of the server: {what}")
+
+
+def _require_errors(errors: set[int], wanted: int, what: str) -> None:
+    _require(errors == {wanted}, f"{what} has the error code {', '.join(map(str, sorted(errors)))}, not {wanted}")

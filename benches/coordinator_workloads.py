@@ -94,7 +94,7 @@ class CoordinatedGroups:
         group_set: Number and size of the groups.
         embedded: True if the coordinator does the leader's work.
         coordinator: The coordinator.
-        now: Its time, in milliseconds.
+        now: The coordinator's time, in milliseconds.
         prefix: Beginning of the names of the groups.
         members: Member ids of each group, in the order in which they joined.
         leaders: Number of the leader of each group.
@@ -141,13 +141,14 @@ class CoordinatedGroups:
         spent, answers = _timed(lambda: _all(self.coordinator.join_group, strangers, self.now))
         phases = {"first joins, without id": spent}
         responses: list[Any] = [answer.response for answer in answers]
-        require({response.error_code for response in responses} == {ErrorCode.MEMBER_ID_REQUIRED}, "ids")
+        require(len(responses) == len(strangers), f"{len(responses):,} answers to {len(strangers):,} joins")
+        require_errors(responses, {ErrorCode.MEMBER_ID_REQUIRED}, "joins without a member id")
         ids, size = [response.member_id for response in responses], self.group_set.members
         self.members = [ids[start : start + size] for start in range(0, len(ids), size)]
         del answers, responses
         joins = self.joins()
         phases["first joins, with id"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
-        require(not answers, "joins that should wait for the delay")
+        require(not answers, f"{len(answers):,} joins did not wait for the initial rebalance delay")
         self.now += 2 * DELAY_MS  # members joined during the first step of the delay, so a second step follows
         phases["end of the initial delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
         self._joined(answers)
@@ -174,8 +175,8 @@ class CoordinatedGroups:
 
         beating, answers = _timed(beat)
         self.now += len(beats) // 100
-        require(len(answers) == len(beats), "heartbeats")
-        require({answer.response.error_code for answer in answers} == {ErrorCode.NONE}, "heartbeats")  # type: ignore[union-attr]  # a heartbeat's has one
+        require(len(answers) == len(beats), f"{len(answers):,} answers to {len(beats):,} heartbeats")
+        require_errors((answer.response for answer in answers), {ErrorCode.NONE}, "heartbeats")
         return {"creating heartbeats": making, "heartbeats": beating}
 
     def expire_a_tenth(self) -> Phases:
@@ -190,7 +191,9 @@ class CoordinatedGroups:
         start = time.perf_counter()
         effects = self.coordinator.expire(deadline)
         spent = time.perf_counter() - start
-        require(len(effects.rebalances) == len({beat.group_id for beat in silent}), "sessions that expire")
+        expected = len({beat.group_id for beat in silent})
+        rebalances = f"{len(effects.rebalances):,} groups rebalance instead of {expected:,} when sessions expire"
+        require(len(effects.rebalances) == expected, rebalances)
         return {f"{len(silent):,} sessions expire": spent}
 
     def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
@@ -265,15 +268,17 @@ class CoordinatedGroups:
         """Check the answers to the joins of all members."""
         require(len(answers) == self.group_set.size, f"{len(answers):,} answers to {self.group_set.size:,} joins")
         responses: list[Any] = [answer.response for answer in answers]
-        require({response.error_code for response in responses} == {ErrorCode.NONE}, "joins")
+        require_errors(responses, {ErrorCode.NONE}, "joins")
         self.generation += 1
-        require({response.generation_id for response in responses} == {self.generation}, "generations")
+        generations = {response.generation_id for response in responses}
+        require(generations == {self.generation}, f"generations {sorted(generations)} instead of {self.generation}")
         if self.embedded:
-            require({response.leader for response in responses} == {""}, "leaders")
+            leaders = {response.leader for response in responses}
+            require(leaders == {""}, f"leaders {sorted(leaders)}, although the coordinator does the leader's work")
             self.leaders = self.leaders or [0] * self.group_set.groups
             return
         leading = {response.member_id for response in responses if response.members}
-        require(len(leading) == self.group_set.groups, "leaders")
+        require(len(leading) == self.group_set.groups, f"{len(leading):,} leaders of {self.group_set.groups:,} groups")
         self.leaders = [next(number for number, member in enumerate(ids) if member in leading) for ids in self.members]
 
     def _sync(self) -> Phases:
@@ -282,12 +287,13 @@ class CoordinatedGroups:
         syncing, answers = _timed(lambda: _all(self.coordinator.sync_group, syncs, self.now))
         require(len(answers) == self.group_set.size, f"{len(answers):,} answers to {self.group_set.size:,} syncs")
         responses: list[Any] = [answer.response for answer in answers]
-        require({response.error_code for response in responses} == {ErrorCode.NONE}, "syncs")
+        require_errors(responses, {ErrorCode.NONE}, "syncs")
         given = {each.correlation.member_id: each.response.assignment for each in answers[: self.group_set.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
         first = answers[0].correlation.group_id  # type: ignore[attr-defined]  # a sync
-        require(given == dict(self.lead(int(first.removeprefix(f"{self.prefix}-")))), "assignments")
+        expected = dict(self.lead(int(first.removeprefix(f"{self.prefix}-"))))
+        require(given == expected, f"the assignments of {first} differ from those of a leading client")
         state = self.coordinator.describe(first).state
-        require(state is GroupState.STABLE, f"a state: {state.value}")
+        require(state is GroupState.STABLE, f"{first} is {state.value}, not {GroupState.STABLE.value}")
         return {"work of leading clients": leading, "creating syncs": making, "syncs": syncing}
 
     def _lead_all(self) -> None:
@@ -322,6 +328,13 @@ def _all(call: Callable[[Any, int, object], Effects], requests: Iterable[Any], n
 
 
 def require(right: bool, what: str) -> None:
-    """Raise WrongAnswerError if the coordinator is wrong."""
+    """Raise WrongAnswerError if a result of the coordinator is wrong; `what` describes the wrong result."""
     if not right:
-        raise WrongAnswerError(f"the coordinator is wrong about {what}")
+        raise WrongAnswerError(f"wrong result of the coordinator: {what}")
+
+
+def require_errors(responses: Iterable[Any], expected: set[ErrorCode], what: str) -> None:
+    """Raise WrongAnswerError if the error codes of the responses are not the expected ones."""
+    errors = {getattr(response, "error_code", ErrorCode.NONE) for response in responses}
+    found, wanted = (", ".join(sorted(error.name for error in codes)) for codes in (errors, expected))
+    require(errors == expected, f"{what} have the error codes {found} instead of {wanted}")

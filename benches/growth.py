@@ -1,7 +1,8 @@
 """Section of the report that doubles one size at a time: the cost of each function should double, too.
 
-Functions that assign or read a plan use the groups of `Selection.growing`. The others start from
-`Selection.growing_from` of what doubles, or from a tenth of that; the number doubles three times.
+Functions that assign or read a plan use the groups of `Selection.growing`. The other functions start with
+`Selection.growing_from` topics, patterns, members, partitions or records, or with a tenth of that number, which then
+doubles three times.
 """
 
 from __future__ import annotations
@@ -191,4 +192,5 @@ OTHERS: dict[str, tuple[int, Prepare]] = {
     "Replay.push, groups": (10, lambda count: replaying(commit_log(count, 0))),
     "Replay.push, members of 5 generations": (10, lambda count: replaying(metadata_log(5, count, changes=True))),
 }
-"""Other functions, by name and what doubles: the divisor of `Selection.growing_from`, and the prepared call."""
+"""Other functions. The key names the function and the size that doubles; the value has the divisor of
+`Selection.growing_from` and the function that prepares the call."""

@@ -27,7 +27,7 @@ CHECKED = 200_000
 
 
 class WrongAnswerError(Exception):
-    """The answer of an implementation is wrong, so it is not timed."""
+    """Error for a wrong answer of an implementation, which is then not timed."""
 
 
 def require_release() -> None:
@@ -54,7 +54,7 @@ class Implementation:
             the call returns a list.
         read: Function from the result of a rebalance to a mapping of member to partitions.
         package: Distribution that contains the implementation.
-        shapes: Shapes of subscriptions that it takes; columns have no shape and count as the first.
+        shapes: Shapes of subscriptions that it supports; an implementation that takes columns lists only `lists`.
         slow: True if it is not timed on the largest workloads.
         racks: True if it supports racks.
         assignors: Assignors that it supports.
@@ -124,7 +124,10 @@ def _is_balanced(rebalance: Rebalance, expected: Plan, answer: Answer) -> bool:
 
 @functools.lru_cache(maxsize=1)
 def right_answers(workload: Workload) -> list[Plan]:
-    """Return the engine's answer to each rebalance. It equals the reference's, or is complete if the group is large.
+    """Return the engine's answer to each rebalance, after it is checked.
+
+    It is compared with the reference's answer. If the group is too large for the reference, `check` must find nothing;
+    if it is larger than `CHECKED`, only the number of partitions is checked.
 
     Raises:
         WrongAnswerError: The engines differ, or the answer is incomplete.
@@ -143,7 +146,8 @@ def right_answers(workload: Workload) -> list[Plan]:
             if findings:
                 raise WrongAnswerError(f"the answer to {workload.name} is incomplete: {findings}")
         elif kept.counts().sum() != workload.total_partitions:
-            raise WrongAnswerError(f"the answer to {workload.name} has {kept.counts().sum()} partitions")
+            partitions = f"{kept.counts().sum()} partitions instead of {workload.total_partitions}"
+            raise WrongAnswerError(f"the answer to {workload.name} has {partitions}")
     return found
 
 

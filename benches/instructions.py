@@ -1,12 +1,13 @@
 """Guard against regressions: comparison of the instruction counts of calls with a committed budget (`make guard`).
 
 Unlike times, instruction counts do not depend on other work of the machine. Counts of one build are reproducible;
-if the total size of the environment variables differs, they differ by at most 2 %. The processor does not matter if it
-has AVX2, because callgrind emulates the same one for every program. The build of Python changes counts by up to a
+if the total size of the environment variables changes, the counts change by at most 2 %. The processor does not matter
+if it has AVX2, because callgrind emulates the same one for every program. The build of Python changes counts by up to a
 tenth, and the Rust compiler may change them. The budget is for CPython 3.11 on x86-64 Linux and a release build; other
 builds are rejected.
 
-The exit code is 1 if a call takes more than its limit, and 2 if instructions cannot be counted.
+The exit code is 1 if a call takes more than its limit, has no budget, or is in the budget but not in `CALLS`. It is 2
+if instructions cannot be counted.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ ENVIRONMENT = {"PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class CannotCountError(Exception):
-    """Instructions cannot be counted; the message has the reason."""
+    """Error for instructions that cannot be counted; the message has the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ def _total(part: Path) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table of counts. Return 1 if a call is over its limit, 2 if nothing can be counted, else 0."""
+    """Print a table of counts. Return 1 if the guard fails because of a call, 2 if nothing can be counted, else 0."""
     options = _parser().parse_args(arguments)
     try:
         counts = count(options.only or list(CALLS))

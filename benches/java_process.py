@@ -29,7 +29,7 @@ OPTIONS = ("-Xms4g", "-Xmx4g", "-XX:+UseParallelGC")
 
 
 class JavaMissingError(Exception):
-    """Java cannot be timed; the message has the reason."""
+    """Error for Java programs that cannot be timed; the message has the reason."""
 
 
 class JavaProcess(LineProcess):

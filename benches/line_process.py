@@ -10,7 +10,7 @@ from typing import Self
 
 
 class ProcessEndedError(RuntimeError):
-    """The process ended without an answer; the message is its standard error."""
+    """Error for a process that ended without an answer; the message is its standard error."""
 
 
 class LineProcess:

@@ -113,7 +113,7 @@ def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         rows.append([case, *(milliseconds(times[name]) for name in columns)])
         if pattern_count == max(count for _, count in selection.matched):
             target_results += [
-                TargetResult(f"resolve over {peer}, {case}", ratio(times, peer, "resolve"), wanted)
+                TargetResult(f"{peer} / resolve, {case}", ratio(times, peer, "resolve"), wanted)
                 for peer, wanted in ALL_AT_ONCE.items()
                 if peer in times
             ]
@@ -126,13 +126,16 @@ def matching(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         cells = [milliseconds(times[name]) if name in times else "-" for name in [*implementations, *engines]]
         rows.append([what, *cells])
         if what == "a new pattern":
-            target_results.append(TargetResult(f"{what} over re", ratio(times, "re", "TopicMatcher"), NEW_PATTERN))
+            target_results.append(
+                TargetResult(f"re / TopicMatcher, {what}", ratio(times, "re", "TopicMatcher"), NEW_PATTERN)
+            )
     if java is not None:
         java.close()
     note = (
         "Milliseconds, min / median, to compile all patterns and list the topics that fully match each of them. Rows "
-        "are topics x patterns; all lists are equal. The last rows add one pattern to the topics, and one topic to "
-        f"the compiled patterns, of the row above; mean of {ROUNDS}. {'; '.join(notes)}."
+        "are topics x patterns; all lists are equal. The last two rows start from the topics and the compiled patterns "
+        "of the row above, and add one pattern, or one topic. Each sample is the mean of "
+        f"{ROUNDS} such additions. {'; '.join(notes)}."
     )
     return ReportSection(
         "Matching topics by patterns", note, Table(["", *implementations, *engines], rows), target_results

@@ -1,7 +1,8 @@
 """Random topic names and patterns for the timings of matching; equal for equal seeds.
 
-Names consist of words that teams use for topics. Of the patterns, 30 % are a prefix, 15 % an exact name, 15 % a suffix,
-10 % alternatives, and 30 % have character classes or text inside. All timed engines match them alike.
+Names consist of words that teams use for topics. 30 % of the patterns are a prefix, 15 % an exact name, 15 % a suffix,
+10 % alternatives, and 30 % have character classes or match a text in the middle of a name. All timed engines match them
+alike.
 """
 
 from __future__ import annotations

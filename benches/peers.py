@@ -36,7 +36,7 @@ def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
             )
             for member, topics, owned in _decoded(rebalance)
         ]
-        if workload.assignor == "sticky":  # its assignor keeps state of the last call
+        if workload.assignor == "sticky":  # kafka-python's sticky assignor keeps state between calls
             return lambda: StickyPartitionAssignor().assign(Cluster(workload), members)
         chosen = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}[workload.assignor]
         return functools.partial(chosen.assign, Cluster(workload), members)

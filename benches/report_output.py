@@ -74,7 +74,7 @@ class Output:
         """Print how many targets are met, and write all times if they are wanted."""
         results = [result for section in self._sections for result in section.target_results]
         met = sum(result.met for result in results)
-        print(f"\n{met} of {len(results)} targets met in {time.monotonic() - self._start:,.0f} s.")
+        print(f"\n{met} of {len(results)} targets are met. The run took {time.monotonic() - self._start:,.0f} s.")
         if self._options.json:
             targets = [
                 {

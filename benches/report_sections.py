@@ -47,7 +47,8 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
     everywhere = ("assign", "assign, Topics", "plan", "Group.plan", "kafka-python", "aiokafka", "reference")
     columns = list(dict.fromkeys([*everywhere, *(target.peer for target in OVER_PEERS)]))
     missing = [name for name in columns if IMPLEMENTATIONS[name].version is None]
-    rows, target_results = [], []
+    rows = []
+    found: list[tuple[Target, Times]] = []
     for workload, shape in selection.peers:
         targets = [target for target in OVER_PEERS if (target.workload, target.shape) == (workload, shape)]
         asked = {implementation for target in targets for implementation in (target.ours, target.peer)}
@@ -59,10 +60,10 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         times = raw[case] = timed(workload, shape, names, selection.pace, frees=True)
         pairs = f"{workload.pairs:,}"
         rows.append([case, pairs, *(milliseconds(times[name]) if name in times else "-" for name in columns)])
-        target_results += [_over_peer(target, times) for target in targets if target.peer in times]
-    target_results.sort(
-        key=lambda target_result: [target.ours for target in OVER_PEERS].index(target_result.what.split(" over ")[0])
-    )
+        found += [(target, times) for target in targets if target.peer in times]
+    order = [target.ours for target in OVER_PEERS]
+    found.sort(key=lambda pair: order.index(pair[0].ours))
+    target_results = [_over_peer(target, times) for target, times in found]
     note = (
         "Milliseconds, min / median. Groups are named members x topics x partitions of a topic, and by the shape of "
         "the subscriptions. Peers start from decoded members, validate nothing, and return lists of int. Times include "
@@ -74,7 +75,7 @@ def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
 
 
 def _over_peer(target: Target, times: Times) -> TargetResult:
-    what = f"{target.ours} over {target.peer}, {target.workload.name} {target.shape}"
+    what = f"{target.peer} / {target.ours}, {target.workload.name} {target.shape}"
     return TargetResult(what, ratio(times, target.peer, target.ours), target.at_least)
 
 
@@ -123,14 +124,10 @@ def _over_java(target: JavaTarget, found: list[tuple[Workload, Times]]) -> Itera
     racks = "without racks" if target.racks == "none" else "rack-aware"
     if target.each is not None:
         worst = min(ratios, key=ratios.__getitem__)
-        yield TargetResult(
-            f"{target.ours} over Java, {racks}, at the worst point ({worst})", ratios[worst], target.each
-        )
+        yield TargetResult(f"Java / {target.ours}, {racks}, at the worst point ({worst})", ratios[worst], target.each)
     if target.mean is not None:
         mean = statistics.geometric_mean(ratios.values())
-        yield TargetResult(
-            f"{target.ours} over Java, {racks}, geometric mean of {len(ratios)} points", mean, target.mean
-        )
+        yield TargetResult(f"Java / {target.ours}, {racks}, geometric mean of {len(ratios)} points", mean, target.mean)
 
 
 def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
@@ -148,13 +145,17 @@ def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         calls = encoders(workload)
         times = raw[workload.name] = interleave({name: sampler(call) for name, call in calls.items()}, selection.pace)
         rows.append([workload.name, *(milliseconds(times[name]) for name in names)])
-        what = f"plan.encode over kafka-python's encode, {workload.name}"
+        what = f"{' / '.join(reversed(names))}, {workload.name}"
         target_results.append(TargetResult(what, ratio(times, names[1], names[0]), ENCODE))
     return ReportSection("Encoding", note, Table(["group", *names], rows), target_results)
 
 
 def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section about memory: of results, beyond results, and its cost for the garbage collector."""
+    """Return the section about memory.
+
+    It has the size of results, the memory in use beyond the result at the peak, and the time of `gc.collect()` while
+    the result is alive.
+    """
     flat = Workload(100, 1, selection.partitions)
     wide = Workload(1000, 1000, selection.partitions // 1000)
     rows, target_results = [], []
@@ -179,15 +180,16 @@ def memory(selection: Selection, report: Report, raw: Raw) -> ReportSection:
         share = collected["assign", workload] / collected["reference", workload]
         target_results.append(
             TargetResult(
-                f"gc.collect() with the answer of assign, over that of the reference, {workload.name}",
+                f"gc.collect() with the answer of assign / with that of the reference, {workload.name}",
                 share,
                 COLLECT,
                 sense="<=",
             )
         )
     note = (
-        "Each call runs in a new process. Growth of its resident memory while the result is alive, memory in use "
-        "beyond that at the peak, and milliseconds of gc.collect() while the result is alive, min / median."
+        "Each call runs in a new process. The columns are the growth of its resident memory while the result is alive, "
+        "the additional memory at the peak of the call, and the milliseconds of gc.collect() while the result is "
+        "alive, min / median."
     )
     head = ["call", "result, MB", "beyond the result, MB", "gc.collect(), ms"]
     return ReportSection("Memory", note, Table(head, rows), target_results)

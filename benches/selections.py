@@ -73,7 +73,10 @@ def growing_assignors(start: Workload) -> list[tuple[Workload, Axis]]:
 
 
 def java_grid(members: Sequence[int], racks: Racks = "none", sizes: Sizes = "equal") -> list[Workload]:
-    """Return JMH's points of ratio 10, without the largest, for which Java needs minutes."""
+    """Return the points of JMH's grid whose partitions in total are ten times the members (`ratio` of `jmh`).
+
+    The largest points, for which Java needs minutes, are left out.
+    """
     return [
         point
         for subscription in ("HOMOGENEOUS", "HETEROGENEOUS")
@@ -99,7 +102,8 @@ class Selection:
         encoded: Groups whose assignments are encoded.
         clients: Groups that are led inside Python clients.
         growing: First group of each series, by the size that doubles.
-        growing_from: First size of the other series, or ten times of it; see `growth.OTHERS`.
+        growing_from: First size of the other series; a series with the divisor 10 in `growth.OTHERS` starts with a
+            tenth of it.
         matched: Numbers of topics and patterns; the last are the largest.
         partitions: Partitions of the groups whose memory is measured.
         group_sets: Numbers of groups of the coordinator, with the members of each group.

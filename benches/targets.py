@@ -159,8 +159,9 @@ STICKY_PEERS = dict.fromkeys(
         Workload(4000, 100, 40, assignor="sticky"),
     ),
 )
-"""The groups on which the sticky assignor of each peer is timed. If the members and the partitions of a topic of the
-first group double together, the last group is the largest that the peer finishes within a minute on an idle machine."""
+"""The groups on which the sticky assignor of each peer is timed. The last group results from the first by doubling
+members and partitions per topic together; it is the largest that the peer finishes within a minute on an idle
+machine."""
 
 OVER_CLIENTS = {
     **dict.fromkeys(((workload, "kafka-python") for workload in (WIDE, TALL)), 60.0),

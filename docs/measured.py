@@ -157,7 +157,7 @@ def ratios(section: Mapping[str, Any], client: str = "") -> list[float]:
     """Return the ratios of a section: of Java for each group, or of a Python client for each target of `plan`."""
     if client:
         rows = [row for table in section["tables"] for row in table["rows"]]
-        return [number(row[1]) for row in rows if row[0].startswith(f"plan over {client}, ")]
+        return [number(row[1]) for row in rows if row[0].startswith(f"{client} / plan, ")]
     (table, *_) = section["tables"] or [{"head": ["plan"], "rows": []}]
     cells = [CELL.fullmatch(row[table["head"].index("plan")]) for row in table["rows"]]
     return [number(cell["ratio"]) for cell in cells if cell and cell["ratio"]]

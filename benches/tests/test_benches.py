@@ -26,7 +26,7 @@ from benches.workloads import jmh
 def test_a_section_shows_each_target_with_its_measured_value() -> None:
     text = list(made_up_section().text())
 
-    assert text[-2:] == ["plan over it     12.3x  >= 10x     met", "beyond it        30.0%  <= 20%  MISSED"]
+    assert text[-2:] == ["Java / plan     12.3x  >= 10x     met", "beyond it       30.0%  <= 20%  MISSED"]
 
 
 def test_a_section_is_written_with_its_command_and_commit(tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_a_section_is_written_with_its_command_and_commit(tmp_path: Path) -> Non
         {"head": ["group", "plan"], "rows": [["3x1x6", "1.00 / 2.00"]]},
         {
             "head": ["target", "measured", "wanted", ""],
-            "rows": [["plan over it", "12.3x", ">= 10x", "met"], ["beyond it", "30.0%", "<= 20%", "MISSED"]],
+            "rows": [["Java / plan", "12.3x", ">= 10x", "met"], ["beyond it", "30.0%", "<= 20%", "MISSED"]],
         },
     ]
     times = json.loads((tmp_path / "times.json").read_text(encoding="utf-8"))
@@ -57,7 +57,7 @@ def test_a_section_is_written_with_its_command_and_commit(tmp_path: Path) -> Non
 
 
 def made_up_section() -> ReportSection:
-    target_results = [TargetResult("plan over it", 12.34, 10), TargetResult("beyond it", 30, 20, "%", "<=")]
+    target_results = [TargetResult("Java / plan", 12.34, 10), TargetResult("beyond it", 30, 20, "%", "<=")]
     return ReportSection("Speed", "Made up.", Table(["group", "plan"], [["3x1x6", "1.00 / 2.00"]]), target_results)
 
 

@@ -88,7 +88,7 @@ final class LeaderRebalance implements TimedRebalance {
             case "cooperative-sticky":
                 return new CooperativeStickyAssignor();
             default:
-                throw new IllegalArgumentException(assignor);
+                throw new IllegalArgumentException("unknown assignor: " + assignor);
         }
     }
 

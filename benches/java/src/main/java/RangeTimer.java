@@ -30,7 +30,7 @@ import org.apache.kafka.common.TopicPartition;
  * time CALLS          assigns CALLS times; returns the nanoseconds of all calls
  * </pre>
  *
- * The timed call is assign(Cluster, GroupSubscription), which a leading consumer makes. Its input objects exist before.
+ * The timed call is assign(Cluster, GroupSubscription), which a leading consumer makes. Its input objects are created before the call.
  */
 public final class RangeTimer {
     private static final int RACKS = 3;

@@ -36,7 +36,7 @@ record TimedGroup(String subscription, String racks, int members, int topics, in
                 int first = Math.min(topics, member % FIFTHS * step);
                 return names.subList(first, Math.min(topics, first + step));
             default:
-                throw new IllegalArgumentException(subscription);
+                throw new IllegalArgumentException("unknown subscription: " + subscription);
         }
     }
 
@@ -50,7 +50,7 @@ record TimedGroup(String subscription, String racks, int members, int topics, in
             case "far":
                 return new int[] {id == 0 && topic % 10 == 0 ? 0 : 1, 2};
             default:
-                throw new IllegalArgumentException(racks);
+                throw new IllegalArgumentException("unknown racks: " + racks);
         }
     }
 
@@ -65,8 +65,8 @@ record TimedGroup(String subscription, String racks, int members, int topics, in
     /**
      * Return the members of each rebalance of an event, ids with numbers, in the order in which the group lists them.
      *
-     * <p>The first rebalance starts without owners, each other one from the previous answer. For all events except {@code first}, the
-     * first rebalance is not timed: it gives the members the partitions that they own.
+     * <p>The first rebalance starts without owners; every later rebalance starts from the previous answer. For all events except
+     * {@code first}, the first rebalance is not timed: it gives the members the partitions that they own.
      *
      * @param event first, join (one more member), leave (one fewer) or rolling (members leave and return with a new id, one after
      *     another)
@@ -91,7 +91,7 @@ record TimedGroup(String subscription, String racks, int members, int topics, in
                 rebalances.add(current);
             }
         } else if (!event.equals("first")) {
-            throw new IllegalArgumentException(event);
+            throw new IllegalArgumentException("unknown event: " + event);
         }
         return rebalances;
     }

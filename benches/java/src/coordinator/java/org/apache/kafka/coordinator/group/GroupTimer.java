@@ -207,7 +207,7 @@ public final class GroupTimer {
                 if (response.members().size() != answers.size()) throw new IllegalStateException("the response does not contain all members");
             }
         }
-        if (leaders != 1) throw new IllegalStateException(leaders + " leaders");
+        if (leaders != 1) throw new IllegalStateException("the responses name " + leaders + " leaders, expected 1");
     }
 
     /** Process a result like a broker, without storing it. */
@@ -220,7 +220,7 @@ public final class GroupTimer {
     }
 
     private static void require(Errors wanted, short error) {
-        if (Errors.forCode(error) != wanted) throw new IllegalStateException(Errors.forCode(error) + ", not " + wanted);
+        if (Errors.forCode(error) != wanted) throw new IllegalStateException("the response has error " + Errors.forCode(error) + ", expected " + wanted);
     }
 
     private record Context(ApiKeys api) implements AuthorizableRequestContext {
@@ -255,7 +255,7 @@ public final class GroupTimer {
             }
             TimerTask task = new TimerTask(unit.toMillis(delay)) {
                 @Override public void run() {
-                    throw new IllegalStateException("no timer must expire");
+                    throw new IllegalStateException("a timer expired; no timer may expire while the coordinator is timed");
                 }
             };
             TimerTask before = tasks.put(key, task);
