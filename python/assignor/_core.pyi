@@ -174,7 +174,10 @@ class TopicPattern:
 
 @final
 class Matcher:
-    """Topic matcher whose patterns have numbers; methods return gained or lost topics in the order of insertion."""
+    """Topic matcher that identifies each pattern by a number.
+
+    Methods return the topics that a pattern gained or lost, in the order in which the topics were added.
+    """
 
     def __new__(cls, dialect: str, include_internal: bool) -> Matcher: ...
     def add_topics(self, topics: list[str]) -> list[tuple[int, list[str]]]: ...

@@ -9,23 +9,23 @@ from assignor.errors import IllegalArgumentError
 from assignor.validation import shown
 
 Engine = Literal["rust", "reference"]
-Verb = TypeVar("Verb")
+Implementation = TypeVar("Implementation")
 
 
-def choose(engine: Engine, verb: Verb, module: str) -> Verb:
+def choose(engine: Engine, implementation: Implementation, module: str) -> Implementation:
     """Return a function or class of the Rust core, or its counterpart in the reference.
 
     Args:
         engine: `"rust"` or `"reference"`.
-        verb: The function or class of the core. Its counterpart has the same name.
+        implementation: The function or class of the core. Its counterpart has the same name.
         module: Name of the counterpart's module in `assignor.reference`, which is imported only if it is needed.
 
     Raises:
         IllegalArgumentError: `engine` is neither `"rust"` nor `"reference"`.
     """
     if engine == "rust":
-        return verb
-    return reference_verb(engine, module, verb.__name__)  # type: ignore[attr-defined,no-any-return]  # functions and classes have names
+        return implementation
+    return reference_verb(engine, module, implementation.__name__)  # type: ignore[attr-defined,no-any-return]  # functions and classes have names
 
 
 def reference_verb(engine: object, module: str, name: str) -> Any:

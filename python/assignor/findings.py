@@ -23,7 +23,7 @@ class Findings:
         not_subscribed: (member, partition) pairs whose member does not subscribe to the topic.
         unknown: (member, partition) pairs whose topic or partition id does not exist.
 
-    Order: by member as in the assignment, then by topic in Java's order, then by partition id.
+    Order: by topic in Java's order, then by partition id. The pairs are first ordered by member, as in the assignment.
     """
 
     unowned: tuple[TopicPartition, ...] = ()

@@ -97,7 +97,7 @@ unowned_lag  sum of their known lags; null if none is known
 
 
 def join_owners(committed: pa.Table, owners: pa.Table) -> pa.Table:
-    """Join committed offsets and owners to the table that `partition_lag` reads.
+    """Join committed offsets and owners into one table, which `partition_lag` reads.
 
     Args:
         committed: The columns group_id, topic, partition and committed.

@@ -89,8 +89,8 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
         >>> record.name, record.group, record.key["partition"], record.value
         ('OFFSET_COMMIT', 'g', 3, None)
     """
-    verb = choose(engine, _core.decode_record, "offsets")
-    record_type, name, status, fields, version, content, protocol = verb(
+    implementation = choose(engine, _core.decode_record, "offsets")
+    record_type, name, status, fields, version, content, protocol = implementation(
         None if key is None else as_bytes(key, "key"),
         None if value is None else as_bytes(value, "value"),
     )
@@ -127,12 +127,12 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
         >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}))
         (b'\x00\x03\x00\x01g', None)
     """
-    verb = choose(engine, _core.encode_record, "offsets")
+    implementation = choose(engine, _core.encode_record, "offsets")
     if not isinstance(record, Record):
         raise wrong_type("record", "a Record", record)
     if record.status != DECODED:
         raise WireError(f"cannot encode a record with status {shown(record.status)}", None, "key")
-    return verb(record.type, record.key, record.version, record.value)
+    return implementation(record.type, record.key, record.version, record.value)
 
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:

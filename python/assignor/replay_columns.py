@@ -1,4 +1,4 @@
-"""Events of the engine's replay: Arrow batches, and their conversion to dicts."""
+"""Events of the replay in Rust: Arrow batches, and their conversion to dicts."""
 
 from __future__ import annotations
 

@@ -96,8 +96,8 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
         >>> decode_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff").topics
         ('foo',)
     """
-    verb = choose(engine, _core.decode_subscription, "wire")
-    version, topics, user_data, owned, generation, rack, tolerated = verb(as_bytes(data, "data"), tolerant)
+    implementation = choose(engine, _core.decode_subscription, "wire")
+    version, topics, user_data, owned, generation, rack, tolerated = implementation(as_bytes(data, "data"), tolerant)
     return DecodedSubscription(
         version=version,
         topics=tuple(topics),
@@ -128,8 +128,8 @@ def decode_assignment(data: Bytes, *, engine: Engine = "rust") -> DecodedAssignm
         >>> decode_assignment(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\0\0\0\1\0\0\0\7" b"\xff\xff\xff\xff").partitions
         (TopicPartition(topic='foo', partition=7),)
     """
-    verb = choose(engine, _core.decode_assignment, "wire")
-    version, partitions, user_data = verb(as_bytes(data, "data"))
+    implementation = choose(engine, _core.decode_assignment, "wire")
+    version, partitions, user_data = implementation(as_bytes(data, "data"))
     return DecodedAssignment(version=version, partitions=_flat(partitions), user_data=user_data)
 
 
@@ -161,7 +161,7 @@ def encode_subscription(
         >>> encode_subscription(Subscription(["foo", "bar"]), 0)
         b'\x00\x00\x00\x00\x00\x02\x00\x03bar\x00\x03foo\xff\xff\xff\xff'
     """
-    verb = choose(engine, _core.encode_subscription, "wire")
+    implementation = choose(engine, _core.encode_subscription, "wire")
     if not isinstance(subscription, Subscription | DecodedSubscription):
         raise wrong_type("subscription", "a Subscription or DecodedSubscription", subscription)
     if isinstance(subscription, Subscription) and subscription.pattern is not None:
@@ -172,7 +172,7 @@ def encode_subscription(
     generation, rack = subscription.generation, subscription.rack
     if generation is not None:
         generation = read_int(generation, "subscription: generation", bits=32)
-    return verb(
+    return implementation(
         read_int(version, "version", bits=16),
         subscription.topics,
         _user_data(subscription.user_data, "subscription"),
@@ -216,12 +216,12 @@ def encode_assignment(
         >>> encode_assignment([("foo", 7), ("foo", 1)], 0)
         b'\x00\x00\x00\x00\x00\x01\x00\x03foo\x00\x00\x00\x02\x00\x00\x00\x07\x00\x00\x00\x01\xff\xff\xff\xff'
     """
-    verb = choose(engine, _core.encode_assignment, "wire")
+    implementation = choose(engine, _core.encode_assignment, "wire")
     if isinstance(partitions, DecodedAssignment):
         if user_data is not None:
             raise IllegalArgumentError("user_data: must be None for a DecodedAssignment, which has its own user_data")
         user_data, partitions = partitions.user_data, partitions.partitions
-    return verb(read_int(version, "version", bits=16), partitions, _user_data(user_data, "assignment"))
+    return implementation(read_int(version, "version", bits=16), partitions, _user_data(user_data, "assignment"))
 
 
 def _user_data(given: Bytes | None, owner: str) -> bytes | None:

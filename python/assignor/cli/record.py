@@ -34,7 +34,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     end = command.add_mutually_exclusive_group()
     end.add_argument(
-        "--until-end", action="store_true", help="stop at the end that the log has at the start of the command"
+        "--until-end", action="store_true", help="stop at the offsets at which the log ended when the command started"
     )
     end.add_argument(
         "--duration",
@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -> None:
-    """Record a live cluster for another command, up to the end that its log has at the start.
+    """Record a live cluster for another command, up to the offsets at which its log ends when the recording starts.
 
     Args:
         options: Options of the connection.

@@ -79,7 +79,10 @@ def _isolation_note(recording: Recording, isolation: str) -> str:
     if isolation == "read_uncommitted":
         return f"read_uncommitted: all records are replayed; {count:,} are known to be aborted."
     if not recording.has_aborted:
-        return "read_committed: there is no aborted.json, so no record is known to be of an aborted transaction."
+        return (
+            "read_committed: there is no aborted.json, so all records are replayed, including those of aborted "
+            "transactions."
+        )
     return f"read_committed: {count:,} records of aborted transactions are omitted."
 
 

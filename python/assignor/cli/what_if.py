@@ -237,7 +237,7 @@ def _changes(before: dict[str, set[tuple[str, int]]], after: dict[str, set[tuple
 
 
 def _topics(group: GroupInput) -> list[dict[str, Any]]:
-    """Return the topics in the form of the engine."""
+    """Return the topics as the rows that `_core.Clusters` reads."""
     found = []
     for topic, given in group.partitions_per_topic.items():
         topic_id = (group.settings.get("topic_ids") or {}).get(topic)
@@ -256,7 +256,7 @@ def _racks(given: list[int | PartitionInfo], place: str) -> tuple[int, list[list
 
 
 def _group(group: GroupInput) -> dict[str, Any]:
-    """Return the group in the form of the engine."""
+    """Return the group as the row that `_core.Clusters` reads."""
     members, current = [], []
     for name, given in group.subscriptions.items():
         found = given if isinstance(given, Subscription) else Subscription(given)

@@ -43,7 +43,8 @@ try:
     from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as OwnSticky
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
 
-    if "encode" in vars(ConsumerProtocolMemberMetadata()):  # before 0.11 it hides the method `encode` of a subclass
+    # Before 0.11, instances have an attribute `encode` that hides the method of a subclass.
+    if "encode" in vars(ConsumerProtocolMemberMetadata()):
         raise ImportError
 except ImportError:
     raise MissingDependencyError("aiokafka 0.11 or newer is not installed: pip install 'assignor[aiokafka]'") from None

@@ -15,9 +15,9 @@ Limits that come from kafka-python:
 * An assignor is not called when its member loses the membership or calls `unsubscribe()`. When the member joins again,
   `CooperativeStickyAssignor` claims the partitions that the member had, with their generation. The claim of a current
   owner with a newer generation wins. kafka-python's own `CooperativeStickyAssignor` reports no generation, and neither
-  does this module's class with `shadow=True`. A current owner of such a class loses the partition to the old claim, and
-  both members own it until the current owner revokes it. So use this module's class, without `shadow=True`, in all
-  kafka-python members of the group.
+  does this module's class with `shadow=True`. A current owner that uses such a class loses the partition to the old
+  claim, and both members own it until the current owner revokes it. So use this module's class, without `shadow=True`,
+  in all kafka-python members of the group.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
   Neither Kafka's class nor `StickyAssignor` can read this user data: the first rebalance after a change from one to the
   other assigns the partitions of such members as if they owned none.
@@ -273,9 +273,10 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
         for member in members:
             if type(member.metadata) is ToleratedSubscription:
                 reason = (
-                    f"the body has version {member.metadata.version}, the header a newer one (tolerant=True reads it)"
+                    f"the body has version {member.metadata.version}, but the header has a newer version "
+                    "(pass tolerant=True to read it)"
                 )
-                error = WireError(reason, None, f"member {shown(member.member_id)}: subscription")
+                error = WireError(reason, 0, f"member {shown(member.member_id)}: subscription")
                 log.error("%s: %s", self.name, error)  # kafka-python hides the error if `poll` has timed out meanwhile
                 raise error
 
@@ -336,9 +337,9 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     then with `[CooperativeStickyAssignor()]`.
 
     Use this class, without `shadow=True`, in all kafka-python members of a group. A member that loses its membership or
-    calls `unsubscribe()` claims its old partitions when it joins again. If the current owner of such a partition reports
-    no generation, as kafka-python's own class does, the old claim wins, and both members own the partition until the
-    current owner revokes it.
+    calls `unsubscribe()` claims its old partitions when it joins again. If the current owner of such a partition
+    reports no generation, as kafka-python's own class does, the old claim wins, and both members own the partition
+    until the current owner revokes it.
 
     Args:
         eager: Give up all partitions before joining, and report none as owned.

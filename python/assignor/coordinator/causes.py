@@ -94,14 +94,14 @@ class Rebalance:
 
 
 class MemberJoined(NamedTuple):
-    """A new member joined the group."""
+    """Join of a new member."""
 
     member_id: str
     reason: str | None
 
 
 class MemberRejoined(NamedTuple):
-    """A member joined again, in a way that requires a new generation.
+    """Repeated join of a member that requires a new generation.
 
     Attributes:
         member_id: The member.
@@ -123,7 +123,7 @@ class MemberRejoined(NamedTuple):
 
 
 class StaticMemberReturned(NamedTuple):
-    """A static member joined without its member id and got a new one.
+    """Join of a static member without its member id; the member got a new id.
 
     Attributes:
         group_instance_id: Instance id of the member.
@@ -139,13 +139,13 @@ class StaticMemberReturned(NamedTuple):
 
 
 class MembersLeft(NamedTuple):
-    """Members left or were removed; an entry without a member id is a removal by instance id."""
+    """Departure or removal of members; an entry without a member id is a removal by instance id."""
 
     members: list[LeavingMember]
 
 
 class SessionExpired(NamedTuple):
-    """A member sent no heartbeat within its session timeout."""
+    """Expiry of the session of a member that sent no heartbeat within its session timeout."""
 
     member_id: str
     session_timeout_ms: int
@@ -153,20 +153,20 @@ class SessionExpired(NamedTuple):
 
 
 class SyncTimedOut(NamedTuple):
-    """Members did not send SyncGroup within the rebalance timeout."""
+    """Timeout of members that did not send SyncGroup within the rebalance timeout."""
 
     member_ids: list[str]
 
 
 class AssignmentNotStored(NamedTuple):
-    """The assignment of a generation could not be written to the log."""
+    """Failed write of the assignment of a generation to the log."""
 
     generation: int
     error: ErrorCode
 
 
 class TopicChanged(NamedTuple):
-    """The number of partitions of a subscribed topic changed; a count of None means that the topic does not exist."""
+    """Change of the number of partitions of a subscribed topic; a count of None means that the topic does not exist."""
 
     topic: str
     before: int | None
@@ -174,7 +174,7 @@ class TopicChanged(NamedTuple):
 
 
 class TooManyMembers(NamedTuple):
-    """A loaded group has more members than the coordinator allows."""
+    """Loaded group with more members than the coordinator allows."""
 
     members: int
     limit: int

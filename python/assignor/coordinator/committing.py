@@ -211,7 +211,7 @@ def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterato
     else:
         return
     if group.subscribed_topics is None and group.protocol_type == CONSUMER:
-        return  # their subscriptions are unreadable, and may contain any topic
+        return  # the subscriptions of the members are unreadable, and may contain any topic
     subscribed = frozenset(group.subscribed_topics or ())
     for partition, stored in group.offsets.items():
         if partition.topic in subscribed:

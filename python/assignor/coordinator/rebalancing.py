@@ -47,7 +47,8 @@ _CAN_REBALANCE = PREPARING.previous_valid_states
 class _CollectorPause:
     """Pause of Python's garbage collector while objects are created for all members of a group.
 
-    They are not part of cycles. Without the pause, their number would start collections that visit all members.
+    These objects are not part of cycles. Without the pause, their creation would start collections that visit all
+    members.
     """
 
     __slots__ = ("_was_enabled",)

@@ -241,8 +241,8 @@ class GroupDescription:
         members: Members in the order of Kafka's hash map.
         generation: Number of the generation.
         leader: Member id of the leader; None without a leader.
-        error_code: UNKNOWN_SERVER_ERROR if a static member returned without a Stable group's selected protocol:
-            Kafka cannot describe such a group, and `members` is empty.
+        error_code: UNKNOWN_SERVER_ERROR if the group is Stable and a static member returned that does not offer the
+            selected protocol: Kafka cannot describe such a group, and `members` is empty.
     """
 
     group_id: str

@@ -34,7 +34,7 @@ class CoordinatorTopics:
     """Topics of the cluster and their partitions; unknown until the caller passes them.
 
     Attributes:
-        topics: The topics in the engine's form; None if unknown.
+        topics: The topics as an `assignor.Topics`; None if unknown.
     """
 
     def __init__(self, partitions_per_topic: PartitionsPerTopic | None) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 __all__ = ["Timer", "TimerKind", "Timers"]
 
 _SMALL = 64
-"""Number of deadlines without timers up to which the heap is not rebuilt."""
+"""Number of stale entries up to which neither a list nor the heap is rebuilt."""
 
 
 _NEVER = 2**63
@@ -86,8 +86,8 @@ class Timers:
     def __init__(self) -> None:
         self.quiet_until = _NEVER
         self.fired_at = 0
-        # Timers that were set to each deadline. A timer with another deadline, and all but the last entry of a timer,
-        # are stale.
+        # Timers that were set to each deadline. An entry is stale if its timer now has another deadline, or if a later
+        # entry of the list has the same timer.
         self._by_time: dict[int, tuple[Deadline, list[Timer]]] = {}
         self._heap: list[int] = []
         # The deadline that is firing, and its timers in reversed order. Timers that are set meanwhile fire later.

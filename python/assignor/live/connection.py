@@ -186,7 +186,7 @@ class ClientSettings:
             raise self.unreachable(doing)
 
     def are_done(self, admin: Any, futures: Iterable[Future[Any]], seconds: float) -> bool:
-        """Wait until calls of an AdminClient have a result; return False if some have none after some seconds.
+        """Wait until calls of an AdminClient have a result; return False if a call has no result within `seconds`.
 
         It returns False immediately if the cluster rejects the connection.
         """
@@ -230,7 +230,7 @@ class ClientSettings:
             while not future.done():
                 try:
                     future.set_result(client.list_topics(timeout=max(end - time.monotonic(), 0.001)))
-                except KafkaException as error:  # also before the end of the time, if a broker closes the connection
+                except KafkaException as error:  # raised before the timeout, too, if a broker closes the connection
                     if time.monotonic() >= end:
                         future.set_exception(error)
                     time.sleep(_POLL_SECONDS)

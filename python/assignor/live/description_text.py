@@ -86,7 +86,9 @@ def _groups(description: ClusterDescription) -> str:
                 _notes(lag) if lag else "",
             )
         )
-    return table(header, rows, right=range(4, 8)) if rows else "no groups, or none that may be described"
+    if not rows:
+        return "no groups, or this client has no permission to describe them"
+    return table(header, rows, right=range(4, 8))
 
 
 def _notes(lag: dict[str, Any]) -> str:

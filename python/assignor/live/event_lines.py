@@ -93,7 +93,8 @@ class EventLines:
         verb = "begins" if event["until"] is None else f"ended at {format_time(event['until'])}"
         parts = [f"{self._storm} {verb}: {count}"]
         if event["topic_partitions"]:
-            parts.append(f"changed owners or had none: {format_partitions(event['topic_partitions'])}")
+            partitions = format_partitions(event["topic_partitions"])
+            parts.append(f"partitions that changed owners or had no owner: {partitions}")
         if event["unowned"]:
             parts.append(f"no owner in the last generation: {format_partitions(event['unowned'])}")
         return "; ".join(parts)

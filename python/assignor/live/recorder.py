@@ -75,7 +75,7 @@ def record(
     Args:
         settings: Settings of the clients.
         folder: Folder of the recording; a run with the same folder continues where the last one ended.
-        until_end: True to stop at the end that the log has at the start of the run.
+        until_end: True to stop at the offsets at which the log ended when the run started.
         duration: Seconds after which the run ends; by default it has no limit.
         is_stopped: Function that returns True to end the run early.
         show: Function that gets the progress when the cluster has answered, and then several times a second.

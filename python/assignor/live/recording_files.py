@@ -156,7 +156,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
                 self._part = None
             raise OSError(
                 f"cannot write to {self.folder}: {error.strerror or error}. Correct this and run the command "
-                "again; `assignor record` continues after its complete files"
+                "again; `assignor record` continues after the last complete file"
             ) from error
 
 

@@ -78,7 +78,7 @@ class Watcher:
     groups is known before the first event is reported.
 
     Args:
-        groups: Group ids to replay; none for all.
+        groups: Group ids to replay; empty for all groups.
         state: State of an earlier watcher, which this one continues; `groups` must be those of the state.
 
     Attributes:

@@ -4,11 +4,13 @@
 |---|---|---|
 | `java` | the whole name, by java.util.regex | the Java client |
 | `re2j` | the whole name, by RE2/J | the broker, for members of the KIP-848 protocol |
-| `librdkafka` | any part of the name, by POSIX extended regex; without a leading `^`, the same name | confluent-kafka |
+| `librdkafka` | any part of the name, by POSIX extended regex | confluent-kafka |
 | `python` | a prefix of the name, by `re.match` | kafka-python, aiokafka |
 
+A pattern of `librdkafka` without a leading `^` is a literal topic name, and matches only this topic.
+
 Patterns of clients match internal topics (`__consumer_offsets`, `__transaction_state`, `__share_group_state`) only if
-`include_internal` is set. Patterns of the broker (`re2j`) always match them, and so do plain names of `librdkafka`.
+`include_internal` is set. Patterns of the broker (`re2j`) always match them, and so do literal names of `librdkafka`.
 """
 
 from __future__ import annotations

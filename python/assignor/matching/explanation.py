@@ -173,7 +173,7 @@ def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         corrected = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(probe.pattern))
         only = probe.without(corrected, found)
         where = f"position {', '.join(map(str, bare))}"
-        fewer = f", which does not match {_some(only)}" if only else ""
+        fewer = f"; the pattern then no longer matches {_some(only)}" if only else ""
         yield f"'.' at {where} matches any character. To match a dot write '\\.'{fewer}."
 
 

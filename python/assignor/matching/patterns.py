@@ -49,8 +49,8 @@ def match_topics(
         >>> match_topics("orders", topics), match_topics("orders", topics, dialect="python")
         (['orders'], ['orders', 'orders-eu'])
     """
-    verb = choose(engine, _core.match_topics, "matching.pattern")
-    return verb(pattern, read_topic_names(topics), dialect, check_flag(include_internal))
+    implementation = choose(engine, _core.match_topics, "matching.pattern")
+    return implementation(pattern, read_topic_names(topics), dialect, check_flag(include_internal))
 
 
 def resolve(
@@ -100,9 +100,9 @@ def resolve(
             patterns[member] = subscription.pattern, subscription.dialect
             owners.setdefault(patterns[member], owner)
             wanted[member] = ()
-    verb = choose(engine, _core.match_each, "matching.pattern")
+    implementation = choose(engine, _core.match_each, "matching.pattern")
     each = [(pattern, dialect, owner) for (pattern, dialect), owner in owners.items()]
-    found = dict(zip(owners, verb(each, names, check_flag(include_internal)), strict=True))
+    found = dict(zip(owners, implementation(each, names, check_flag(include_internal)), strict=True))
     existing = frozenset(names)
     return {
         member: found[patterns[member]]

@@ -35,7 +35,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class SendHeartbeat:
-    """Send this heartbeat; answered by `HeartbeatSent`, then by `ResponseReceived` or `TransportFailed`.
+    """Request to send this heartbeat; answered by `HeartbeatSent`, then by `ResponseReceived` or `TransportFailed`.
 
     Attributes:
         number: Number of the heartbeat.
@@ -48,7 +48,7 @@ class SendHeartbeat:
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Find the group's coordinator; answered by `CoordinatorFound`.
+    """Request to find the group's coordinator; answered by `CoordinatorFound`.
 
     The member does not repeat this effect before the answer. The client chooses the time between failed look-ups.
     """
@@ -56,7 +56,7 @@ class FindCoordinator:
 
 @dataclass(frozen=True, slots=True)
 class RequestMetadata:
-    """Request the names of these topics (ids ascending); answered by `MetadataArrived`, which may lack some of them.
+    """Request for the names of these topics; answered by `MetadataArrived`, which may lack some of them.
 
     Attributes:
         topic_ids: Ids of the topics, ascending.
@@ -67,7 +67,9 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class PauseFetching:
-    """Stop fetching from these partitions and deliver none of their fetched records, because they will be revoked.
+    """Request to stop fetching from these partitions, because they will be revoked.
+
+    Deliver none of their fetched records to the application.
 
     Attributes:
         partitions: Partitions that will be revoked.
@@ -78,10 +80,10 @@ class PauseFetching:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Commit the consumed offsets, with retries until the deadline; answered by `CommitDone` or `CommitFailed`.
+    """Request to commit the consumed offsets; answered by `CommitDone` or `CommitFailed`.
 
-    Call `Member.commit_identity` for each try. If it raises an error, the member may no longer commit: answer with
-    `CommitFailed`. After the deadline the member continues without an answer.
+    Retry until the deadline. Call `Member.commit_identity` for each try. If it raises an error, the member may no
+    longer commit: answer with `CommitFailed`. After the deadline the member continues without an answer.
 
     Attributes:
         number: Number of the commit.
@@ -94,7 +96,7 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsRevoked:
-    """Call `onPartitionsRevoked` with at least one partition; answered by `CallbackDone` or `CallbackFailed`.
+    """Request to call `onPartitionsRevoked` with these partitions; answered by `CallbackDone` or `CallbackFailed`.
 
     Attributes:
         number: Number of the callback.
@@ -107,14 +109,14 @@ class CallPartitionsRevoked:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsAssigned:
-    """Apply the assignment, then call `onPartitionsAssigned` with the added partitions, possibly none.
+    """Request to apply the assignment, then to call `onPartitionsAssigned` with the added partitions.
 
     Do not fetch from added partitions before the callback returns. Answered by `CallbackDone` or `CallbackFailed`.
     After `CallbackDone` all partitions of the assignment may be fetched, including those that `PauseFetching` paused.
 
     Attributes:
         number: Number of the callback.
-        partitions: Added partitions.
+        partitions: Added partitions, possibly none.
         assignment: All partitions that the member now owns.
     """
 
@@ -125,7 +127,7 @@ class CallPartitionsAssigned:
 
 @dataclass(frozen=True, slots=True)
 class CallPartitionsLost:
-    """Call `onPartitionsLost` with these partitions, at least one; answered by `CallbackDone` or `CallbackFailed`.
+    """Request to call `onPartitionsLost` with these partitions; answered by `CallbackDone` or `CallbackFailed`.
 
     Another member may already own these partitions, so their offsets must not be committed.
 
@@ -140,12 +142,12 @@ class CallPartitionsLost:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseAssignment:
-    """Remove all partitions; the member no longer owns any."""
+    """Request to remove all partitions; the member no longer owns any."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeaveCompleted:
-    """Report that the member has left the group, or that there was nothing to leave.
+    """Completion of a leave: the member has left the group, or there was nothing to leave.
 
     This effect follows each `Leave`. One effect completes all pending leaves: a second `Leave` before the answer to the
     leave heartbeat causes no second effect.
@@ -154,7 +156,7 @@ class LeaveCompleted:
 
 @dataclass(frozen=True, slots=True)
 class RaiseError:
-    """Raise this error to the application at its next poll. In FATAL, the application needs a new member.
+    """Request to raise this error to the application at its next poll. In FATAL, the application needs a new member.
 
     Attributes:
         code: Kafka's error code; -1 (UNKNOWN_SERVER_ERROR) for an error of the transport.
@@ -169,7 +171,7 @@ class RaiseError:
 
 @dataclass(frozen=True, slots=True)
 class WakeAt:
-    """Call `handle(Tick(), now)` at this time in milliseconds unless another event comes first; None cancels it.
+    """Request to call `handle(Tick(), now)` at this time in milliseconds unless another event comes first.
 
     This is always the last effect. It is returned only if the time has changed.
 

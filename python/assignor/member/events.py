@@ -37,7 +37,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Subscribe:
-    """The application subscribes, or changes its subscription; a member outside the group joins at the next `Poll`.
+    """Subscription, or change of subscription, by the application; a member outside the group joins at the next `Poll`.
 
     Attributes:
         topics: Topic names, from any iterable of str; stored without duplicates, in Java's order of strings.
@@ -59,22 +59,22 @@ class Subscribe:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """The application unsubscribes: the member releases its partitions and leaves the group."""
+    """Unsubscription by the application: the member releases its partitions and leaves the group."""
 
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """The application polls; it is alive and can run callbacks."""
+    """Poll of the application, which is alive and can run callbacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time has passed, without another event."""
+    """Passage of time without another event."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatSent:
-    """The heartbeat with this number was sent.
+    """Sending of the heartbeat with this number.
 
     Attributes:
         number: Number of the heartbeat.
@@ -89,7 +89,7 @@ class HeartbeatSent:
 
 @dataclass(frozen=True, slots=True)
 class ResponseReceived:
-    """The coordinator answered the heartbeat with this number.
+    """The coordinator's answer to the heartbeat with this number.
 
     Attributes:
         number: Number of the heartbeat.
@@ -108,7 +108,7 @@ class ResponseReceived:
 
 @dataclass(frozen=True, slots=True)
 class TransportFailed:
-    """The heartbeat with this number got no answer, or could not be sent.
+    """Failure of the heartbeat with this number, which got no answer or could not be sent.
 
     Attributes:
         number: Number of the heartbeat.
@@ -130,17 +130,17 @@ class TransportFailed:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorFound:
-    """The group's coordinator is known and reachable."""
+    """Discovery of the group's coordinator, which is now known and reachable."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLost:
-    """The coordinator is unreachable, or another broker has become the coordinator."""
+    """Loss of the coordinator, which is unreachable or has been replaced by another broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class MetadataArrived:
-    """Topic names by id arrived; they are added to the known names.
+    """Arrival of topic names by id, which are added to the known names.
 
     Attributes:
         names: Topic names by topic id, maybe only some of the requested ones.
@@ -162,7 +162,7 @@ class MetadataArrived:
 
 @dataclass(frozen=True, slots=True)
 class CommitDone:
-    """The commit with this number succeeded.
+    """Success of the commit with this number.
 
     Attributes:
         number: Number of the commit.
@@ -177,7 +177,7 @@ class CommitDone:
 
 @dataclass(frozen=True, slots=True)
 class CommitFailed:
-    """The commit with this number failed and is not retried; the reconciliation continues.
+    """Failure of the commit with this number, which is not retried; the reconciliation continues.
 
     Attributes:
         number: Number of the commit.
@@ -195,7 +195,7 @@ class CommitFailed:
 
 @dataclass(frozen=True, slots=True)
 class CallbackDone:
-    """The application's callback with this number returned.
+    """Return of the application's callback with this number.
 
     Attributes:
         number: Number of the callback.
@@ -210,7 +210,7 @@ class CallbackDone:
 
 @dataclass(frozen=True, slots=True)
 class CallbackFailed:
-    """The application's callback with this number raised an error.
+    """Error raised by the application's callback with this number.
 
     Attributes:
         number: Number of the callback.

@@ -241,7 +241,10 @@ class HeartbeatManager:
         return any(heartbeat.leaves and heartbeat.join_number == join_number for heartbeat in self._in_flight.values())
 
     def _find_coordinator(self, now: int) -> bool:
-        """Look for the coordinator, unless the last look-up was recent: a new one may find the same lost broker."""
+        """Look for the coordinator, unless the last look-up was recent.
+
+        After a recent look-up, another one may return the same lost broker.
+        """
         if not self._needs_coordinator() or now < self._find_coordinator_at:
             return False
         self._is_finding_coordinator = True

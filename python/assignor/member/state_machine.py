@@ -243,7 +243,10 @@ class MemberStateMachine:
             self._lose(partitions)
 
     def expire_poll(self) -> None:
-        """Leave without callbacks, because the application did not poll in time."""
+        """Leave without waiting for callbacks, because the application did not poll in time.
+
+        `left` then calls onPartitionsLost.
+        """
         self._poll_expired = True
         self._polled = False
         self._go(Trigger.POLL_EXPIRED)
@@ -322,7 +325,7 @@ class MemberStateMachine:
         self.complete_leave(self.join_number)
 
     def fail(self, code: int, name: str, message: str) -> None:
-        """Report an error that cannot be retried, and enter FATAL unless the member is joining again."""
+        """Report an error that cannot be retried, and enter FATAL; a FENCED or STALE member stays in its state."""
         before = self.state
         self._go(Trigger.FAILED)
         self._out.append(effects.RaiseError(code, name, message))

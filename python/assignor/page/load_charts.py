@@ -95,7 +95,7 @@ def lag(tables: Tables) -> Any:
             x=alt.X("lag:Q", title="records behind the end of the log", scale=scale, axis=axis),
             y=row_axis(),
             tooltip=[
-                tip("row", "of"),
+                tip("row", "group or topic"),
                 tip("lag", "records", is_number=True),
                 tip("partitions", "partitions", is_number=True),
             ],

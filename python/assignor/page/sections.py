@@ -176,9 +176,9 @@ def _storms(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         GROUP,
         *counted("rebalances"),
         Column("since", "since (UTC)", "time"),
-        Column("until", "until (UTC)", "time", "lasts at the end"),
+        Column("until", "until (UTC)", "time", "has not ended"),
         Column("unowned", "without an owner at the end", "number"),
-        Column("partitions", "changed owners or had none", "number"),
+        Column("partitions", "partitions that changed owners or had no owner", "number"),
         Column("which", "which", "long"),
     )
     yield from section(

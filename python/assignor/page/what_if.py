@@ -44,7 +44,8 @@ def what_ifs(
 
     Returns:
         A row per what-if with the numbers of the group, and a row per member with its partitions now and after. Both
-        are empty if the group has no members, another assignor than Kafka's, or topics that are not known.
+        are empty if the group owns no partition or more than `MOST_PARTITIONS`, if its assignor is not in `ASSIGNORS`,
+        if the topics are not known, or if `assignor.plan` rejects the input.
     """
     kind, assignor = group["kind"], group["protocol"]
     partitions = sum(member.partitions for member in members)

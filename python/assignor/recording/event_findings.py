@@ -72,15 +72,16 @@ def _of_storm(group: str, storm: Event) -> Finding:
     text = f"rebalance storm: {storm['rebalances']:,} rebalances with unchanged membership {lasted}"
     evidence = "The membership is unchanged in each of these rebalances."
     if storm["topic_partitions"]:
-        evidence += f" Changed owners or had none: {format_partitions(storm['topic_partitions'])}."
+        evidence += f" Partitions that changed owners or had no owner: {format_partitions(storm['topic_partitions'])}."
     return Finding("storm", storm["since"], storm["until"], group, text, evidence)
 
 
 def _of_lasting(group: str, stuck: list[Event]) -> Finding:
     since = min(each["since"] for each in stuck)
-    does = "member has" if len(stuck) == 1 else "members have"
-    start = format_time(since) if len(stuck) == 1 else f"{format_time(since)} or later"
-    text = f"{len(stuck):,} {does} not committed offsets as usual since {start}"
+    if len(stuck) == 1:
+        text = f"1 member has not committed offsets as usual since {format_time(since)}"
+    else:
+        text = f"{len(stuck):,} members have not committed offsets as usual, the first since {format_time(since)}"
     return Finding("stuck", since, None, group, text, _silences(stuck))
 
 

@@ -50,7 +50,7 @@ def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[
     Args:
         recording: The recording.
         is_committed: True to omit the records of aborted transactions, as a read_committed reader does.
-        groups: Group ids to replay; none for all.
+        groups: Group ids to replay; empty for all groups.
 
     Raises:
         IllegalArgumentError: A file of the recording cannot be read.

@@ -62,7 +62,8 @@ class Finding:
     Attributes:
         kind: A key of `KINDS`.
         since: Time in milliseconds at which it began; None if not known.
-        until: Time in milliseconds at which it ended; None if it lasts at the end of the log or is not known.
+        until: Time in milliseconds at which it ended; None if it has not ended at the end of the log, or if the time is
+            not known.
         group: Group id.
         text: The finding, as in the text report.
         evidence: Facts that support it.

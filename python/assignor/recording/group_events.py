@@ -44,7 +44,7 @@ def _is_never_committed(event: Event) -> bool:
 
 
 def _keep(event: Event, partitions: set[Partition]) -> bool:
-    """Remove the other partitions from an event; return True if partitions remain."""
+    """Remove from an event all partitions that are not in `partitions`; return True if any partition remains."""
     chosen = [each for each in event["topic_partitions"] if (each["topic"], each["partition"]) in partitions]
     event["topic_partitions"] = chosen
     return bool(chosen)

@@ -29,7 +29,10 @@ def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
 
 
 def _of_state(group: GroupReport) -> Iterator[Finding]:
-    """Yield findings about the state at the end of the log, which does not show since when it has been so."""
+    """Yield findings about the state at the end of the log and about bad records.
+
+    Findings about the state have no times, because the state does not show when it began.
+    """
     name = group.group
     if group.unowned:
         text = f"no owner for {format_count(group.unowned, 'partition')} of subscribed topics"

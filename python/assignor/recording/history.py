@@ -223,9 +223,9 @@ class _GroupHistory:
         if until is not None:
             yield f"{format_time(event['at'])}  {title} ended at {format_time(until)}: {count}"
         else:
-            yield f"{format_time(event['at'])}  {title} lasts at the end of the recording: {count}"
+            yield f"{format_time(event['at'])}  {title} has not ended at the end of the recording: {count}"
         if event["topic_partitions"]:
-            yield f"    changed owners or had none: {format_partitions(event['topic_partitions'])}"
+            yield f"    partitions that changed owners or had no owner: {format_partitions(event['topic_partitions'])}"
         if event["unowned"]:
             yield f"    no owner in the last generation: {format_partitions(event['unowned'])}"
 

@@ -1,4 +1,4 @@
-"""Topic metadata over time, in the form that the engine reads, and the columns of end offsets over time."""
+"""Topic metadata over time, as the batch that the Rust core reads, and the columns of end offsets over time."""
 
 from __future__ import annotations
 

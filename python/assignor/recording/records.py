@@ -29,8 +29,8 @@ SCHEMA = pa.schema(
 """Columns of `records.parquet` that are read, with their Arrow types."""
 
 BATCH_BYTES = 1 << 20
-"""Number of bytes of keys and values in a batch, unless one record has more. The engine returns up to
-100 MB for such a batch."""
+"""Number of bytes of keys and values in a batch, unless one record has more. The Rust core returns up
+to 100 MB for such a batch."""
 
 BATCH_RECORDS = 10_000
 """Highest number of records in a batch."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Entry = tuple[tuple[Any, ...], int, str]
 
-SPOOL_BYTES = 64 << 20
+SPOOL_CHARACTERS = 64 << 20
 """Number of characters of lines in memory; more are written to a temporary file."""
 
 _CHUNK = 500
@@ -22,7 +22,7 @@ _CHUNK = 500
 class LineSpool:
     """Lines with sort keys. Lines with equal keys keep their order. As a context manager, a spool removes its file."""
 
-    def __init__(self, limit: int = SPOOL_BYTES) -> None:
+    def __init__(self, limit: int = SPOOL_CHARACTERS) -> None:
         self._limit = limit
         self._entries: list[Entry] = []
         self._size = 0

@@ -46,7 +46,7 @@ class Settings:
         cluster: Value of the column `cluster`.
         partitions: Partitions to read; None for all.
         starting: First offset by partition; others start at the beginning of the log.
-        ending: Offset by partition before which a batch ends; others end at the end of the log.
+        ending: For each partition, the offset before which a batch ends; other partitions end at the end of the log.
         max_offsets: Highest number of offsets of a micro-batch, or None.
     """
 

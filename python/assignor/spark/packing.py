@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _Number = TypeVar("_Number", np.int32, np.int64)
 
 RUN = "run"
-"""Column with the hash of cluster and group id."""
+"""Column with the hash of cluster and group id. Consecutive rows with the same hash form a run (see `grouping`)."""
 
 OWNED = "is_owned"
 """Column of unpacked rows: true for owned partitions, and false for members."""

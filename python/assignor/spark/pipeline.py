@@ -99,7 +99,10 @@ def group_histories(rows: DataFrame) -> DataFrame:
 
 
 def group_events(rows: DataFrame) -> DataFrame:
-    """Select the events, those of a group in their order: the columns `recording.report_events.COLUMNS`."""
+    """Select the events; the events of one group are in the order in which they occur.
+
+    The columns are `recording.report_events.COLUMNS`.
+    """
     return rows.where(F.col("event").isNotNull()).select("event.*")
 
 

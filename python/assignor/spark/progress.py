@@ -1,7 +1,7 @@
 """Progress of a Spark session on one line of the terminal, erased when the work is done.
 
-A thread asks Spark about ten times a second, and rich draws the answer. If standard error is a file or a pipe, one
-plain line is written at the end of each step instead.
+A thread reads the task counts from Spark ten times per second, and rich draws them. If standard error is a file or a
+pipe, one plain line is written at the end of each step instead.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def progress(
                 bar.refresh()
 
         def run() -> None:
-            # An error while drawing must neither fail the work nor write anything between its lines.
+            # An error while drawing must neither fail the work nor print anything between the lines of the work.
             with contextlib.suppress(Exception):
                 draw()
 

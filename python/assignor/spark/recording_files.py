@@ -1,4 +1,4 @@
-"""Read the files of a recording as DataFrames, and mark records of aborted transactions."""
+"""Reader of the files of a recording: returns DataFrames, in which records of aborted transactions are marked."""
 
 from __future__ import annotations
 

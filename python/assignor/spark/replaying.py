@@ -43,7 +43,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
     records of aborted transactions first, as a read_committed consumer does.
 
     Args:
-        events: Result of `decode`; rows without `group_id` are ignored.
+        events: Decoded records, the result of `decode`; rows without `group_id` are ignored.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it is sent to the workers with the
             job. It is needed to compare assignments with Kafka's assignors and to replace topic ids by names.
 

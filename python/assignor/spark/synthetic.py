@@ -59,9 +59,9 @@ def synthetic_fleet(
     Only (cluster, name) is unique.
 
     * Topics: each cluster follows the distributions `PARTITIONS` (if it has at least 50 topics) and
-      `TOPIC_NAME_LENGTHS` (if it has at least 500 topics, and if a topic's number leaves room for the name) of
-      `assignor.spark.synthetic_rows`. Every eight consecutive topics are a family: their names have a common prefix,
-      except names that are too short for it.
+      `TOPIC_NAME_LENGTHS` (if it has at least 500 topics; a name is longer if the topic's number, with which it ends,
+      needs more characters) of `assignor.spark.synthetic_rows`. Every eight consecutive topics are a family: their
+      names have a common prefix, except names that are too short for it.
     * Members: ids have the format of brokers, `<client id>-<UUID>`, or `<group instance id>-<UUID>` for static members.
       70 % of the groups have Java clients, the others librdkafka clients.
     * Subscriptions: a group subscribes to consecutive topics; all topics are equally likely. In an asymmetric group

@@ -156,7 +156,7 @@ class SubscriptionState:
         """Set the topics that the pattern matches. Return True if the subscribed topics changed.
 
         Raises:
-            IllegalArgumentError: The client matches no pattern.
+            IllegalArgumentError: The subscription is not a pattern that the client matches.
         """
         names = frozenset(read_names(topics, "subscribe_from_pattern"))
         return self._report_change(self._subscription.set_matched_topics(names))
@@ -293,7 +293,7 @@ class SubscriptionState:
         return self._assignment.topic_ids
 
     def is_assigned_from_re2j(self, topic_id: object) -> bool:
-        """Return True if the broker matches a pattern and has assigned the topic."""
+        """Return True if the broker matches the subscribed pattern and has assigned the topic."""
         return topic_id is not None and self.has_re2j_pattern_subscription() and topic_id in self._assignment.topic_ids
 
     def move_partition_to_end(self, tp: TopicPartition) -> None:
@@ -317,11 +317,11 @@ class SubscriptionState:
         return self._subscription.broker_pattern if self._subscription.type is _RE2J else None
 
     def has_pattern_subscription(self) -> bool:
-        """Return True if the client matches a pattern."""
+        """Return True if the subscription is a pattern that the client matches."""
         return self._subscription.type is _PATTERN
 
     def has_re2j_pattern_subscription(self) -> bool:
-        """Return True if the broker matches a pattern."""
+        """Return True if the subscription is a pattern that the broker matches."""
         return self._subscription.type is _RE2J
 
     def has_no_subscription_or_user_assignment(self) -> bool:
@@ -333,9 +333,10 @@ class SubscriptionState:
         return self._subscription.is_auto_assigned
 
     def matches_subscribed_pattern(self, topic: str) -> bool:
-        """Return True if the client matches a pattern and it matches the name.
+        """Return True if the subscription is a pattern that the client matches, and the pattern matches the name.
 
-        The dialect is `java`: the pattern must match the whole name.
+        The name is matched by the rules of the pattern's dialect; in the default dialect `java` the pattern must match
+        the whole name.
 
         Raises:
             IllegalArgumentError: There is a pattern, and the name is not a legal topic name in Kafka.

@@ -131,7 +131,7 @@ class ConsumerSubscription:
         """Replace the subscribed topics by those that the pattern matches. Return True if they changed.
 
         Raises:
-            IllegalArgumentError: The client matches no pattern.
+            IllegalArgumentError: The subscription is not a pattern that the client matches.
         """
         if self.type is not SubscriptionType.AUTO_PATTERN:
             raise IllegalArgumentError(
