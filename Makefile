@@ -82,7 +82,7 @@ demo: core ## Report on the recorded fleet in data/fleet_webshop, with a page to
 	@mkdir -p assignor-report
 	@$(BIN)/assignor report data/fleet_webshop --engine spark --page assignor-report/fleet_webshop.html
 
-test: test-rust test-python ## Run the tests in Rust and Python, without the long profiles
+test: test-rust test-python ## Run the tests in Rust and Python, except the long ones
 
 test-rust:
 	$(CARGO) test --locked --quiet
@@ -90,7 +90,7 @@ test-rust:
 test-python: core
 	$(BIN)/python -m pytest -m "not long" --numprocesses $(WORKERS) --no-loadscope-reorder
 
-test-long: core ## Run the tests with the long profiles (fuzz, exhaustive)
+test-long: core ## Run all tests, including the long ones
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
 	ASSIGNOR_PROFILE=long $(BIN)/python -m pytest
 
