@@ -1,4 +1,5 @@
-//! Pass the Cargo profile to the crate and, for the binding, the Python that it is compiled for.
+//! Build script that passes the Cargo profile to the crate and, if the feature `python` is enabled, the version of Python that the
+//! binding is compiled for.
 
 use std::{env, path::PathBuf};
 

@@ -39,7 +39,7 @@ ALONE = (
     "tests/spark/test_java.py",
     "tests/spark/test_killed.py",
 )
-"""Files in those folders that run on a worker of their own: they take minutes, or start what they need themselves."""
+"""Files in folders of `SHARED` that run on a separate worker: they take minutes, or do not use the shared resource."""
 
 AFTER_TIMEOUT = 300
 """Seconds after the timeout of a test until its process ends, with the stacks of all threads on standard error.
@@ -52,7 +52,7 @@ STDERR = pytest.StashKey[int]()
 """File descriptor of standard error."""
 
 UNTIMED: Any = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
-"""No test fails because the machine is slow."""
+"""Settings of Hypothesis with which no test fails because the machine is slow."""
 hypothesis.settings.register_profile(
     "short", max_examples=30, derandomize=bool(os.environ.get("ASSIGNOR_SEED")), **UNTIMED
 )
@@ -111,7 +111,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(trylast=True)
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Limit the fixtures of a failed test as well, because pytest's own function for this hook cancels the limit."""
+    """Restart the time limit for the fixtures of a failed test: pytest's own function for this hook cancels it."""
     if isinstance(node, pytest.Item):
         _limit(node)
 
@@ -129,7 +129,7 @@ class ByFile(LoadFileScheduling):  # type: ignore[misc]  # xdist ships no types
         return _scope(nodeid)
 
     def schedule(self) -> None:
-        """Give two files to a worker that replaces another, as at the start.
+        """Give two files to each worker, also to one that replaces a worker that ended.
 
         A worker does not run the last test that it has until it gets more tests.
         """

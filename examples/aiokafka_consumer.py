@@ -1,5 +1,7 @@
 """Consumer of aiokafka in a group whose leader assigns partitions as Kafka's own range assignor does.
 
+With `--shadow`, the leader assigns as aiokafka does, and logs how Kafka's answer differs:
+
 $ python aiokafka_consumer.py localhost:9092 billing orders payments --shadow
 """
 

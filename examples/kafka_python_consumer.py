@@ -1,5 +1,7 @@
 """Consumer of kafka-python in a group whose leader assigns partitions as Kafka's own range assignor does.
 
+With `--shadow`, the leader assigns as kafka-python does, and logs how Kafka's answer differs:
+
 $ python kafka_python_consumer.py localhost:9092 billing orders payments --shadow
 """
 

@@ -105,7 +105,7 @@ def test_an_array_can_be_consumed_once() -> None:
         def __arrow_c_array__(self, requested_schema: object = None) -> object:
             return self.capsules
 
-    names: Any = Once()  # its type is less specific than that of an array
+    names: Any = Once()  # Any, because `Once.__arrow_c_array__` returns only `object`
     assert assign({"a": 1, "b": 1}, {"m": ["a", "b"]}) == assign(TopicColumns(names, [1, 1]), {"m": ["a", "b"]})
     with pytest.raises(ValueError, match=r"^the Arrow array has already been consumed"):
         assign(TopicColumns(names, [1, 1]), {"m": ["a", "b"]})

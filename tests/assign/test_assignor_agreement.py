@@ -40,7 +40,7 @@ def test_the_engines_agree_on_drawn_claims(kind: Named, group: Group) -> None:
 
 
 Maker = Callable[[], Group]
-"""Function that builds a group; most small groups are skipped."""
+"""Function that builds a group. It is called only for groups that are compared; the short profile skips most."""
 
 
 def claims_of(partitions: list[TopicPartition], members: int) -> list[tuple[tuple[TopicPartition, ...], ...]]:
@@ -77,7 +77,7 @@ def small_groups(counts: tuple[int, ...], members: str, generations: tuple[int, 
 
 
 def tiny_groups() -> Iterator[Maker]:
-    """Yield groups of up to two members, and of three members on two partitions, all claims of one generation."""
+    """Yield groups of up to two members, and of three members on two partitions, with claims of one generation."""
     for members in ("", "a", "ba"):
         for counts in [(), (3,), (0, 2), (1, 2), (2, 1)]:
             yield from small_groups(counts, members, (1,))
@@ -85,7 +85,7 @@ def tiny_groups() -> Iterator[Maker]:
 
 
 def groups_of_one_generation() -> Iterator[Maker]:
-    """Yield groups of up to three members and two topics with up to three partitions, all claims of one generation."""
+    """Yield groups of up to three members and two topics of up to three partitions, with claims of one generation."""
     for members in ("", "a", "ba", "cab"):
         for counts in [(), (3,), (0, 2), (1, 2), (2, 1)]:
             yield from small_groups(counts, members, (1,))

@@ -95,7 +95,7 @@ def test_a_plan_and_its_lists_have_no_findings(group: Group) -> None:
 
 
 @given(planned=groups(), group=groups())
-def test_a_plan_of_another_group_has_the_findings_of_its_lists(planned: Group, group: Group) -> None:
+def test_a_plan_of_another_group_has_the_same_findings_as_its_lists(planned: Group, group: Group) -> None:
     found = plan(planned.topics, planned.members)
 
     assert assert_engines_agree(lambda: found, group.topics, group.members) == check(

@@ -180,7 +180,7 @@ def test_columns_are_accepted_wherever_mappings_are(engine: Engine) -> None:
     assert ("none", "u", "é") == Topics(TOPIC_TABLE).names
 
 
-def test_without_racks_columns_are_names_and_counts(engine: Engine) -> None:
+def test_topics_without_racks_need_only_the_columns_of_names_and_counts(engine: Engine) -> None:
     topics = TopicColumns(["t", "u"], [3, 1])
     members = MemberColumns(["a", "b"], [0, 0], [["t", "u"]])
 

@@ -81,7 +81,7 @@ def test_racks_of_a_list_that_was_cleared_are_not_confused_with_later_ones() -> 
     last: list[PartitionInfo] = []
 
     class Between:
-        """Partitions whose iterator clears `first` and gives `last` a rack, mostly at the same address."""
+        """Partitions whose iterator clears `first` and gives `last` a rack, mostly at the address of the freed rack."""
 
         def __iter__(self) -> Iterator[PartitionInfo]:
             first.clear()

@@ -273,7 +273,7 @@ def test_calls_share_the_partitions_of_small_groups() -> None:
     assert all(left is right for left, right in zip(first, second, strict=True))
 
 
-def test_shared_partitions_have_the_ids_of_each_call() -> None:
+def test_each_call_gets_its_own_ids_although_calls_share_partitions() -> None:
     for partitions in (1, 5, [7, 2], 3, 9):
         ids = range(partitions) if isinstance(partitions, int) else sorted(partitions)
 

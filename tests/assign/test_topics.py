@@ -99,7 +99,7 @@ def test_ids_of_every_size_are_shared(ids: list[int]) -> None:
     assert sorted(ids) == [id for partitions in first.values() for _, id in partitions]
 
 
-def test_partitions_with_ids_beyond_the_kept_ints_are_shared_too() -> None:
+def test_partitions_with_ids_beyond_the_cached_int_objects_are_shared_too() -> None:
     topics, members = Topics({"t": 2**20 + 3}), {"a": ["t"], "b": ["t"]}
 
     first, second = assign(topics, members), assign(topics, members)

@@ -160,9 +160,9 @@ def test_targets_of_the_broker_equal_ours(
 def test_members_of_one_bucket_come_in_the_order_of_the_table_and_a_new_one_last(
     patient_broker: Cluster, counts: dict[str, int]
 ) -> None:
-    """The first case depends on the order of the first two members, the second on the place of the third member."""
     from tests.broker.scenario import Scenario
 
+    # The first case depends on the order of the first two members, the second on the place of the third member.
     with Scenario(patient_broker, f"one-bucket-{len(counts)}", "uniform") as scenario:
         scenario.create_topics(**counts)
         group = ComparedGroup(scenario, iter(ids_in_one_bucket()).__next__)
@@ -183,10 +183,10 @@ def put_new_member(table: TimelineTable, member_id: str) -> None:
 
 
 def ids_in_one_bucket() -> tuple[str, str, str]:
-    """Return three ids that a `HashMap` has in one bucket, where each mistake leads to another first member.
+    """Return three ids in one bucket of a `HashMap`; each wrong order of the table puts another id first.
 
-    The table has the first id before the second one. If members were put only once, the second would be first; if a new
-    member took its place in the table, the third.
+    The table has the first id before the second id. If members were put only once, the second id would be first. If a
+    new member were listed at its place in the table instead of last, the third id would be first.
     """
     while True:
         first, second, third = ids = id_in_first_bucket(), id_in_first_bucket(), id_in_first_bucket()

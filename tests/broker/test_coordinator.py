@@ -143,7 +143,7 @@ def run(broker: Cluster, small_broker: Cluster) -> Run:
     return Run(played, failure.strip(), time.monotonic() - began)
 
 
-def test_all_responses_and_descriptions_equal_the_brokers(
+def test_all_responses_and_descriptions_equal_those_of_the_broker(
     run: Run, record_property: Callable[[str, object], None]
 ) -> None:
     seeds = f"{SAME_SEEDS[0]} to {SAME_SEEDS[-1]}, {NEW_SEEDS[0]} to {NEW_SEEDS[-1]}"

@@ -62,9 +62,9 @@ def test_the_model_responds_as_the_broker(
 def test_partitions_stay_unowned_after_a_member_changes_to_a_pattern_without_topics(
     patient_broker: Cluster, recordings: list[Recording]
 ) -> None:
-    """The coordinator revokes the partitions from the member but keeps them in its target, so they have no owner."""
     from tests.broker.scenario import Scenario
 
+    # The coordinator revokes the partitions from the member but keeps them in its target, so they have no owner.
     with Scenario(patient_broker, "left-behind", "uniform", recordings.append) as scenario:
         scenario.create_topics(orders=5)
         a, b = ScriptedMember(scenario, "a"), ScriptedMember(scenario, "b")
@@ -96,12 +96,10 @@ def test_partitions_stay_unowned_after_a_member_changes_to_a_pattern_without_top
 def test_a_new_member_with_a_pattern_without_topics_changes_the_assignment(
     patient_broker: Cluster, recordings: list[Recording], newcomer: str
 ) -> None:
-    """The coordinator ignores an unresolved pattern when it checks whether all members have the same subscription.
-
-    Then the first member in its hash table decides which topics are assigned: all of them, or none.
-    """
     from tests.broker.scenario import Scenario
 
+    # The coordinator ignores an unresolved pattern when it checks whether all members have the same subscription.
+    # Then the first member in its hash table decides which topics are assigned: all of them, or none.
     with Scenario(patient_broker, f"overlooked-{newcomer}", "uniform", recordings.append) as scenario:
         scenario.create_topics(orders=5)
         b, gone = ScriptedMember(scenario, "b"), ScriptedMember(scenario, "d")
@@ -128,9 +126,9 @@ def test_a_new_member_with_a_pattern_without_topics_changes_the_assignment(
 def test_a_returning_static_member_keeps_the_pattern_of_its_predecessor_unless_it_sends_an_empty_one(
     patient_broker: Cluster, recordings: list[Recording]
 ) -> None:
-    """A null field means "unchanged", even for a member that joins."""
     from tests.broker.scenario import Scenario
 
+    # A null field means "unchanged", even for a member that joins.
     with Scenario(patient_broker, "pattern-handed-on", "range", recordings.append) as scenario:
         scenario.create_topics(orders=2, payments=1)
         first = ScriptedMember(scenario, "a", instance_id="one")

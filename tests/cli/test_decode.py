@@ -55,7 +55,7 @@ def test_records_are_decoded_in_their_order(commands: Commands) -> None:
     assert "version" not in found[1]
 
 
-def test_standard_input_has_empty_lines_and_bad_records(commands: Commands) -> None:
+def test_empty_lines_of_standard_input_are_skipped_and_bad_records_have_an_error(commands: Commands) -> None:
     key = encoded(EVENTS[0].key)
     commands.stdin(f'\n{{"key": "AAEA", "value": null}}\n\n{{"key": {json.dumps(key)}, "value": "AAM="}}\n'.encode())
 

@@ -84,7 +84,7 @@ def test_all_fields_of_a_subscription_are_read(commands: Commands) -> None:
     }
 
 
-def test_topic_ids_order_the_topics_of_the_broker(commands: Commands) -> None:
+def test_the_assignor_of_the_broker_uses_the_topic_ids(commands: Commands) -> None:
     topics = {"t": 3, "u": 2, "v": 1}
     ids = {topic: f"AAAAAAAAAAAAAAAAAAAA{letter}w" for topic, letter in zip(topics, "CBA", strict=True)}
     given: dict[str, Any] = {

@@ -39,7 +39,7 @@ def test_partitions_of_all_topics_are_read_if_members_subscribe_to_many() -> Non
     assert {"t1", "gone"} == set(subscribed_topics(Cluster(), JoinedMembers(["m"] * 250, [["t1", "gone"]] * 250)))
 
 
-def test_a_cluster_needs_only_the_partitions_of_a_topic() -> None:
+def test_a_cluster_needs_only_the_method_partitions_for_topic() -> None:
     class Partitions:
         def partitions_for_topic(self, topic: str) -> set[int] | None:
             return Cluster().partitions_for_topic(topic)

@@ -233,7 +233,9 @@ def test_range_all_partitions_are_assigned_where_kafkas_bug_loses_some(engine: E
     } == ours(case, engine)
 
 
-def test_range_racks_match_where_kafkas_bug_misses_them(engine: Engine) -> None:
+def test_range_members_get_partitions_on_their_rack_where_kafkas_bug_gives_partitions_on_other_racks(
+    engine: Engine,
+) -> None:
     case = own_case("range-v-3101-00204", "range_upstream_bug.jsonl.gz")
 
     assert not case.phantom

@@ -60,7 +60,11 @@ class Message(NamedTuple):
 
 
 def _show(version: int, fields: Json, **since: tuple[int, Any]) -> Json:
-    """Return the fields that the version carries; `since` has a field's first version, and its value before that."""
+    """Return the fields that the version carries.
+
+    `since` has the first version of a field, and its default. An older version includes the field only if its value is
+    not the default.
+    """
     shown = {}
     for name, value in fields.items():
         first, default = since.get(name, (0, None))

@@ -173,7 +173,7 @@ ONLY_IN_LOGS = {
 """Causes in logs of brokers that the classic coordinator never has: they need a group of another protocol."""
 
 
-def test_every_cause_has_a_scenario() -> None:
+def test_every_cause_of_the_classic_coordinator_has_a_scenario() -> None:
     assert set(RebalanceCause) == SCENARIOS.keys() | ONLY_IN_LOGS
     assert not SCENARIOS.keys() & ONLY_IN_LOGS
 
@@ -224,7 +224,7 @@ def test_a_member_that_sends_a_request_after_a_disconnect_did_not_crash() -> Non
     assert RebalanceCause.CONSUMER_DEAD is driver.causes[-1]
 
 
-def test_requests_without_a_rebalance_in_kafka_cause_none() -> None:
+def test_requests_that_cause_no_rebalance_in_kafka_cause_no_rebalance_here() -> None:
     driver = GroupDriver.begin(partitions_per_topic={"t0": 4})
     driver.settle("a", "b")
     before = list(driver.rebalances)

@@ -292,7 +292,9 @@ def leading_server() -> Iterator[GroupServer]:
 
 
 @pytest.mark.parametrize("name", KINDS_OF_GROUPS)
-def test_server_side_assignment_equals_a_leaders_and_follows_the_topics(leading_server: GroupServer, name: str) -> None:
+def test_server_side_assignment_equals_that_of_a_leader_and_changes_with_the_topics(
+    leading_server: GroupServer, name: str
+) -> None:
     leading_server.update_topics(TOPICS)
     with ConsumerGroup(leading_server, f"led-{name}", TOPICS) as group:
         for kind in KINDS_OF_GROUPS[name]:

@@ -340,7 +340,7 @@ def test_answers_to_all_members_start_no_collections_while_they_are_created() ->
     tracked = sum(gc.is_tracked(answer.response) for answer in (*effects.answers, *answers))
     assert tracked <= 3, tracked  # the first answer of each version, and the leader's
     assert gc.isenabled()
-    # Else each `threshold` answers would start a collection.
+    # If the collector were not paused, a collection would start after every `gc.get_threshold()[0]` answers.
     assert max(joins.count, syncs.count) < LARGE / gc.get_threshold()[0], (joins.count, syncs.count)
 
 

@@ -10,7 +10,7 @@ TWICE = (("range", b""), ("range", b""))
 
 
 def test_a_returned_member_without_the_selected_protocol_cannot_be_described() -> None:
-    """The member offers one protocol twice. It is admitted, but then the group cannot select a protocol."""
+    # The member offers one protocol twice. It is admitted, but then the group cannot select a protocol.
     group = GroupDriver.begin()
     for name, instance_id in (("a", "one"), ("b", "two"), ("a", "one")):
         group.join(name, group_instance_id=instance_id, protocols=BOTH, version=9)

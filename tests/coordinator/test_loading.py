@@ -96,7 +96,7 @@ def test_the_generation_overflows_to_the_smallest_number() -> None:
     assert "Stable" == driver.state()
 
 
-def test_sessions_begin_with_the_first_call_that_passes_a_time() -> None:
+def test_sessions_of_a_loaded_group_begin_with_the_first_call_that_has_a_time_argument() -> None:
     driver = GroupDriver.begin()
     driver.ids["a"], driver.generations["a"] = "a-1", 7
     driver.collect(driver.coordinator.load([record()]))
@@ -109,7 +109,7 @@ def test_sessions_begin_with_the_first_call_that_passes_a_time() -> None:
     assert driver.now + SESSION_MS == driver.coordinator.next_deadline()
 
 
-def test_a_group_that_is_too_large_rebalances_with_the_first_call_that_passes_a_time() -> None:
+def test_a_loaded_group_that_is_too_large_rebalances_with_the_first_call_that_has_a_time_argument() -> None:
     driver = GroupDriver.begin(CoordinatorConfig(group_max_size=1))
     driver.collect(driver.coordinator.load([record(member(), member(memberId="b-2"))]))
 

@@ -99,7 +99,7 @@ def test_an_empty_group_without_offsets_is_deleted_at_the_next_check() -> None:
     assert driver.coordinator.next_deadline() is None
 
 
-def test_an_offset_with_an_expiry_time_expires_then() -> None:
+def test_an_offset_with_a_retention_time_expires_after_that_time() -> None:
     driver = GroupDriver.begin()
     driver.commit("", 5, retention_time_ms=1_000, version=2)
     driver.commit("", 5, partition=1)

@@ -26,7 +26,7 @@ def overdue() -> GroupDriver:
     return group
 
 
-def test_the_next_deadline_is_the_session(overdue: GroupDriver) -> None:
+def test_the_next_deadline_is_the_end_of_the_session(overdue: GroupDriver) -> None:
     deadline = overdue.coordinator.next_deadline()
     assert deadline is not None
     assert overdue.now + 10_000 == deadline, "only a session is left"

@@ -66,7 +66,9 @@ def test_invariants_hold_after_every_request(
 
 
 @given(CONFIGS, steps())
-def test_every_group_ends(config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]) -> None:
+def test_every_group_is_deleted_after_eight_days_without_requests(
+    config: CoordinatorConfig, program: list[tuple[str, dict[str, Any]]]
+) -> None:
     driver = GroupDriver.begin(config)
     for step in program:
         run_step(driver, step)

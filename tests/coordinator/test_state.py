@@ -57,7 +57,7 @@ def test_every_state_answers_every_request() -> None:
     }
 
 
-def test_a_dead_group_has_no_coordinator() -> None:
+def test_requests_to_a_dead_group_except_delete_get_coordinator_not_available() -> None:
     gone = {kind: answer for kind, answer in ANSWERS[GroupState.DEAD].items() if kind is not RequestKind.DELETE}
 
     assert {ErrorCode.COORDINATOR_NOT_AVAILABLE} == set(gone.values())

@@ -185,7 +185,7 @@ def test_unload_answers_requests_that_wait_for_a_write() -> None:
     assert driver.coordinator.next_deadline() is None
 
 
-def test_unload_answers_a_static_member_with_an_unwritten_id_once() -> None:
+def test_unload_sends_one_answer_to_a_static_member_whose_new_id_is_not_written() -> None:
     driver = stable(group_instance_id="i", version=5)
     driver.join("a", member_id="", group_instance_id="i", version=5)
 

@@ -36,7 +36,7 @@ NOT_COMPUTED = {
     ),
     "different assignors": (
         [{"assignor": "sticky"}, {"assignor": "range"}],
-        "its members have different values of assignor: 'range', 'sticky'",
+        "members of the group have different values of assignor: 'range', 'sticky'",
     ),
     "one named protocol": (
         [{"assignor": "range"}, {"assignor": "range", "group_protocol": "consumer"}],
@@ -44,7 +44,7 @@ NOT_COMPUTED = {
     ),
     "two protocols": (
         [{"group_protocol": "consumer"}, {"group_protocol": "classic"}],
-        "its members have different values of group_protocol: 'classic', 'consumer'",
+        "members of the group have different values of group_protocol: 'classic', 'consumer'",
     ),
 }
 

@@ -80,7 +80,7 @@ def test_a_group_without_members_has_no_loads(engine: Engine) -> None:
     assert (2 + 2) + (2 + (2 + 8) + 4 + 2 + 2 + 8 + 4) == found["record_bytes"]
 
 
-def test_all_rows_of_a_group_without_a_name_are_unnamed(engine: Engine) -> None:
+def test_all_rows_of_a_group_without_an_id_count_as_unnamed_members(engine: Engine) -> None:
     found = balance(engine, cluster({"t": 4}), group(member("a", "t"), member("a", "u"), member(None), id=None))
 
     assert (0, 3, 0, 0, 0) == tuple(

@@ -73,7 +73,7 @@ def test_an_outcome_names_the_assignor_at_the_end(engine: Engine) -> None:
     assert ("consumer", "uniform") == (found["group_protocol"], found["computed_as"])
 
 
-def test_a_group_with_an_unknown_assignor_is_computed_from_the_switch_on(engine: Engine) -> None:
+def test_a_group_with_an_unknown_assignor_is_computed_after_the_switch(engine: Engine) -> None:
     streams = group(
         *(member(id, "t", "u", assignor="stream") for id in "ab"),
         current=[("a", "t", 0, 3), ("b", "u", 0, 2)],
@@ -94,7 +94,9 @@ def test_a_group_with_an_unknown_assignor_is_computed_from_the_switch_on(engine:
         (("range", None), errors.WrongTypeError, "group_protocol must be a str"),
     ],
 )
-def test_use_accepts_kafkas_names(arguments: tuple[Any, ...], error: type[errors.AssignorError], message: str) -> None:
+def test_use_rejects_invalid_assignors_and_protocols(
+    arguments: tuple[Any, ...], error: type[errors.AssignorError], message: str
+) -> None:
     with pytest.raises(error, match=message):
         Scenario("s").use(*arguments)
 
@@ -104,7 +106,7 @@ def test_the_assignor_defaults_to_that_of_the_protocol() -> None:
     assert (UNIFORM,) == Scenario("s").use(group_protocol="consumer").steps
 
 
-def test_a_step_with_other_names_is_rejected(engine: Engine) -> None:
+def test_a_step_whose_protocol_lacks_the_assignor_is_rejected(engine: Engine) -> None:
     found = outcome_of(
         engine, "what_if", clusters_of(TOPICS), groups_of(UNEVEN), [("s", None, [("use", "sticky", "consumer")])]
     )

@@ -59,7 +59,7 @@ def test_a_step_has_the_expected_effect(engine: Engine, step: Step, expected: tu
     assert expected == course(engine, PAIR, step)
 
 
-def test_steps_follow_each_other(engine: Engine) -> None:
+def test_each_step_starts_from_the_result_of_the_previous_step(engine: Engine) -> None:
     steps = [("add_members", 1), ("make_static",), ("make_static",), ("set_racks", ["r"])]
 
     assert (3, 3, 3, 6) == course(engine, PAIR, *steps)
@@ -81,7 +81,7 @@ def test_steps_follow_each_other(engine: Engine) -> None:
         ([("add_topic", "u", 3), ("multiply_partitions", 2)], 16),
     ],
 )
-def test_partitions_are_counted_from_where_the_last_step_left_them(
+def test_each_step_starts_from_the_partition_counts_after_the_previous_step(
     engine: Engine, steps: list[Step], partitions: int
 ) -> None:
     assert partitions == play(engine, PAIR, *steps)["partitions"]
@@ -156,7 +156,7 @@ def test_new_partitions_repeat_the_racks_of_the_existing_ones(engine: Engine) ->
     assert 0 == play(engine, asked, ("grow_partitions", "racks", 5))["rack_misses"]
 
 
-def test_all_members_subscribe_to_a_new_topic_except_patterns_that_do_not_match(engine: Engine) -> None:
+def test_all_members_subscribe_to_a_new_topic_unless_their_pattern_does_not_match_it(engine: Engine) -> None:
     asked = group(member("a", pattern="t|new"), member("b", pattern="t"), member("c"))
 
     found = play(engine, asked, ("add_topic", "new", 4))

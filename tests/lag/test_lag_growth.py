@@ -38,7 +38,7 @@ def simulated(rng: random.Random, speed: float, *, commit_ms: int, step_ms: int,
     return found
 
 
-def test_lag_that_rises_five_times_grows() -> None:
+def test_lag_that_rises_five_times_in_a_row_grows() -> None:
     lags: list[int | None] = [40, 60, 80, 100, 130, 160]
 
     assert Growth(0, None, 40, 160, 500, 5, 1) == find_growth(measurements(lags))

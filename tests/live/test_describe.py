@@ -242,7 +242,7 @@ def test_committed_offsets_ends_and_lag_are_those_of_kafkas_tool(found: ClusterD
             assert lag == ("-" if row["lag"] is None else str(row["lag"]))
 
 
-def test_special_partitions_are_named(found: ClusterDescription) -> None:
+def test_each_partition_has_its_lag_deleted_records_and_problem(found: ClusterDescription) -> None:
     rows = {(row["topic"], row["partition"]): row for row in found.partitions["described-classic"]}
 
     assert {
@@ -335,7 +335,7 @@ def test_json_has_what_the_text_says(
     assert f"{group['coordinator']['host']}:{group['coordinator']['port']}" in output.out
 
 
-def test_groups_that_are_not_named_are_listed_too(groups: LiveGroups) -> None:
+def test_all_groups_are_described_if_no_names_are_given(groups: LiveGroups) -> None:
     found = describe(ClientSettings.read(groups.address))
 
     assert GROUPS.keys() <= {group.group_id for group in found.groups}
@@ -379,7 +379,7 @@ def test_an_unknown_group_is_named(groups: LiveGroups, capfd: pytest.CaptureFixt
     assert 1 == main(["describe", "--bootstrap-server", groups.address, "--group", "no such group"])
 
     output = capfd.readouterr().out
-    assert output.startswith("no groups, or none that may be described\n")
+    assert output.startswith("no groups, or this client has no permission to describe them\n")
     problem = "group 'no such group' does not exist, or this client has no permission to describe it"
     assert f"no such group: {problem}" in output
 

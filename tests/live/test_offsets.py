@@ -106,7 +106,7 @@ def test_the_ends_of_the_log_need_all_leaders(settings: ClientSettings) -> None:
         log.bounds(Leaders(), [0, 4])
 
 
-def test_the_last_line_of_record_names_partitions_without_an_answer(settings: ClientSettings) -> None:
+def test_the_last_line_of_the_record_command_names_partitions_without_an_answer(settings: ClientSettings) -> None:
     _, unanswered = end_offsets(settings, Leaders(), PLACES[:2], 7)
 
     expected = (

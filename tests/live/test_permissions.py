@@ -80,7 +80,7 @@ def test_a_user_who_may_read_the_log_records_it_without_other_permissions(
 
 
 @pytest.mark.parametrize("user", ["describer", "stranger"])
-def test_a_missing_permission_is_reported_in_one_line_with_what_works_without_it(
+def test_a_missing_permission_is_reported_in_one_line_with_the_command_that_does_not_need_it(
     secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str], user: str
 ) -> None:
     assert 3 == run(secured.sasl, secured.client_file(tmp_path, user), tmp_path / "out")
@@ -100,7 +100,7 @@ def test_a_missing_permission_is_reported_in_one_line_with_what_works_without_it
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
-        ([], 0, "no groups, or none that may be described"),
+        ([], 0, "no groups, or this client has no permission to describe them"),
         (["--group", "g"], 1, "  g: group 'g' does not exist, or this client has no permission to describe it"),
     ],
 )

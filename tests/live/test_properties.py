@@ -36,7 +36,7 @@ def test_a_key_store_of_java_is_rejected_with_the_command_that_converts_it(tmp_p
         to_librdkafka({"ssl.keystore.location": str(file)})
 
 
-def test_a_file_that_is_neither_is_read_as_pkcs12(tmp_path: Path) -> None:
+def test_a_key_store_that_is_neither_pem_nor_jks_is_read_as_pkcs12(tmp_path: Path) -> None:
     file = tmp_path / "store.p12"
     file.write_bytes(b"\x30\x82\x0a\x0b")
 

@@ -104,7 +104,7 @@ def in_log(address: str, isolation: str) -> list[Place]:
     end = time.monotonic() + 60
     while left:
         assert time.monotonic() < end, f"partitions {left} of the log were not read within 60 s"
-        for message in consumer.consume(1_000, 0.05):  # returns after this time, unless there are 1,000
+        for message in consumer.consume(1_000, 0.05):  # returns after 0.05 s, or earlier with 1,000 messages
             if message.error():
                 left.discard(message.partition() or 0)
             else:
@@ -203,7 +203,7 @@ def test_small_rounds_and_batches_give_the_same_records(
         assert sorted(offsets) == offsets, "the files are in the order of the log"
 
 
-def test_partitions_that_a_reader_gets_again_are_resumed_first(broker: Cluster) -> None:
+def test_a_reader_resumes_partitions_before_it_assigns_them_again(broker: Cluster) -> None:
     for _ in range(2):  # consecutive group ids are on both partitions of the log
         Commits(broker).plain(range(5))
     settings = ClientSettings.read(broker.address, timeout=20)
@@ -288,7 +288,7 @@ def test_the_settings_and_options_of_the_page_exist(capsys: pytest.CaptureFixtur
     assert known == set(re.findall(r"^\| `(--[a-z-]+)", page, re.MULTILINE))
 
 
-def test_a_topic_with_the_same_records_can_be_recorded(broker: Cluster, tmp_path: Path) -> None:
+def test_a_topic_with_a_copy_of_the_log_can_be_recorded(broker: Cluster, tmp_path: Path) -> None:
     fleet = pq.read_table(RECORDING / "records.parquet", columns=["key", "value"]).slice(0, 500).to_pylist()
     admin = AdminClient({"bootstrap.servers": broker.address})
     admin.create_topics([NewTopic("copied-log", 1)])["copied-log"].result(30)

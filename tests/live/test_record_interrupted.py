@@ -79,7 +79,8 @@ def complete(address: str, folder: Path) -> None:
 def test_ctrl_c_ends_with_complete_files_and_a_summary(broker: Cluster, tmp_path: Path) -> None:
     Commits(broker).plain(range(3))
     process = start(*command(broker.address, tmp_path))
-    until((tmp_path / "records.parquet" / ".part-00000001.parquet").exists)  # read, and not yet complete
+    # The records of this file are read, and the file is not yet complete.
+    until((tmp_path / "records.parquet" / ".part-00000001.parquet").exists)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
 
@@ -117,7 +118,7 @@ def test_a_full_disk_is_reported_in_one_line_and_the_run_is_continued(broker: Cl
     _, errors = process.communicate(timeout=60)
 
     assert 2 == process.returncode
-    hint = "Correct this and run the command again; `assignor record` continues after its complete files"
+    hint = "Correct this and run the command again; `assignor record` continues after the last complete file"
     assert f"assignor: cannot write to {tmp_path}: File too large. {hint}\n" == errors
     assert before == places(tmp_path)
     complete(broker.address, tmp_path)

@@ -1,4 +1,4 @@
-"""The watcher: its events for the recorded fleet in small pieces, its clocks, and its silence before `start`."""
+"""The watcher: its events for the recorded fleet in small pieces, its clocks, and no events before `start`."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ def test_records_of_other_groups_of_the_partition_advance_the_clock() -> None:
     assert [("billing", 61_012, 1_021)] == storms(watcher.settle({}, 0))
 
 
-def test_a_clock_follows_the_timestamps_of_a_broker_that_is_slow() -> None:
+def test_a_clock_follows_the_timestamps_of_a_broker_whose_clock_is_behind() -> None:
     watcher = started()
     watcher.push(batch(commit(0, 1_000)), {3: 1}, received=90_000)
 
@@ -214,10 +214,10 @@ def test_a_clock_does_not_run_ahead_of_the_local_time() -> None:
     assert 600_000 - MARGIN_MS == watcher.state("c").clocks[3][1]
 
 
-# ---- silence
+# ---- before `start`
 
 
-def test_a_silent_watcher_knows_the_groups_and_reports_only_what_is_new() -> None:
+def test_a_watcher_knows_the_groups_from_before_its_start_and_reports_only_later_events() -> None:
     watcher = Watcher()
     assert [] == watcher.push(batch(generation(0, 1_000, 1), commit(1, 1_500, 9)), {3: 2})
     assert [] == watcher.settle({3: LogEnd(2, 2)}, 100_000)
@@ -235,7 +235,7 @@ def two_partitions(time: int) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize(("is_earliest", "expected"), [(False, []), (True, ["generation"])])
-def test_an_earlier_generation_that_waits_for_topic_metadata_is_reported_only_after_an_earliest_start(
+def test_an_earlier_generation_that_waits_for_topic_metadata_is_reported_only_if_the_start_is_earliest(
     is_earliest: bool, expected: list[str]
 ) -> None:
     watcher = Watcher()

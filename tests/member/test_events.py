@@ -56,7 +56,7 @@ EVENTS: dict[str, tuple[events.Event, After]] = {
     "CallbackDone": (events.CallbackDone(99), UNEXPECTED),
     "CallbackFailed": (events.CallbackFailed(99), UNEXPECTED),
 }
-"""All events, numbered as no effect is; for each event, the state after it by the state before it."""
+"""All events, with the number 99, which no effect has; for each event, the state after it by the state before it."""
 
 
 def fields_of(thing: object) -> list[str]:

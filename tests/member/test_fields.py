@@ -43,7 +43,7 @@ def test_the_first_heartbeat_has_all_fields() -> None:
     } == asdict(driver.request)
 
 
-def test_a_join_without_a_pattern_sends_an_empty_one_only_if_there_may_have_been_one() -> None:
+def test_a_join_without_a_pattern_sends_an_empty_pattern_only_if_the_coordinator_may_store_a_pattern() -> None:
     assert joining().request.subscribed_topic_regex is None
     # An earlier member with the instance id may have had a pattern, which the coordinator keeps.
     assert "" == joining(instance_id="i").request.subscribed_topic_regex

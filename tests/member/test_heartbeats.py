@@ -133,7 +133,7 @@ def test_jitter_never_reduces_the_backoff_to_zero() -> None:
     assert {1} == waits
 
 
-def test_joining_waits_for_the_backoff_as_documented_unless_join_at_once() -> None:
+def test_joining_waits_for_the_backoff_unless_the_option_join_at_once_is_set() -> None:
     documented, coded = joining(), joining(join_at_once=True)
     documented.respond(error=14)
     coded.respond(error=14)
@@ -143,7 +143,7 @@ def test_joining_waits_for_the_backoff_as_documented_unless_join_at_once() -> No
     assert 2 == documented.count(SendHeartbeat)
 
 
-def test_preparing_to_leave_sends_no_heartbeats_as_documented_unless_the_option_is_set() -> None:
+def test_a_member_that_prepares_to_leave_sends_no_heartbeats_unless_the_option_is_set() -> None:
     silent, active = preparing_to_leave(), preparing_to_leave(heartbeat_while_preparing_to_leave=True)
     sent = silent.count(SendHeartbeat), active.count(SendHeartbeat)
     silent.wait(INTERVAL)
@@ -155,7 +155,7 @@ def test_preparing_to_leave_sends_no_heartbeats_as_documented_unless_the_option_
     assert silent.member.next_deadline() is None
 
 
-def test_a_fenced_member_sends_no_heartbeats_as_documented_unless_the_option_is_set() -> None:
+def test_a_fenced_member_sends_no_heartbeats_unless_the_option_is_set() -> None:
     silent, active = fenced(), fenced(heartbeat_while_fenced=True)
 
     assert 1 == silent.request.member_epoch

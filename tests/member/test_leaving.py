@@ -319,7 +319,7 @@ def test_a_member_commits_with_its_identity_and_without_one_outside_the_group() 
 
 
 @pytest.mark.parametrize("make", [joining, fenced, leaving, fatal, stale])
-def test_a_member_that_does_not_own_its_partitions_cannot_commit(make: Callable[[], Driver]) -> None:
+def test_a_member_cannot_commit_in_states_in_which_it_owns_no_partitions(make: Callable[[], Driver]) -> None:
     member = make().member
 
     with pytest.raises(IllegalStateError, match=rf"a member in {member.state.name} with epoch -?\d cannot commit"):

@@ -108,7 +108,8 @@ def test_a_member_gets_no_partition_before_its_owner_has_revoked_it() -> None:
 
 def test_the_table_of_members_grows_when_the_assignment_of_the_second_one_is_stored() -> None:
     group = Group()
-    # A broker has the first id before the second one; in a table that grows only for a third member, it comes after.
+    # A broker lists the first id before the second.
+    # A table that grows only for a third member lists the second id first.
     ids = ["616828d3-16cb-4561-ae88-f65712dbd7d2", "a12e1a8e-bf75-42fa-a277-9e105837cfd6"]
     for member in ids:
         group.join(member)

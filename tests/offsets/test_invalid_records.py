@@ -59,7 +59,11 @@ def test_a_record_of_an_unknown_type_has_that_status(engine: Engine, number: int
         (b"", None, "2 bytes are needed and 0 remain at offset 0 while reading key.type"),
         (b"\0\2\0\5g", None, "5 bytes are needed and 1 remain at offset 2 while reading key.group"),
         (GROUP_KEY, b"", "2 bytes are needed and 0 remain at offset 0 while reading value.version"),
-        (GROUP_KEY, b"\0\5", "version 5 is newer than 4, the newest known at offset 0 while reading value.version"),
+        (
+            GROUP_KEY,
+            b"\0\5",
+            "unknown version 5 (the newest known version is 4) at offset 0 while reading value.version",
+        ),
         (GROUP_KEY, b"\xff\xfe", "version -2 is negative at offset 0 while reading value.version"),
         (
             GROUP_KEY,
@@ -166,7 +170,8 @@ def test_a_bad_record_is_a_row() -> None:
     assert (bad_value["type"], bad_value["group_id"], bad_value["status"]) == (1, "g", "bad")
     assert json.loads(bad_value["key_json"]) == {"group": "g", "topic": "t", "partition": 3}
     assert bad_value["value_json"] is None
-    assert bad_value["error"] == "version 7 is newer than 4, the newest known at offset 0 while reading value.version"
+    error = "unknown version 7 (the newest known version is 4) at offset 0 while reading value.version"
+    assert bad_value["error"] == error
     assert unknown["status"] == "unknown_type"
 
 

@@ -146,7 +146,7 @@ def test_blobs_of_members_may_be_empty_or_invalid_and_are_decoded_only_for_consu
     assert decode_record(GROUP_KEY, group(b"connect"), engine=engine).consumer_protocol is None
 
 
-def test_a_tolerated_subscription_follows_its_error(engine: Engine) -> None:
+def test_a_member_has_the_tolerated_subscription_in_addition_to_the_error(engine: Engine) -> None:
     index = first_undecodable()
     protocol = decode_record(*RECORDED[index], engine=engine).consumer_protocol
     assert protocol is not None

@@ -72,7 +72,7 @@ REJECTED: list[tuple[Record, Path, Any, type[Exception], str, str]] = [
     (CURRENT, TOPIC_ID, "+" + "A" * 21, WIRE, f"'+{'A' * 21}' {UUID}", "value.assignedPartitions[0].topicId"),
     (CURRENT, TOPIC_ID, "é" * 11, WIRE, f"'{'é' * 11}' {UUID}", "value.assignedPartitions[0].topicId"),
     (CURRENT, TOPIC_ID, " " + "A" * 22, WIRE, f"' {'A' * 22}' {UUID}", "value.assignedPartitions[0].topicId"),
-    (METADATA, ("value", "classicMemberMetadata"), {}, WIRE, "version 0 requires this field, but it is missing",
+    (METADATA, ("value", "classicMemberMetadata"), {}, WIRE, "a field that version 0 requires is missing",
      "value.classicMemberMetadata.sessionTimeoutMs"),
     (COMMIT, ("value", "x"), 1, WIRE, "unknown field 'x'", "value"),
     (COMMIT, ("value", "Offset"), 1, WIRE, "unknown field 'Offset'", "value"),
@@ -141,7 +141,7 @@ def assert_rejected(record: Any, error: type[Exception], reason: str, field: str
         ({"status": "unknown_type"}, WIRE, f"{STATUS} 'unknown_type'", "key"),
         ({"status": None}, WIRE, f"{STATUS} None", "key"),
         ({"version": -1}, WIRE, "version -1 is negative", "value.version"),
-        ({"version": 5}, WIRE, "version 5 is newer than 4, the newest known", "value.version"),
+        ({"version": 5}, WIRE, "unknown version 5 (the newest known version is 4)", "value.version"),
         ({"version": 2**15}, WIRE, "32768 is not between -32768 and 32767", "value.version"),
         ({"version": None}, NULL, "value.version must be an int, not None", ""),
         ({"version": True}, TYPE, "value.version must be an int, not bool: True", ""),
@@ -176,7 +176,7 @@ def test_all_untagged_fields_are_required(engine: Engine) -> None:
             for field in fields:
                 if field.tag is None and field.is_in(at):
                     left = {name: given for name, given in content.items() if name != field.name}
-                    reason = f"version {at} requires this field, but it is missing"
+                    reason = f"a field that version {at} requires is missing"
                     given = changed(record, (part,), left)
                     assert_rejected(given, WIRE, reason, f"{part}.{field.name}", engine)
                     rejected += 1

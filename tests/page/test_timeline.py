@@ -20,7 +20,7 @@ def test_each_length_of_a_time_bin_is_a_multiple_of_the_one_before() -> None:
     assert [] == [(short, long) for short, long in itertools.pairwise(STEPS_MS) if long % short]
 
 
-def test_a_row_with_one_rebalance_is_that_rebalance() -> None:
+def test_a_row_with_one_rebalance_has_the_values_of_that_rebalance() -> None:
     found = Timeline()
     event = rebalance(
         "billing", 5_250, 7, causes=["consumer_dead", "application_crashed"], left=["a"],

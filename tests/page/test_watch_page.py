@@ -41,7 +41,7 @@ def content(page: Path) -> dict[str, Any]:
 
 
 def lag(watcher: Watcher) -> pa.Table:
-    """Return the lag for partitions that end 3 records after the committed offset, or at 3."""
+    """Return the lag for end offsets 3 above the committed offset; a partition without a commit ends at offset 3."""
     committed = watcher.committed()
     places = committed.group_by(["topic", "partition"]).aggregate([("committed", "max")])
     ends = pc.add(pc.fill_null(places["committed_max"], 0), 3)

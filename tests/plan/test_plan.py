@@ -180,7 +180,7 @@ def test_an_empty_plan_is_empty(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("topic", "partition"), [(1, 1), (None, 1), ("t", "x"), ("t", 1.0), ("t", True), ("t", None)])
-def test_owner_takes_a_topic_name_and_a_partition_id(topic: Any, partition: Any) -> None:
+def test_owner_rejects_arguments_of_wrong_types(topic: Any, partition: Any) -> None:
     with pytest.raises(errors.WrongTypeError, match="must be a"):
         plan({"t": 3}, {"a": ["t"]}).owner(topic, partition)
 

@@ -47,7 +47,9 @@ def test_invalid_arguments_are_reported_in_one_line_by_the_command(
 
 
 @pytest.mark.parametrize("command", ["decode", "replay", "watch", "describe"])
-def test_the_option_group_is_described_alike(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_group_option_has_the_same_description_in_each_command(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
         main([command, "--help"])
 

@@ -146,7 +146,7 @@ def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
         "note": "Milliseconds.",
         "tables": [
             {"head": ["group", "plan"], "rows": [["3x1", "1.2 / 1.5 (20x)"], ["3x2", "1.2 / 1.5 (5x)"]]},
-            {"head": ["target", "measured", "wanted", ""], "rows": [["plan over Java", "5.00x", ">= 6x", "MISSED"]]},
+            {"head": ["target", "measured", "wanted", ""], "rows": [["Java / plan", "5.00x", ">= 6x", "MISSED"]]},
         ],
     }
     (tmp_path / "java.json").write_text(json.dumps(section), encoding="utf-8")
@@ -156,7 +156,7 @@ def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
         "## Java\n\nMilliseconds.\n\n`python -m benches.run --only java`, commit `0123456789ab` with "
     )
     assert "| 3x1 | 1.2 / 1.5 (20x) |" in page
-    assert measured.missed_targets(tmp_path).endswith("| `java` | plan over Java | 5.00x | >= 6x |")
+    assert measured.missed_targets(tmp_path).endswith("| `java` | Java / plan | 5.00x | >= 6x |")
     assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 10x | 5.0x |")
 
 

@@ -1,4 +1,7 @@
-"""Tests of the test suite: one folder per room, absolute imports, no assertion about wall-clock time."""
+"""Tests of the test suite: one folder per room, absolute imports, no assertion about wall-clock time.
+
+`ARCHITECTURE.md` lists the rooms.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ SOURCES = sorted(path for folder in ("tests", "benches") for path in (ROOT / fol
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}
 
 
-def test_tests_are_in_rooms() -> None:
+def test_each_test_is_in_the_folder_of_a_room() -> None:
     assert {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")} == ROOMS
     assert {"conftest.py", "__init__.py"} == {path.name for path in TESTS.glob("*.py")}
 

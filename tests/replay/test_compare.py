@@ -218,9 +218,9 @@ def test_a_topic_that_was_created_between_the_snapshots_is_named(engine: str) ->
 def test_topics_that_grew_or_were_deleted_before_the_first_snapshot_are_named(engine: str) -> None:
     topics = metadata({50: {"t": 5, "u": 1}})
     range_of = [member("a", ["t", "u", "gone"], {"t": [0, 1], "u": [0], "gone": [0]}), member("b", ["t"], {"t": [2]})]
-    later = "at that time; all topic metadata is later"
+    later = "at that time; all topic metadata is later than the assignment"
     counts = "topic gone had 1 partition and topic t had 3 partitions"
-    remark = f"it equals the answer of Kafka's assignor if {counts} {later}"
+    remark = f"the recorded assignment equals the answer of Kafka's assignor if {counts} {later}"
     assert compared(engine, classic(1, *range_of).at(10), topics=topics) == [("different", [remark])]
 
 
@@ -247,7 +247,7 @@ def test_missing_duplicate_and_additional_partitions_are_different(engine: str, 
     ]
 
 
-def test_the_difference_is_that_to_the_snapshot_before(engine: str) -> None:
+def test_a_generation_is_compared_with_the_snapshot_before_it(engine: str) -> None:
     topics = metadata({0: {"t": 2}, 50: {"t": 4}})
     lacking = classic(1, member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {}))
     for time, differing in ((10, 2), (60, 1)):

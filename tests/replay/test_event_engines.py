@@ -222,7 +222,7 @@ def test_broken_snapshots_and_columns_are_rejected() -> None:
         with pytest.raises(SnapshotError):
             replay.restore(broken)
     assert replay.snapshot() == data
-    with pytest.raises(WrongTypeError, match="column offset is missing"):
+    with pytest.raises(WrongTypeError, match="column offset of the records must be Int64 without nulls; it is missing"):
         _core.Replay(topic_batch([])).push(fleet().drop_columns(["offset"]).to_batches()[0])
 
 

@@ -53,14 +53,14 @@ def test_each_storm_is_a_finding_with_its_last_counts() -> None:
     assert ended.text.endswith(": 70 rebalances with unchanged membership within 90.0 s from 1970-01-01 00:00:00.005")
     assert ("storm", 200_000, None) == (lasting.kind, lasting.since, lasting.until)
     assert lasting.text.endswith(": 30 rebalances with unchanged membership since 1970-01-01 00:03:20.000")
-    assert "Changed owners or had none: 3 partitions: t[0–1 4]." in lasting.evidence
+    assert "Partitions that changed owners or had no owner: 3 partitions: t[0–1 4]." in lasting.evidence
 
 
 def test_stuck_members_are_one_finding_while_they_last() -> None:
     (only,) = found(stuck("a", 7000), stuck("b", 9000))
 
     assert ("stuck", 7000, None) == (only.kind, only.since, only.until)
-    assert "2 members have not committed offsets as usual since 1970-01-01 00:00:07.000 or later" == only.text
+    assert "2 members have not committed offsets as usual, the first since 1970-01-01 00:00:07.000" == only.text
     assert only.evidence.startswith("a (usually commits every 5.0 s): t[0]; b (usually commits every 5.0 s): t[0].")
 
 
@@ -81,7 +81,7 @@ def test_a_member_that_is_stuck_again_is_an_open_finding() -> None:
 def test_many_stuck_members_are_counted() -> None:
     (only,) = found(*(stuck(f"m{number}", 1) for number in range(9)))
 
-    assert "9 members have not committed offsets as usual since 1970-01-01 00:00:00.001 or later" == only.text
+    assert "9 members have not committed offsets as usual, the first since 1970-01-01 00:00:00.001" == only.text
     assert "; 5 more." in only.evidence
     assert "m4" not in only.evidence
 

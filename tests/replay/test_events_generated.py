@@ -93,7 +93,7 @@ def test_clusters_have_separate_groups() -> None:
             b"\0\x09",
             "g",
             2,
-            "version 9 is newer than 4, the newest known at offset 0 while reading value.version",
+            "unknown version 9 (the newest known version is 4) at offset 0 while reading value.version",
         ),
     ],
 )

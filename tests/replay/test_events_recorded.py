@@ -25,7 +25,8 @@ def causes_of(reason: str) -> set[str]:
     starts = {
         "Adding new member": {"consumer_subscribed"},
         "removing member": EXPIRED,
-        "explicit `LeaveGroup` request for () ": {"member_removed"},  # by instance id: only an administrator does that
+        # An empty member id: an administrator removed the member by its instance id.
+        "explicit `LeaveGroup` request for () ": {"member_removed"},
         "explicit `LeaveGroup` request for (": {"consumer_closed"},
         "Leader ": {"leader_rejoined"},
         "Updating metadata for static member": {"static_member_returned"},

@@ -114,7 +114,7 @@ def test_a_few_rebalances_and_those_far_apart_are_entries_of_their_own() -> None
     assert 20 == slow.count("evidence:")
 
 
-def test_a_storm_is_one_entry_and_its_end() -> None:
+def test_a_storm_has_one_entry_for_its_rebalances_and_one_for_its_end() -> None:
     events = [rebalance(1, 0, joined=["a"]), *run(2, 21, 10), storm(20, None, 210), *run(22, 26, 10)]
 
     ended = text(*events, storm(20, 260, 60_210))
@@ -123,8 +123,8 @@ def test_a_storm_is_one_entry_and_its_end() -> None:
     for found in (ended, lasting):
         assert 1 == found.count("REBALANCE STORM: 25 rebalances within 240 ms with unchanged membership")
     assert "REBALANCE STORM ended at 1970-01-01 00:00:00.260: 25 rebalances" in ended
-    assert "REBALANCE STORM lasts at the end of the recording: 25 rebalances" in lasting
-    assert "    changed owners or had none: 2 partitions: t[0–1]" in ended
+    assert "REBALANCE STORM has not ended at the end of the recording: 25 rebalances" in lasting
+    assert "    partitions that changed owners or had no owner: 2 partitions: t[0–1]" in ended
     assert "    no owner in the last generation: t[1]" in ended
     assert "\x1b[1;31mREBALANCE STORM\x1b[0m" in text(*events, colour=True)
     assert "\x1b" not in ended
@@ -135,7 +135,7 @@ def offsets(at: int, problem: str = "never_committed") -> Event:
     return {**usual, "problem": problem, "topic_partitions": [["t", 3]]}
 
 
-def test_other_events_during_a_storm_are_listed_after_its_only_entry() -> None:
+def test_other_events_during_a_storm_are_listed_after_the_entry_of_its_rebalances() -> None:
     first, *later = run(2, 21, 10)[1::2]
     events = [rebalance(1, 0, joined=["a"]), first, offsets(25), *later, storm(20, None, 210), offsets(220)]
 

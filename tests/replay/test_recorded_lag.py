@@ -194,7 +194,7 @@ def test_the_finding_says_that_the_committed_offsets_went_back(tmp_path: Path) -
     ],
     ids=["one rise", "caught up", "less than a tenth"],
 )
-def test_other_lag_is_not_growing(tmp_path: Path, lags: list[int]) -> None:
+def test_lag_that_rises_once_or_too_little_is_not_growing(tmp_path: Path, lags: list[int]) -> None:
     assert "lag_growing" not in kinds(reported(write(tmp_path / "recording", *steady(lags))))
 
 
@@ -251,7 +251,7 @@ def test_the_text_has_a_lag_column_only_with_end_offsets(tmp_path: Path) -> None
     assert "lag" not in without.to_text().splitlines()[0]
 
 
-def test_many_times_are_thinned_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lag_over_time_has_a_limited_number_of_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lag, "MOST_TIMES", 4)
     recording = write(tmp_path / "recording", *steady(list(range(100, 111))))
 

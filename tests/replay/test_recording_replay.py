@@ -80,7 +80,7 @@ def test_no_records_give_no_histories() -> None:
 def test_invalid_columns_and_metadata_are_rejected() -> None:
     replay = _core.RecordingReplay(metadata())
 
-    with pytest.raises(WrongTypeError, match="column group_id is missing"):
+    with pytest.raises(WrongTypeError, match="column group_id of the records must be Utf8; it is missing"):
         replay.push(sorted_records().drop_columns(["group_id"]))
     with pytest.raises(WrongTypeError, match="offset"):
         replay.push(sorted_records().set_column(1, "offset", sorted_records()["offset"].cast(pa.int32())))

@@ -143,7 +143,7 @@ def test_records_of_aborted_transactions_are_omitted_unless_asked_for(
         assert f"assignor: {note}\n" in capsys.readouterr().err
     (folder / "aborted.json").unlink()
     main(["replay", str(folder)])
-    assert "read_committed: there is no aborted.json" in capsys.readouterr().out
+    assert "read_committed: there is no aborted.json, so all records are replayed" in capsys.readouterr().out
 
 
 def test_groups_are_chosen_by_name(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,7 +188,7 @@ def test_a_damaged_file_is_an_error_on_one_line(folder: Path, capsys: pytest.Cap
     assert 1 == printed.err.count("\n")
 
 
-def test_other_characters_are_escaped_on_request() -> None:
+def test_characters_other_than_ascii_are_escaped_on_request() -> None:
     given = {"event": "bad_record", "group": "é", "record_type": 3, "error": "x", "other": 1}
 
     assert '"group": "é"' in to_json(given)
@@ -196,7 +196,7 @@ def test_other_characters_are_escaped_on_request() -> None:
     assert "other" not in to_json(given)
 
 
-def test_partitions_are_pairs_whatever_their_form() -> None:
+def test_partitions_of_any_input_type_are_written_as_pairs() -> None:
     given = {"event": "rebalance", "moved": [{"topic": "t", "partition": 1}], "unowned": [("t", 2), ["t", 3]]}
 
     found = json.loads(to_json(given))
@@ -206,7 +206,7 @@ def test_partitions_are_pairs_whatever_their_form() -> None:
 
 
 @pytest.mark.parametrize("limit", [0, 50, 10_000])
-def test_lines_are_sorted_with_any_memory_and_equal_keys_keep_their_order(limit: int) -> None:
+def test_lines_are_sorted_with_any_memory_limit_and_lines_with_equal_keys_keep_their_order(limit: int) -> None:
     lines = [(number * 7 % 10, f"line {number}") for number in range(200)]
     with LineSpool(limit) as spool:
         for key, line in lines:

@@ -106,7 +106,7 @@ def test_two_clusters_have_separate_events_and_duplicates_change_nothing(spark: 
     assert both["at"].to_pylist() == sorted(both["at"].to_pylist())
 
 
-def test_buckets_have_the_same_rebalances(spark: SparkSession) -> None:
+def test_the_number_of_buckets_does_not_change_the_events(spark: SparkSession) -> None:
     from assignor.spark import events
 
     frame = spark.createDataFrame(SyntheticLog(groups=12, steps=20, log_partitions=1).records())
@@ -198,7 +198,7 @@ def log_of_one_partition() -> pa.Table:
 
 
 def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() -> None:
-    """The timer is set for the earliest deadline, and the watermark fires it."""
+    # The timer is set for the earliest deadline, and the watermark fires it.
     log, tester, now = log_of_one_partition(), StreamOfOneKey(), 1_800_000_000_000
     half = log.num_rows // 2
 
@@ -214,11 +214,8 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
     assert "stuck" in {event["event"] for event in late}
 
 
-def test_a_repeated_micro_batch_does_not_see_the_machine_that_applied_it() -> None:
-    """A worker keeps its `EventMachine` after an attempt that Spark discards.
-
-    The stored state is that before the attempt.
-    """
+def test_a_repeated_micro_batch_does_not_use_the_machine_of_the_discarded_attempt() -> None:
+    # A worker keeps its `EventMachine` after an attempt that Spark discards. The stored state precedes the attempt.
     made: list[Replay] = []
 
     def new_replay() -> Any:

@@ -121,7 +121,7 @@ def test_the_page_on_kip_848_has_the_results_of_the_recorded_fleet(
     assert 0 == results.failed
 
 
-def test_the_page_on_recordings_reads_one_with_spark(
+def test_the_example_of_the_page_on_recordings_reads_a_recording_with_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     page = (programs.ROOT / "docs" / "record-a-cluster.md").read_text(encoding="utf-8")

@@ -415,7 +415,7 @@ def test_lists_of_topics_arrive_unchanged(spark: SparkSession) -> None:
 
 
 def test_keys_with_equal_hashes_are_different_groups(spark: SparkSession) -> None:
-    """Spark's hash of a null and a text equals that of the text and a null."""
+    # Spark's hash of a null and a text equals that of the text and a null.
     topics, members = small(
         *({"cluster": "x", "group_id": None, "member_id": f"{number}"} for number in range(3)),
         *({"cluster": None, "group_id": "x", "member_id": f"{number}"} for number in range(4)),

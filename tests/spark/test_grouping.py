@@ -171,7 +171,7 @@ def test_blobs_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
         list(groups_of(iter(sent)))
 
 
-def test_the_blobs_of_a_bucket_have_equal_texts_once() -> None:
+def test_the_blobs_of_a_bucket_store_each_distinct_text_once() -> None:
     rows: list[Row] = [
         {"cluster": "c", "group_id": "g", "run": 1, "member_id": f"m{number}", "topics": ["t" * 1000]}
         for number in range(100)

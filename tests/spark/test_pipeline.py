@@ -234,7 +234,7 @@ def test_this_process_and_spark_write_the_same_report(spark_run: Run, local_run:
     assert_equal(spark_run.report, local_run.report, out, out.with_name("local"))
 
 
-def test_json_is_the_only_output_on_standard_output_and_the_page_is_that_of_this_process(
+def test_json_is_the_only_output_on_standard_output_and_the_page_equals_that_of_a_run_without_spark(
     spark_run: Run, local_run: Run, out: Path
 ) -> None:
     assert (0, 0) == (spark_run.code, local_run.code)
@@ -380,11 +380,11 @@ def test_a_folder_with_other_files_is_not_replaced(spark: SparkSession, tmp_path
 def test_folders_are_nested_and_have_names_with_special_characters(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
-    """The records have other columns too, which are ignored."""
     from assignor.spark.report import report
 
     given = recording(tmp_path / name, [])
     rows = pq.read_table(FLEET / "records.parquet").slice(0, 50)
+    # The records have other columns too, which are ignored.
     for column in ("type", "group_id", "Status", "aborted", "a.b"):
         rows = rows.append_column(column, pa.nulls(50, pa.string()))
     given.records.unlink()

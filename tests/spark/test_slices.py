@@ -69,11 +69,11 @@ def test_slices_hold_all_records_in_order_and_at_most_the_limit() -> None:
 
 
 def test_the_pieces_of_an_answer_are_bounded() -> None:
-    """A batch of 30 wide groups has 2.5 MB, and its histories would have 180 MB in one piece."""
     from assignor.recording.metadata import topics_table
     from assignor.spark.decoding import decoded_columns
     from assignor.spark.replaying import histories
 
+    # A batch of 30 wide groups has 2.5 MB, and its histories would have 180 MB in one piece.
     count = 30
     (batch,) = table(*(wide_group(f"group-{i % 2}") for i in range(count))).combine_chunks().to_batches()
     groups = pa.array([f"group-{i:02}" for i in range(count)])

@@ -153,7 +153,7 @@ def test_names_are_unique_within_a_cluster(large: Collected, small: Collected) -
     assert first != second
 
 
-def test_topics_follow_the_counted_distributions(large: Collected) -> None:
+def test_topics_follow_the_distributions_counted_in_production(large: Collected) -> None:
     counts = [row["partitions"] for row in large.topics]
     lengths = [len(row["topic"]) for row in large.topics]
 
@@ -167,7 +167,7 @@ def test_topics_follow_the_counted_distributions(large: Collected) -> None:
     assert 67 == pytest.approx(max(lengths), abs=1)
 
 
-def test_subscriptions_follow_the_counted_distribution(large: Collected) -> None:
+def test_subscriptions_follow_the_distribution_counted_in_production(large: Collected) -> None:
     counts = [len(group[0]["topics"]) for group in large.groups.values() if group[0]["topics"]]
 
     assert 1 == statistics.median(counts)

@@ -87,7 +87,7 @@ def changed_fields(
     return partition.fetch_state, partition.position, partition.reset_strategy, partition.retry_at
 
 
-def test_every_state_but_the_first_can_be_reached() -> None:
+def test_transitions_lead_to_every_state_except_the_first() -> None:
     reached = {target for _, target in TRANSITIONS}
 
     assert {FETCHING, AWAIT_RESET, AWAIT_VALIDATION} == reached

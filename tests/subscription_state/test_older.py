@@ -17,7 +17,7 @@ from assignor.subscription_state import (
 from tests.subscription_state.initial_states import T0, U0, assigned
 
 
-def test_older_an_assignment_is_needed_between_a_change_of_topics_and_the_assignment() -> None:
+def test_older_an_assignment_is_needed_after_a_change_of_topics_until_the_group_assigns() -> None:
     state = SubscriptionState("latest")
     assert not state.needs_partition_assignment
 
@@ -35,7 +35,7 @@ def test_older_an_assignment_is_needed_between_a_change_of_topics_and_the_assign
     assert state.needs_partition_assignment
 
 
-def test_older_unsubscribing_needs_an_assignment_which_the_user_can_make() -> None:
+def test_older_an_assignment_is_needed_after_unsubscribe_until_the_user_assigns() -> None:
     state = assigned(T0)
 
     state.unsubscribe()

@@ -49,7 +49,7 @@ def test_partitions_have_the_order_recorded_from_java(case: dict[str, Any]) -> N
 
 
 @pytest.mark.parametrize("case", RECORDED, ids=lambda case: f"{len(case['put'])} partitions")
-def test_a_user_assignment_has_that_order_grouped_by_topic(case: dict[str, Any]) -> None:
+def test_a_user_assignment_has_the_recorded_order_grouped_by_topic(case: dict[str, Any]) -> None:
     state = SubscriptionState("none")
     state.assign_from_user(map(read_tp, case["put"]))
 

@@ -264,7 +264,7 @@ def test_the_end_offset_is_the_high_watermark_or_the_last_stable_offset() -> Non
     assert not state.maybe_clear_partition_end_offset_requested(T0)
 
 
-def test_a_partition_is_fetchable_unless_it_is_held_back() -> None:
+def test_a_partition_with_a_position_is_fetchable_unless_it_is_paused_or_pending() -> None:
     state = assigned(T0)
     assert not state.is_fetchable(T0)
     state.seek(T0, 0)

@@ -61,7 +61,7 @@ def test_quirk_a_disallowed_fetch_transition_is_silently_ignored() -> None:
     state = assigned(T0)
     state.request_offset_reset(T0)
 
-    state._assignment.partitions[T0].validate(CHECKED)  # no public method does this, and none of Kafka's class does
+    state._assignment.partitions[T0].validate(CHECKED)  # no public method of this class or of Kafka's class does this
 
     assert state.is_offset_reset_needed(T0)
     assert state.position(T0) is None
@@ -82,7 +82,7 @@ def test_quirk_a_null_position_is_an_error_but_makes_the_partition_fetchable() -
         state.all_consumed()
 
 
-def test_quirk_a_null_position_can_be_set_on_a_valid_one() -> None:
+def test_quirk_a_null_position_can_replace_a_valid_position() -> None:
     state = assigned(T0)
     state.seek(T0, 5)
 
@@ -195,7 +195,7 @@ def test_quirk_an_equal_assignment_by_the_user_sets_only_the_type() -> None:
     assert 0 == state.assignment_id()
 
 
-def test_quirk_other_partitions_of_the_same_topics_are_no_change() -> None:
+def test_quirk_a_user_assignment_of_other_partitions_of_the_same_topics_reports_no_change() -> None:
     state = SubscriptionState("latest")
 
     assert state.assign_from_user([T0])

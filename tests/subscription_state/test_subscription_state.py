@@ -104,7 +104,7 @@ def test_the_client_never_matches_the_brokers_pattern() -> None:
     assert not state.is_assigned_from_re2j("id")
 
 
-def test_metadata_topics_are_the_subscribed_ones_and_the_groups() -> None:
+def test_metadata_topics_are_the_subscribed_topics_and_those_of_the_group() -> None:
     state = SubscriptionState("latest")
     state.subscribe(["t"])
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["close_consumers"]
 
 _KEEPS_ITS_ID = 0.5
-"""Seconds after which a consumer has left even if it has a member id, which members of KIP-848 groups keep."""
+"""Seconds after which a consumer counts as having left despite its member id, which members of KIP-848 groups keep."""
 
 
 def close_consumers(consumers: Iterable[Any]) -> None:

@@ -1,4 +1,4 @@
-"""Fuzzer: feed malformed bytes to the decoders and invalid records to the encoder, and compare the engines.
+"""Fuzzer that feeds malformed bytes to the decoders and invalid records to the encoder, and compares the engines.
 
 As a program, this module is a worker that limits its address space to slightly more than its current size, and then
 answers requests, one JSON object per line. A huge allocation for a malformed length or count ends the worker.

@@ -66,7 +66,7 @@ def check_fields(
 
 
 def without_metadata(kind: str, expected: Any, answer: Any) -> Any:
-    """Return an expected value without those metadata fields, at any level, that the answer lacks."""
+    """Return an expected value without the metadata fields that the answer lacks, at any level."""
     if expected == answer:
         return expected
     if isinstance(expected, Mapping) and isinstance(answer, Mapping):

@@ -79,7 +79,7 @@ class Generation:
 
     @property
     def owners(self) -> Counter[TopicPartition]:
-        """The number of owners of each partition that has one."""
+        """The number of owners of each partition that has an owner."""
         return Counter(partition for member in self.members for partition in _partitions(member))
 
     def by_client(self, shares: Mapping[str, Iterable[TopicPartition]]) -> Shares:

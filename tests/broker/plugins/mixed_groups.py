@@ -70,7 +70,7 @@ class MixedGroups:
         self.log.__exit__()
 
     def create_topics(self, **brokers: Sequence[int]) -> None:
-        """Create topics; partition n of a topic has its replica at the n-th of its brokers, which count from 1."""
+        """Create topics. Each argument lists the broker of each partition's only replica; broker ids start at 1."""
         admin = AdminClient({"bootstrap.servers": self._cluster.address, "log.connection.close": False})
         topics = [NewTopic(name, len(at), replica_assignment=[[each] for each in at]) for name, at in brokers.items()]
         for answer in admin.create_topics(topics).values():

@@ -77,7 +77,7 @@ def test_a_leader_gives_each_member_the_partitions_that_a_java_leader_gives_it(
 
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin"])
-def test_assignments_have_the_length_of_a_java_leaders(mixtures: dict[str, Generation], assignor: str) -> None:
+def test_assignments_have_the_length_of_those_of_a_java_leader(mixtures: dict[str, Generation], assignor: str) -> None:
     lengths = {leader: lengths_by_client(mixtures[f"{assignor}-by-{leader}"]) for leader in EXACT}
 
     assert [lengths["java"]] * len(EXACT) == list(lengths.values())
