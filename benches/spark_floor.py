@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from assignor._engine import Engine
+
 FLOOR = {50: 1.0, 5: 0.6}
 """By members per group, the largest ratio of the time of a method of `Fleet` to the time of its floor."""
 
@@ -64,9 +66,9 @@ def floor_section(
     note = (
         "Groups x members x topics of a group. The floors collect ids, instance ids and topics by group, and for "
         "`moves()` also the owned partitions. They send these lists to a worker in Arrow, which returns the same "
-        "number of rows as `assign()`, without computing an assignment. `what_if()` adds one member to each group. The owned "
-        "partitions are those of the fleet before a tenth of its members joined. Milliseconds, min / median; minimum "
-        "processor seconds; load of the machine at the end."
+        "number of rows as `assign()`, without computing an assignment. `what_if()` adds one member to each group. "
+        "The owned partitions are those of the fleet before a tenth of its members joined. Milliseconds, "
+        "min / median; minimum processor seconds; load of the machine at the end."
     )
     return ReportSection("Fleet and Spark's own cost", note, Table(["", *HEAD, "load"], rows), target_results)
 
@@ -106,11 +108,17 @@ def check(name: str, method: Method, given: Written, owned: DataFrame) -> None:
     """
     ids = [row["group_id"] for row in given.members.select("group_id").distinct().orderBy("group_id").take(SAMPLE)]
     chosen = F.col("group_id").isin(ids)
-    sample = Fleet(given.topics, given.members.where(chosen), owned.where(chosen), engine="reference")
-    expected = sorted(map(repr, method(sample).collect()))
-    if expected != sorted(map(repr, _call(method, given, owned).where(chosen).collect())):
+    part = Written(given.size, given.topics, given.members.where(chosen))
+    expected, found = (
+        sorted(map(repr, frame.collect()))
+        for frame in (
+            _call(method, part, owned.where(chosen), "reference"),
+            _call(method, given, owned).where(chosen),
+        )
+    )
+    if expected != found:
         raise WrongAnswerError(f"{name} differs between the engines, {given.size.name}")
 
 
-def _call(method: Method, given: Written, owned: DataFrame) -> DataFrame:
-    return method(Fleet(given.topics, given.members, owned))
+def _call(method: Method, given: Written, owned: DataFrame, engine: Engine = "rust") -> DataFrame:
+    return method(Fleet(given.topics, given.members, owned if method is Fleet.moves else None, engine=engine))

@@ -19,8 +19,8 @@ Limits that come from kafka-python:
   claim, and both members own it until the current owner revokes it. So use this module's class, without `shadow=True`,
   in all kafka-python members of the group.
 * kafka-python's own `StickyPartitionAssignor` writes two bytes before its user data that Kafka's class does not write.
-  Neither Kafka's class nor `StickyAssignor` can read this user data: the first rebalance after a change from one to the
-  other assigns the partitions of such members as if they owned none.
+  Neither Kafka's class nor `StickyAssignor` can read this user data, and kafka-python's class cannot read theirs. A
+  leader of one kind assigns the partitions of members of the other kind as if they owned none.
 * A leader that joins before it knows the metadata of its topics assigns no partitions, and joins again when it has
   the metadata. In kafka-python 3.0.12 a `poll(timeout_ms)` that ends during this second rebalance can leave the
   consumer outside the group. Call `consumer.topics()` before the first `poll`.
