@@ -39,7 +39,7 @@ ALIGNMENT = 16
 """Python's allocator rounds sizes up to a multiple of this number of bytes."""
 
 _NOT_COUNTED = (type, types.ModuleType, types.FunctionType, types.MethodType, types.CodeType, enum.Enum)
-"""Objects that exist without groups."""
+"""Types of objects that exist without groups; `live_bytes` leaves such objects out."""
 
 
 class Footprint(NamedTuple):

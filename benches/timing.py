@@ -84,8 +84,8 @@ def interleave(
 ) -> Times:
     """Return the times of all implementations, called in turn.
 
-    The number of rounds follows from a first call of each implementation, or from its `known` seconds if they are long.
-    With `alike`, all implementations make the same number of calls in a sample as the fastest of them.
+    The number of rounds follows from a first call of each implementation, or from its `known` seconds if these exceed
+    `LONG`. With `alike`, all implementations make the same number of calls in a sample as the fastest of them.
     """
     rehearsed = {
         implementation: seconds if (seconds := (known or {}).get(implementation, 0)) > LONG else sample(1)

@@ -156,7 +156,10 @@ def description(entry: Entry, page: str) -> Iterator[str]:
 
 
 def signature(name: str, value: Any, *, is_method: bool = False) -> Iterator[str]:
-    """Return the signature as a block of code, one parameter per line if it is long; nothing for an interface."""
+    """Yield the signature as a block of code, one parameter per line if it is long.
+
+    Yield nothing for a protocol, an enum, or a class that callers cannot create.
+    """
     if inspect.isclass(value) and (getattr(value, "_is_protocol", False) or issubclass(value, enum.Enum)):
         return
     if is_compiled(value) and value.__text_signature__ is None:  # callers cannot create a Plan

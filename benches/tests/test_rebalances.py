@@ -13,7 +13,7 @@ from benches.targets import JAVA_SLOW, OVER_JAVA_ASSIGNORS, AssignorTarget
 from benches.workloads import Workload
 
 
-def test_an_event_starts_from_the_whole_group() -> None:
+def test_each_rebalance_of_an_event_has_its_members() -> None:
     assert members("first", 3) == [{"member0": 0, "member1": 1, "member2": 2}]
     assert members("join", 2)[1:] == [{"member0": 0, "member1": 1, "member2": 2}]
     assert members("leave", 3)[1:] == [{"member0": 0, "member2": 2}]

@@ -345,7 +345,7 @@ def test_none_in_racks_means_a_broker_without_a_rack(engine: Engine) -> None:
     assert {"a": [("t", 0)]} == assign({"t": [PartitionInfo(0, (None, "r"))]}, {"a": ("t",)}, engine=engine)
 
 
-def test_code_that_runs_while_user_data_is_read_cannot_replace_a_freed_name(engine: Engine) -> None:
+def test_a_name_created_while_user_data_is_read_is_not_confused_with_a_freed_name(engine: Engine) -> None:
     first, later = ["".join(["t", "0"])], list[str]()
 
     class Meddling(Subscription):

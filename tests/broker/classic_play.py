@@ -76,7 +76,7 @@ HASTY = "no time was left to describe the group again"
 
 
 class SpoiltError(Exception):
-    """The broker may respond differently, because the machine was slow or timers were close to each other."""
+    """Error for a try whose result may differ because the machine was slow or timers were close to each other."""
 
 
 @dataclass

@@ -87,11 +87,11 @@ SMALL_JVM = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx256m", "-Xss512
 
 
 class BrokerMissingError(Exception):
-    """Java, Maven or the jars of a broker are missing."""
+    """Error for missing Java, Maven or jars of a broker."""
 
 
 class BrokerFailedError(Exception):
-    """A broker did not start or stop; the message has the end of its log."""
+    """Error for a broker that did not start or stop; the message has the end of its log."""
 
 
 class Cluster:

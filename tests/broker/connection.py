@@ -30,7 +30,7 @@ CLIENT_ID = "assignor-tests"
 
 
 class ConnectionLostError(Exception):
-    """The broker cannot be reached, closed the connection or did not respond in time."""
+    """Error for a broker that cannot be reached, closed the connection or did not respond in time."""
 
 
 class Connection:

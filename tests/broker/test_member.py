@@ -124,7 +124,9 @@ def test_a_member_that_left_rejoins(start_scenario: Callable[..., Scenario]) -> 
 
 
 @pytest.mark.parametrize("option", ["heartbeat_while_preparing_to_leave", "heartbeat_while_fenced", "join_at_once"])
-def test_options_of_a_member_follow_the_code_of_kafka(start_scenario: Callable[..., Scenario], option: str) -> None:
+def test_members_with_an_option_that_follows_kafkas_code_leave_and_rejoin(
+    start_scenario: Callable[..., Scenario], option: str
+) -> None:
     with start_scenario(option.replace("_", "-"), "range") as scenario:
         scenario.create_topics(orders=4)
         members = Members(scenario)

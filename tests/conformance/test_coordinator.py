@@ -97,7 +97,7 @@ def test_coordinator_traces_are_answered_as_the_broker_answered_them() -> None:
 
 
 @pytest.mark.parametrize("run_timers", [run_by_deadlines, run_deadlines_and_ask_again])
-def test_coordinator_traces_are_the_same_when_time_passes_from_deadline_to_deadline(run_timers: RunTimers) -> None:
+def test_coordinator_traces_have_the_same_outcomes_if_timers_run_one_deadline_at_a_time(run_timers: RunTimers) -> None:
     counts, differences = compare_all(vector_files.folder(), run_timers)
 
     assert [] == differences

@@ -10,7 +10,7 @@ from tests.coordinator.driver import GroupDriver
 
 @pytest.fixture
 def overdue() -> GroupDriver:
-    """Return a rebalance in which only an absent static member with a rebalance timeout of 0 is left."""
+    """Return the driver of a rebalance in which only an absent static member with a rebalance timeout of 0 is left."""
     group = GroupDriver.begin()
     group.join("a", group_instance_id="one", version=9)
     group.join("b", group_instance_id="two", version=9)

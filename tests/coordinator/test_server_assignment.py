@@ -60,7 +60,7 @@ def test_no_member_is_named_leader() -> None:
     assert [("", ()), ("", ())] == [(answer.leader, answer.members) for answer in joined]
 
 
-def test_an_unchanged_rejoin_returns_the_generation_for_every_member() -> None:
+def test_an_unchanged_rejoin_of_any_member_causes_no_rebalance() -> None:
     driver = leading_driver()
     driver.settle("a", "b")
     before = list(driver.rebalances)

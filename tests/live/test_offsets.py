@@ -115,7 +115,7 @@ def test_the_last_line_of_the_record_command_names_partitions_without_an_answer(
     assert expected == summary(Progress(records=3, gap=no_end_offsets(unanswered)), "f")
 
 
-def test_a_watch_without_some_end_offsets_computes_lag_and_says_so_once(
+def test_missing_end_offsets_are_reported_once_and_the_other_lag_is_computed(
     settings: ClientSettings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = [(*("g", "orders"), id, "a", 4) for id in range(3)]

@@ -255,7 +255,9 @@ def test_an_invalid_option_is_reported_in_one_line(
     assert f"assignor: {message}\n" == capsys.readouterr().err
 
 
-def test_a_start_that_the_state_file_overrides_is_noticed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_option_from_is_reported_if_the_state_file_overrides_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "state"
     watch_state.save(file, started().state("cluster"))
 

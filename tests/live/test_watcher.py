@@ -64,7 +64,7 @@ def _all_topics() -> pa.Table:
 
 
 def piecewise(size: int, restart: int = 0) -> Counter[str]:
-    """Return the events of a watcher that gets the records in pieces, and metadata when it is newer than the records.
+    """Return the events of a watcher that gets the records in pieces, each after topic metadata newer than the piece.
 
     Args:
         size: Records of a piece.
@@ -246,7 +246,7 @@ def test_an_earlier_generation_that_waits_for_topic_metadata_is_reported_only_if
     assert expected == [event["event"] for event in watcher.observe_topics(two_partitions(2_000))]
 
 
-def test_topic_metadata_that_arrives_with_a_rebalance_is_applied_before_and_after_it() -> None:
+def test_topic_metadata_that_is_observed_twice_is_stored_once() -> None:
     watcher = started()
     watcher.observe_topics(two_partitions(500))
     changed = two_partitions(2_000).slice(0, 1)

@@ -21,7 +21,7 @@ IS_GLIBC = platform.libc_ver()[0] == "glibc"
 
 
 class InvalidError(Exception):
-    """The pattern does not compile; the message is libc's."""
+    """Error for a pattern that does not compile; the message is libc's."""
 
 
 def _load(locale: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:

@@ -215,7 +215,7 @@ IMMEDIATE_DIFFERENCES: dict[str, Callable[[EventContext], bool]] = {
 
 
 class UnexpectedDifferenceError(AssertionError):
-    """The two members differ, and no deliberate difference applies."""
+    """Error for two members that differ although no deliberate difference applies."""
 
 
 class Comparison:

@@ -25,7 +25,7 @@ _MOST_STEPS = 100
 
 
 class ResynchronisationError(Exception):
-    """A member cannot be resynchronised: it is FATAL, or does not become UNSUBSCRIBED."""
+    """Error for a member that cannot be resynchronised: it is FATAL, or does not become UNSUBSCRIBED."""
 
 
 class Resynchronised:

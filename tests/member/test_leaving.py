@@ -1,4 +1,4 @@
-"""How a member leaves the group, on request or after an error."""
+"""Leaves of a member, on request or after an error."""
 
 from __future__ import annotations
 

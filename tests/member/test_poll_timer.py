@@ -1,4 +1,4 @@
-"""How a member leaves when its application does not poll, and how it rejoins."""
+"""Leave and rejoin of a member whose application does not poll."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a member reconciles an assignment: topic names, commit, callbacks, acknowledgement."""
+"""Reconciliation of an assignment by a member: topic names, commit, callbacks, acknowledgement."""
 
 from __future__ import annotations
 

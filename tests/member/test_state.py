@@ -1,4 +1,4 @@
-"""The ten states and the two tables of Kafka's class, compared with answers of the classes themselves."""
+"""The ten states and the tables of previous states in two Kafka releases, compared with answers of Kafka's classes."""
 
 from __future__ import annotations
 

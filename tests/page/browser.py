@@ -30,7 +30,7 @@ _ARGUMENTS = (
 
 
 class BrowserHungError(Exception):
-    """Chromium was killed because a page was open for too long."""
+    """Error for a page that was open for too long, so that Chromium was killed."""
 
 
 class Browser:

@@ -107,7 +107,7 @@ def test_rows_of_the_topic_metadata_may_have_any_order_and_racks_may_be_null(eng
     assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(engine, epochs(7, 8), rows)[-1]
 
 
-def test_a_topic_in_only_one_snapshot_has_no_other_racks(engine: Engine) -> None:
+def test_a_topic_in_only_one_snapshot_does_not_count_as_a_change_of_racks(engine: Engine) -> None:
     steps = [
         event(16, {"groupId": "g", "regularExpression": "t.*"}, {"topics": ["t"]}).at(0),
         CONSUMER.joins("a", subscribedTopicNames=[], subscribedTopicRegex="t.*").at(0),

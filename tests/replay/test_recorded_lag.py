@@ -153,7 +153,9 @@ def expected_rows(
     return lag_rules.partition_rows(positions, ends)
 
 
-def test_few_pending_commits_give_the_same_lag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_commits_in_memory_does_not_change_the_lag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     records, ends = steady([5, 7, 9, 2])
     part = tmp_path / "part"
     recording = write(tmp_path / "recording", records, ends)

@@ -336,7 +336,7 @@ class SubscriptionStateMachine(RuleBasedStateMachine):
         assert fetching == state.all_consumed().keys()
 
     @invariant()
-    def only_valid_partitions_that_are_not_held_back_are_fetchable(self) -> None:
+    def only_partitions_with_a_valid_position_that_are_not_paused_or_pending_are_fetchable(self) -> None:
         state = self.state
         alone = [tp for tp in state.assigned_partitions_list() if state.is_fetchable(tp)]
         everything = self.type is SubscriptionType.AUTO_TOPICS_SHARE

@@ -13,7 +13,7 @@ INSTALLED = "/usr/local/go/bin"
 
 
 class GoMissingError(Exception):
-    """The program cannot be built here; the message has the reason."""
+    """Error for a program that cannot be built here; the message has the reason."""
 
 
 def build(name: str) -> Path:

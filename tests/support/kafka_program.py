@@ -26,7 +26,7 @@ OPTIONS = ("-Dlog4j2.level=OFF", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", 
 
 
 class OracleMissingError(Exception):
-    """Kafka's classes cannot run here; the message has the reason."""
+    """Error for Kafka's classes that cannot run here; the message has the reason."""
 
 
 class KafkaProgram:

@@ -44,11 +44,11 @@ _SIZES = {
 
 
 class NotARequestError(Exception):
-    """The bytes are not a request that this server answers."""
+    """Error for bytes that are not a request that this server answers."""
 
 
 class UnknownApiVersionsError(NotARequestError):
-    """A client sent an unknown version of ApiVersions; after the error it tries a version that the server knows."""
+    """Error for an unknown version of ApiVersions; the client then tries a version that the server knows."""
 
     def __init__(self, correlation_id: int) -> None:
         super().__init__("ApiVersions in an unknown version")
