@@ -171,8 +171,8 @@ fn in_all<'p>(mut topics: impl Iterator<Item = &'p Partitions>, sets: &mut Cow<'
 struct Queues<'a> {
     /// Sets of racks of the positions in `positions`.
     column: &'a [u32],
-    /// Topics often repeat the same racks and differ only in size: such a topic uses the positions of a larger one, or adds
-    /// to those of a smaller one.
+    /// By place, its queue of positions. Topics often repeat the same racks and differ only in size: such a topic uses the positions
+    /// of a larger one, or adds to those of a smaller one.
     positions: Vec<PositionQueue>,
     /// Racks that have positions.
     listed: Vec<u32>,

@@ -47,7 +47,7 @@ pub struct Roster<'a> {
     pub subscriptions: Vec<RosterSubscription<'a>>,
     /// The assignor of the group; None if the group cannot be computed.
     pub computed: Option<Assignor>,
-    /// The partitions that the members own, if the assignor starts from them.
+    /// The partitions that the members own, if the assignor or a scenario starts from them.
     pub owned: Vec<OwnedSpan<'a>>,
 }
 

@@ -1,8 +1,8 @@
 //! Group: topics and members as dense numbers, and each distinct subscription once.
 //!
-//! A *subscription* is a distinct set of topics, and each member stores the number of its subscription. A *consumer set* is the set of members
-//! that subscribe to a topic. Topics with the same consumer set have the same consumers in the same order, so members are sorted once
-//! and ranked once per consumer set, not once per topic.
+//! A *subscription* is a distinct set of topics, and each member stores the number of its subscription. A *consumer set* is the set of
+//! members that subscribe to a topic. Topics with the same consumer set have the same consumers in the same order, so members are sorted
+//! once and ranked once per consumer set, not once per topic.
 
 mod builder;
 mod consumer_sets;

@@ -9,7 +9,8 @@ use crate::group::{Group, Partitions, Topics};
 use crate::offsets::json::uuid_from_text;
 use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription, TargetAssignment, TargetMember};
 
-/// Placeholder for a topic without a known name. It is an invalid name, so no cluster has such a topic.
+/// Name of a topic that makes the subscription of one member differ from the others. It is an invalid name, so no cluster has such a
+/// topic.
 const NO_TOPIC: &str = "/";
 
 /// Recorded assignment of members that could all be parsed.
@@ -66,14 +67,15 @@ impl<'a> AssignedMember<'a> {
         if !target.is_homogeneous
             && let Some(first) = members.first_mut()
         {
-            // A broker treats two patterns as different subscriptions even if they match the same topics.
+            // A broker treats two patterns as different subscriptions even if they match the same topics. With one more topic, the
+            // subscriptions differ for the assignor, too.
             first.topics.push(NO_TOPIC);
         }
         members
     }
 }
 
-/// Topics known to a leader or a broker: partitions and id by name. The id is empty if no snapshot has it.
+/// Topics known to a leader or a broker: partitions and id by name. The id is empty if the snapshot lacks it.
 pub(super) type KnownTopics<'a> = BTreeMap<&'a str, (&'a Partitions, &'a str)>;
 
 impl<'a> RecordedAssignment<'a> {

@@ -156,8 +156,9 @@ impl<'a, 'b> AssignedPartitions<'a, 'b> {
 
     /// Choose the metadata of each topic from one of two snapshots.
     ///
-    /// The first snapshot is used if it has all assigned partitions of the topic. A topic that is in one snapshot only is included if
-    /// some of its partitions are assigned.
+    /// The first snapshot is used if it has all assigned partitions of the topic. If the topic's ids in the two snapshots differ, and none
+    /// of its partitions is assigned under the first id, the second snapshot is used. A topic that is in one snapshot only is included
+    /// if some of its partitions are assigned.
     fn mixture(&self, before: &KnownTopics<'a>, after: &KnownTopics<'a>) -> KnownTopics<'a> {
         let topics: BTreeSet<&'a str> = before.keys().chain(after.keys()).copied().collect();
         let choose = |topic: &'a str| match (before.get(topic), after.get(topic)) {

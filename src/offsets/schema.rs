@@ -1,8 +1,8 @@
 //! Layouts of the records in `__consumer_offsets`, as tables.
 //!
-//! They follow Kafka 4.3.1's message definitions (`coordinator-key` and `coordinator-value`). Each key has one version and fixed
-//! lengths. Values are *flexible* (compact lengths, and tagged fields after each structure, KIP-482) from the version that their
-//! layout names.
+//! They follow Kafka 4.3.1's message definitions (`coordinator-key` and `coordinator-value`). Each key has one version, and
+//! its string lengths are int16, not compact. Values are *flexible* (compact lengths, and tagged fields after each structure, KIP-482)
+//! from the version that their layout names.
 
 /// Kind of a field.
 #[derive(Debug, Clone, Copy)]

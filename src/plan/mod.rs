@@ -206,7 +206,7 @@ impl Plan {
         self.owners.get_or_init(|| diff::Owners::of(self)).owner(topic, partition)
     }
 
-    /// Return true if both plans give each member the same partitions. Spans have maximal length, so equal shares are equal spans.
+    /// Return true if both plans give each member the same partitions. Spans have maximal length, so equal assignments have equal spans.
     #[must_use]
     pub fn same_as(&self, other: &Self, number_in_other: impl Fn(&str) -> Option<u32>) -> bool {
         let same_topic = |left: Span, right: Span| {

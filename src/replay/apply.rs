@@ -16,7 +16,7 @@ use crate::offsets::{DecodedRecord, FieldValue};
 /// Epoch of a static member that has left and may return.
 const PAUSED: i32 = -2;
 
-/// Apply a record that is not an offset commit, and add its events. `place` is its timestamp and offset.
+/// Apply a record, and add its events. `place` is its timestamp and offset.
 pub(super) fn apply(
     context: &Context,
     state: &mut GroupState,

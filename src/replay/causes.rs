@@ -221,7 +221,7 @@ fn add_departure(causes: &mut Causes, member: &KnownMember, began: Option<i64>, 
     causes.add(&names, sentence.trim_end().to_owned());
 }
 
-/// Add `sync_timed_out` if a member may never have asked for its assignment within the rebalance timeout.
+/// Add `sync_timed_out` if a member may not have requested its assignment within the rebalance timeout.
 fn add_unsynced(
     causes: &mut Causes,
     member: &KnownMember,

@@ -129,7 +129,7 @@ fn stuck(
     Some(state.event(at, offset, None, details))
 }
 
-/// Replace the owners of the partitions. Add an event for each stuck member that left or no longer owns a partition.
+/// Replace the owners of the partitions. Add an event for each stuck member that left or no longer owns any partition.
 ///
 /// `state.members` must still have the previous members, and `staying` has those that remain; None if all remain. `owners` is None if
 /// the owners are unknown.

@@ -33,7 +33,7 @@ pub(super) struct GroupRecord {
     pub(super) counts: Option<BTreeMap<String, i32>>,
     /// Topics of a streams topology.
     pub(super) sources: Option<Vec<String>>,
-    /// Partitions of a share group with state.
+    /// Partitions of a share group whose share state is initialized.
     pub(super) initialized: Vec<Partition>,
     /// The kind that the group had before, if it had another one.
     pub(super) converted_from: Option<GroupKind>,

@@ -214,8 +214,8 @@ impl EpochGroup {
         votes.into_iter().filter(|(_, count)| *count == most).map(|(assignor, _)| assignor.to_owned()).collect()
     }
 
-    /// Return true if a broker treats all subscriptions as equal. This is the case if all members name the same topics, or if all
-    /// have the same pattern, no member names topics, and no topic is resolved for two patterns.
+    /// Return true if a broker treats all subscriptions as equal. This is the case if all members name the same topics and have no
+    /// pattern, or if all have the same pattern, no member names topics, and no topic is resolved for two patterns.
     pub(super) fn is_homogeneous(&self) -> bool {
         let patterns = || self.members.values().map(|member| &member.pattern);
         let Some(pattern) = self.members.values().next().map(|member| &member.pattern) else { return true };
@@ -285,7 +285,8 @@ impl EpochGroup {
     }
 }
 
-/// Return the topics that the tasks of a subtopology read; without a topology, as in groups other than streams groups, return `owner`.
+/// Return the topics that the tasks of the subtopology `owner` read. Without a topology, return `owner` itself: a topic id, or the id of
+/// a subtopology whose topics are not known.
 fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String] {
     match topology {
         Some(topology) => topology.sources.get(owner).map_or(&[], Vec::as_slice),

@@ -133,7 +133,7 @@ pub(super) struct GroupState {
     pub(super) targets_of: BTreeMap<String, super::OwnedPartitions>,
     /// Number of partitions by topic, from the last record of type 4 (`CONSUMER_GROUP_PARTITION_METADATA`).
     pub(super) counts: Option<BTreeMap<String, i32>>,
-    /// Partitions of a share group with state.
+    /// Partitions of a share group whose share state is initialized.
     pub(super) initialized: Vec<Partition>,
     /// Kinds of its group records, the latest last.
     pub(super) kinds: Vec<GroupKind>,

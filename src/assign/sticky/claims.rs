@@ -169,7 +169,8 @@ impl Claims {
             self.doubly_claimed.insert(partition, member);
             self.owners.members[partition as usize] = NO_OWNER;
         } else if generation > field && before != member {
-            // A member that claims a partition twice keeps it if it owns it, and does not regain it if it lost it.
+            // If the same member claimed the partition before, nothing changes: the member keeps the partition if it owns it, and
+            // does not regain it if it lost it.
             self.owners.members[partition as usize] = member;
         }
     }

@@ -1,7 +1,7 @@
 //! Constrained algorithm of sticky assignment, for groups whose members subscribe to the same topics or to none.
 //!
-//! Each member gets `low` partitions, and `more` members get one more. Members keep their partitions up to that number. If racks
-//! matter, the other partitions go first to members on the racks of their replicas, then to the other members in turn.
+//! Each member with topics gets `low` partitions, and `more` of them get one more. Members keep their partitions up to that number.
+//! If racks matter, the other partitions go first to members on the racks of their replicas, then to the other members in turn.
 
 use super::claims::Claims;
 use super::rack_first;

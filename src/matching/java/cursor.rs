@@ -7,7 +7,7 @@ use crate::error::PatternError;
 /// Constructs with which Java throws an exception, or loses its position, while matching a name.
 pub(super) const FAILURE: &str = "a construct with which Java fails while matching";
 
-/// The flags that affect parsing. Flags for line breaks have no effect, since no name has a line break.
+/// The flags that affect parsing. The flags `m` and `s` have no effect, since no name has a line break.
 #[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own in Java")]
 pub(super) struct Flags {
@@ -101,7 +101,7 @@ impl Cursor {
         char == '\n' || !self.flags.unix_lines && matches!(char, '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
     }
 
-    /// Return the position of an index in the pattern.
+    /// Return the position in the pattern of the character at an index.
     pub(super) fn origin(&self, index: usize) -> usize {
         self.origins[index.min(self.chars.len())]
     }

@@ -177,7 +177,8 @@ pub(crate) fn addresses<'e>(entries: &'e [Entry<'_>]) -> &'e [usize] {
     unsafe { std::slice::from_raw_parts(entries.as_ptr().cast(), entries.len()) }
 }
 
-/// Call `read` with the elements of a list, tuple, set or frozenset, in iteration order; return None for anything else.
+/// Call `read` with the elements of a plain list, tuple, set or frozenset, in iteration order; return None for anything else, such as an
+/// instance of a subclass.
 ///
 /// `read` may run any Python code, such as a destructor during a garbage collection. The elements stay unchanged: in builds
 /// without direct access they are copied, tuples and frozensets are immutable, and a list or set appears empty to other code

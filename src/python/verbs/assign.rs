@@ -41,8 +41,8 @@ use crate::python::read::topic_ids::TopicIds;
 ///     A new dict of member id to a list of `TopicPartition`, with one entry per member.
 ///
 /// Order: members as in `subscriptions`; in each list, topics in Java's `String` order (UTF-16 code units), then ids
-/// ascending. Equal inputs give equal outputs. The order of `subscriptions` affects range only for members with the same
-/// instance id. Sticky and uniform process members in the iteration order of a `java.util.HashMap` that is filled in the
+/// ascending. Equal inputs give equal outputs. The order of `subscriptions` affects range and roundrobin only for members with
+/// the same instance id. Sticky and uniform process members in the iteration order of a `java.util.HashMap` that is filled in the
 /// order of `subscriptions`.
 ///
 /// Raises:

@@ -74,7 +74,7 @@ impl PyGroup {
 
     /// Return the group of a JoinGroup response, whose members have subscriptions as bytes.
     ///
-    /// Subscriptions are parsed without a `str` per topic, and equal subscriptions are parsed once. `"sticky"` reads owned
+    /// Subscriptions are parsed without a `str` per topic, and equal lists of topics are looked up once. `"sticky"` reads owned
     /// partitions only from the user data, as in Kafka.
     ///
     /// Args:

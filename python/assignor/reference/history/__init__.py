@@ -132,7 +132,7 @@ def owned_spans(member: RecordedMember, metadata: Metadata) -> list[dict[str, An
 
 
 def rebalances(generations: list[Generation]) -> int:
-    """Count the rebalances of a group: the records with another generation than the record before.
+    """Count the rebalances of a group: the records with another generation or kind than the record before.
 
     Generation 0 belongs to a new group. A static member that restarts causes another record of the same generation.
     """

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 __all__ = ["AssignedMember", "KnownTopic", "RecordedAssignment", "member_of_generation", "members_of_target"]
 
 NO_TOPIC = "/"
-"""Placeholder for a topic without a known name. It is an invalid name, so no cluster has such a topic."""
+"""Name of a topic that makes the subscription of one member differ from the others.
+
+It is an invalid name, so no cluster has such a topic.
+"""
 
 
 @dataclass(frozen=True)
@@ -64,13 +67,14 @@ def members_of_target(target: TargetAssignment) -> list[AssignedMember]:
         for member in target.members
     ]
     if members and not target.is_homogeneous:
-        # A broker treats two patterns as different subscriptions even if they match the same topics.
+        # A broker treats two patterns as different subscriptions even if they match the same topics. With one more
+        # topic, the subscriptions differ for the assignor, too.
         members[0] = replace(members[0], topics=[*members[0].topics, NO_TOPIC])
     return members
 
 
 class KnownTopic(NamedTuple):
-    """Topic known to a leader or a broker: its partitions, and its id, which is empty if no snapshot has it."""
+    """Topic known to a leader or a broker: its partitions, and its id, which is empty if the snapshot lacks it."""
 
     partitions: list[PartitionInfo]
     id: str

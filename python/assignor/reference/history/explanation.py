@@ -115,8 +115,9 @@ def mixture(
 ) -> dict[str, KnownTopic]:
     """Choose the metadata of each topic from one of two snapshots.
 
-    The first snapshot is used if it has all assigned partitions of the topic. A topic that is in one snapshot only is
-    included if some of its partitions are assigned.
+    The first snapshot is used if it has all assigned partitions of the topic. If the topic's ids in the two snapshots
+    differ, and none of its partitions is assigned under the first id, the second snapshot is used. A topic that is in
+    one snapshot only is included if some of its partitions are assigned.
     """
     assigned: dict[str, set[int]] = {}
     for owned in recorded.recorded():

@@ -72,7 +72,7 @@ def stuck(state: GroupState, at: int, offset: int, member: str, since: int, unti
 def set_owners(
     state: GroupState, owners: dict[Partition, str] | None, staying: Iterable[str], at: int, offset: int
 ) -> list[Event]:
-    """Replace the owners; return an event for each stuck member that left or no longer owns a partition.
+    """Replace the owners; return an event for each stuck member that left or no longer owns any partition.
 
     `state.members` must still have the previous members, and `staying` are the ids that remain. `owners` is None if
     the owners are unknown.

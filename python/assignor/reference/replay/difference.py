@@ -21,7 +21,8 @@ class GroupRecord:
     `began` is the time at which the generation began: the end of the join phase in a classic group, `at` in a group
     with an epoch. A group with an epoch has `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by
     topic, of a record of type 4), `sources` (topics of a streams topology) and `initialized` (partitions of a share
-    group that are ready). `converted_from` is the kind that the group had before, if it had another one.
+    group whose share state is initialized). `converted_from` is the kind that the group had before, if it had another
+    one.
     """
 
     kind: str

@@ -71,7 +71,8 @@ def is_renewed(metadata: Metadata, topic: str, before: int, after: int) -> bool:
 def subscribed_topics(before: GroupRecord, changes: Difference, metadata: Metadata) -> Found:
     """Return the created or deleted topics that appear in, or disappear from, subscriptions.
 
-    Without topic metadata, only a change of all subscriptions counts: some members may have changed theirs.
+    Topic metadata shows whether a topic existed. Without it, a topic counts only if the subscriptions of all members
+    changed in the same way and there are several members: a single member may have changed its subscription itself.
     """
     both = changes.remaining + changes.replaced
     if not both or any(old.topics is None or new.topics is None for old, new in both):

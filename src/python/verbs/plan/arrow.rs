@@ -15,7 +15,7 @@ use crate::python::imports::{IllegalArgumentError, MissingDependencyError, SPANS
 use crate::python::objects::arrow_capsules::{ArrowArray, schema_capsule, stream_capsule};
 use crate::python::objects::borrowed_columns::{arrow_column, numpy_column};
 
-/// Columns of `Plan.to_arrow` with names, in order.
+/// Columns of `Plan.to_arrow` that contain names, in order.
 const NAMED: [&str; 2] = ["member_id", "topic"];
 
 #[pymethods]

@@ -80,7 +80,7 @@ class _Assignment:
     def assign_rest(self, unassigned: list[Place]) -> None:
         """Assign each partition without an owner to the subscriber with the fewest partitions.
 
-        If racks matter, subscribers on the partition's racks come first.
+        If racks matter, subscribers on the partition's racks and subscribers without a rack come first.
         """
         for place in unassigned if self.racks.matter else []:
             near = [member for member in self.subscribers[place.topic] if not self.racks.mismatch(member, place)]

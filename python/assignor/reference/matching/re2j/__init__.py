@@ -208,7 +208,7 @@ class _Parser:
         self.names.add(name)
 
     def flags(self, position: int) -> bool:
-        """Parse flags; return true if they open a group, false if they apply to the rest of the current group."""
+        """Parse flags; return True if they open a group, False if they apply to the rest of the current group."""
         folded, negated, found = self.folded, False, False
         while True:
             char = self.text.take()

@@ -14,7 +14,7 @@ class Balancer:
     """Takers and givers of a topic.
 
     Args:
-        subscribers: The members that subscribe to the topic, by position in that order.
+        subscribers: Positions in `table_order.member_order` of the members that subscribe to the topic, ascending.
         sizes: The number of partitions of each member; the caller updates it after each move.
     """
 
