@@ -73,8 +73,8 @@ def find_growth(
 
     The measurements of a generation are divided into windows of `window_ms`. Lag grows if its low points in successive
     windows rise at least `rises` times in a row, and if it grows by at least `share` of the records that the partitions
-    got between the first and the last of these low points. A single rise does not count. Lag that only rises and falls
-    with the commits does not count either.
+    got between the first and the last of these low points. By default, a single rise does not count. Lag that only
+    rises and falls with the commits does not count either.
 
     Args:
         measurements: The measurements in order of time.

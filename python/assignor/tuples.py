@@ -39,12 +39,12 @@ class PartitionInfo(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """An assignment as four int32 columns of equal length, with one row per run of consecutive partition ids.
+    """An assignment as four int32 columns of equal length, with one row per span of consecutive partition ids.
 
     Attributes:
         member: Index into `plan.members`.
         topic: Index into `plan.topics`.
-        start: First partition id of the run.
+        start: First partition id of the span.
         count: Number of consecutive ids.
     """
 

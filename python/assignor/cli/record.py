@@ -123,7 +123,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
         self._problem = ""
 
     def show(self, found: Progress) -> None:
-        """Show the progress, unless it was shown just now."""
+        """Show the progress if it was not shown just now, or if its problem has changed."""
         self.is_recording = not found.problem
         now = time.monotonic()
         problem = found.problem or found.gap

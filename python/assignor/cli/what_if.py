@@ -109,7 +109,7 @@ def _scenario(name: str, steps: Iterable[str], group: GroupInput, place: str) ->
 
 
 def _check_steps(scenario: Scenario, group: GroupInput, place: str) -> None:
-    """Raise an error if a step grows an unknown topic, does not grow a topic, or removes all members."""
+    """Raise an error if `grow_partitions` has an unknown topic or no higher count, or if a step removes all members."""
     members = len(group.subscriptions)
     counts = {
         topic: given if isinstance(given, int) else len(given)

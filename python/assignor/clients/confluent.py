@@ -274,7 +274,8 @@ def describe_group(listed: Any, future: Any, with_members: Any = None, list_erro
 
     Args:
         listed: The group in the result of `list_consumer_groups`.
-        future: Future that `describe_consumer_groups` returned for the group; it must be done.
+        future: Future that `describe_consumer_groups` returned for the group. If it is not done, the description has a
+            `problem`.
         with_members: The group in the result of `list_groups`, whose members have the bytes of their subscriptions.
         list_error: Error message if `list_groups` failed, else "".
     """

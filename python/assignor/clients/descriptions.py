@@ -153,7 +153,7 @@ def build_snapshot(
                     group_protocol=group.kind or None,
                 )
             )
-            current.extend(CurrentRow(*key, *run) for run in _runs(member.assigned))
+            current.extend(CurrentRow(*key, *span) for span in _spans(member.assigned))
     return ClusterSnapshot(
         cluster,
         tuple(sorted(topic_rows, key=lambda row: row.topic)),
@@ -176,8 +176,8 @@ def _sorted_topics(topics: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(topics), key=java_order))
 
 
-def _runs(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Yield topic, first id and length of each run of consecutive ids."""
+def _spans(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    """Yield topic, first id and length of each span of consecutive ids."""
     topic, start, end = None, 0, 0
     for name, id in sorted(set(partitions)):
         if name == topic and id == end:

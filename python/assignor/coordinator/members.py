@@ -195,7 +195,8 @@ def read_topics(subscription: bytes) -> list[str] | None:
         The topics in order, or None if the bytes end within a number.
 
     Raises:
-        BrokenGroupError: A length is negative, or exceeds the remaining bytes.
+        BrokenGroupError: The number of topics or the length of a name is negative, or one of them or the length of the
+            user data exceeds the remaining bytes.
 
     Example:
         >>> read_topics(b"\0\3" b"\0\0\0\1" b"\0\2t0" b"\xff\xff\xff\xff"), read_topics(b"\0\1")

@@ -85,6 +85,9 @@ class JoinGroupMember(NamedTuple):
 class JoinGroupResponse(NamedTuple):
     """Answer to a join.
 
+    An answer with an error has no generation, protocol or leader, with one exception: if the write of a returning
+    static member's new id fails, the answer has those of the group.
+
     Attributes:
         error_code: Error, or NONE.
         member_id: Id of the member; with MEMBER_ID_REQUIRED the id to join with.

@@ -48,7 +48,7 @@ _WRONG_PROTOCOL = "does the listener need TLS or SASL? Give its settings with --
 class ErrorLog:
     """Errors that librdkafka reports outside of calls: the reason why a call does not return.
 
-    It is also the logger of the clients, because librdkafka only logs that a broker has closed a connection.
+    It is also the logger of the clients, because librdkafka reports a closed connection only in its log.
 
     Attributes:
         reason: Last error of a connection, or "".

@@ -18,7 +18,7 @@ MOST_SNAPSHOTS = 16
 class TopicTimeline:
     """Snapshots of topic metadata in the order of time.
 
-    A run of equal snapshots is kept as its first and its last one: nothing changed between them.
+    Of successive equal snapshots, only the first and the last are kept: nothing changed between them.
 
     Args:
         rows: Snapshots to begin with, with the columns of `topics.parquet`, in the order of time.

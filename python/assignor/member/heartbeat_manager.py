@@ -201,7 +201,7 @@ class HeartbeatManager:
         return True
 
     def deadlines(self) -> Iterator[int]:
-        """Yield the deadlines of the heartbeats, at which they need a `Tick`."""
+        """Yield the times at which `advance` must run again, unless another event comes first."""
         for heartbeat in self._in_flight.values():
             yield heartbeat.expires
         state = self._machine.state

@@ -38,7 +38,10 @@ POWERS = [0, *(10**power for power in range(10))]
 """Values of the labels of a logarithmic axis of counts."""
 
 COUNT_LABEL = "format(datum.value, '~s')"
-"""Text of such a label; with `Axis.format`, all labels would have the unit of the largest value: 0M, 0M, 1M."""
+"""Expression for the text of a label on a logarithmic axis of counts.
+
+`Axis.format` would give all labels the unit of the largest value: 0M, 0M, 1M.
+"""
 
 IN_TIME = "datum.start >= since && datum.start < until"
 

@@ -57,7 +57,7 @@ def _loads(group: GroupReport) -> str:
 
 
 def _of_range(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:
-    """Yield one finding for all `range` generations that differ, are not compared, or are equal with a remark."""
+    """Yield one finding for each outcome of `range` generations that has remarks: different, unknown or equal."""
     compared = group.range_generations
     different = compared.checked - compared.equal
     texts = {

@@ -155,7 +155,7 @@ class _Ends:
 
 @dataclass(frozen=True)
 class _Commits:
-    """Committed offsets by partition of a group and time; -1 means no offset.
+    """Committed offsets of each partition of a group over time; -1 means no offset.
 
     Attributes:
         keys: Group id, topic and partition of each row, sorted.

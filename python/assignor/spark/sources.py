@@ -54,7 +54,8 @@ def kafka_offsets(
 ) -> DataFrame:
     """Return the records of a live cluster, read through confluent-kafka (`pip install 'assignor[kafka]'`).
 
-    A batch ends at the end of the log at the time at which the job starts. A stream continues from Spark's checkpoint.
+    By default, a batch ends at the offsets at which the log ends when the job starts. A stream continues from Spark's
+    checkpoint.
 
     Args:
         spark: Spark session; the data source `kafka_offsets` is registered with it.

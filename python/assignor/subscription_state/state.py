@@ -293,7 +293,7 @@ class SubscriptionState:
         return self._assignment.topic_ids
 
     def is_assigned_from_re2j(self, topic_id: object) -> bool:
-        """Return True if the broker matches the subscribed pattern and has assigned the topic."""
+        """Return True if `has_re2j_pattern_subscription` is true and the broker has assigned the topic."""
         return topic_id is not None and self.has_re2j_pattern_subscription() and topic_id in self._assignment.topic_ids
 
     def move_partition_to_end(self, tp: TopicPartition) -> None:
