@@ -28,12 +28,15 @@ CELL = re.compile(r"(?P<min>[\d.,]+) / (?P<median>[\d.,]+)(?: \((?P<ratio>[\d.,]
 RATIOS = {
     "[`range`](docs/assignors/range.md)": {"java": "", "peers": "kafka-python"},
     "[`roundrobin`](docs/assignors/roundrobin.md)": {"java-roundrobin": ""},
-    "[`sticky`](docs/assignors/sticky.md)": {"java-sticky": "", "sticky-peers": "kafka-python"},
+    "[`sticky`](docs/assignors/sticky.md)": {"java-sticky": ""},
     "[`cooperative-sticky`](docs/assignors/cooperative-sticky.md)": {"java-cooperative-sticky": ""},
     "[`uniform`](docs/assignors/uniform.md) of the broker": {"java-uniform": ""},
     "[`range`](docs/assignors/server-range.md) of the broker": {"java-server-range": ""},
 }
 """Rows of the README's table of ratios: the sections of each assignor, each with its Python client, if any."""
+
+CALLS = ("assign", "plan")
+"""Calls that the table compares."""
 
 
 def sections(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
@@ -138,29 +141,42 @@ def missed_targets(folder: Path = FOLDER) -> str:
 
 
 def ratio_table(folder: Path = FOLDER) -> str:
-    """Return the README's table of ratios: the time of Kafka's class or a Python client divided by that of `plan`."""
+    """Return the README's table of ratios: the time of Kafka's class or a Python client divided by that of each call.
+
+    The two cells of a call have the geometric mean of all groups, and the smallest ratio.
+    """
     rows = [
-        ["assignor", "compared with", "groups", "geometric mean", "smallest"],
-        ["---", "---", "---:", "---:", "---:"],
+        [
+            "assignor",
+            "compared with",
+            "groups",
+            *(f"`{call}`: {cell}" for call in CALLS for cell in ("mean", "smallest")),
+        ],
+        ["---", "---", *["---:"] * (1 + 2 * len(CALLS))],
     ]
     measured = sections(folder)
     for assignor, compared in RATIOS.items():
         for name, client in compared.items():
-            if found := ratios(measured[name], client) if name in measured else []:
-                values = (statistics.geometric_mean(found), min(found))
-                figures = (f"{rounded(value)}x" for value in values)
-                rows.append([assignor, client or "Kafka's class in Java", str(len(found)), *figures])
+            found = [ratios(measured[name], call, client) if name in measured else [] for call in CALLS]
+            if all(found):
+                figures = (value for each in found for value in (statistics.geometric_mean(each), min(each)))
+                cells = (f"{rounded(value)}x" for value in figures)
+                rows.append([assignor, client or "Kafka's class in Java", str(len(found[0])), *cells])
     return "\n".join(map(_row, rows))
 
 
-def ratios(section: Mapping[str, Any], client: str = "") -> list[float]:
-    """Return the ratios of a section: of Java for each group, or of a Python client for each target of `plan`."""
-    if client:
-        rows = [row for table in section["tables"] for row in table["rows"]]
-        return [number(row[1]) for row in rows if row[0].startswith(f"{client} / plan, ")]
-    (table, *_) = section["tables"] or [{"head": ["plan"], "rows": []}]
-    cells = [CELL.fullmatch(row[table["head"].index("plan")]) for row in table["rows"]]
-    return [number(cell["ratio"]) for cell in cells if cell and cell["ratio"]]
+def ratios(section: Mapping[str, Any], call: str, client: str = "") -> list[float]:
+    """Return, for each group of a section, the time of Java or of a Python client divided by that of the call."""
+    (table, *_) = section["tables"]
+    found = []
+    for row in table["rows"]:
+        cells = {head: CELL.fullmatch(cell) for head, cell in zip(table["head"], row, strict=True)}
+        ours, peer = cells.get(call), cells.get(client)
+        if client and ours and peer:
+            found.append(number(peer["median"]) / number(ours["median"]))
+        elif not client and ours and ours["ratio"]:
+            found.append(number(ours["ratio"]))
+    return found
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -145,7 +145,13 @@ def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
         "title": "Java",
         "note": "Milliseconds.",
         "tables": [
-            {"head": ["group", "plan"], "rows": [["3x1", "1.2 / 1.5 (20x)"], ["3x2", "1.2 / 1.5 (5x)"]]},
+            {
+                "head": ["group", "assign", "plan", "kafka-python"],
+                "rows": [
+                    ["3x1", "1.2 / 2 (8x)", "1.2 / 1.5 (20x)", "7 / 8"],
+                    ["3x2", "1.2 / 2 (2x)", "1.2 / 1 (5x)", "-"],
+                ],
+            },
             {"head": ["target", "measured", "wanted", ""], "rows": [["Java / plan", "5.00x", ">= 6x", "MISSED"]]},
         ],
     }
@@ -155,9 +161,10 @@ def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
     assert page.startswith(
         "## Java\n\nMilliseconds.\n\n`python -m benches.run --only java`, commit `0123456789ab` with "
     )
-    assert "| 3x1 | 1.2 / 1.5 (20x) |" in page
+    assert "| 3x1 | 1.2 / 2 (8x) | 1.2 / 1.5 (20x) | 7 / 8 |" in page
     assert measured.missed_targets(tmp_path).endswith("| `java` | Java / plan | 5.00x | >= 6x |")
-    assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 10x | 5.0x |")
+    assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 4.0x | 2.0x | 10x | 5.0x |")
+    assert [4.0] == measured.ratios(section, "assign", "kafka-python")
 
 
 def test_figures_come_from_complete_runs_of_commits() -> None:
