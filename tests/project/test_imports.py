@@ -114,6 +114,10 @@ def test_dir_shows_only_public_names() -> None:
     assert {*assignor.__all__, *assignor._MODULES} == {name for name in dir(assignor) if name[0] != "_"}
 
 
+def test_dir_of_spark_has_the_public_names_before_their_import() -> None:
+    assert set(assignor.spark.__all__) <= set(dir(assignor.spark))
+
+
 def test_client_modules_are_attributes_of_clients() -> None:
     clients = ("aiokafka", "confluent", "kafka_python")
 

@@ -51,3 +51,7 @@ def __getattr__(name: str) -> Any:
         raise MissingDependencyError(f"{problem}: pip install 'assignor[spark]'") from error
     globals()[name] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_MODULES})
