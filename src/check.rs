@@ -1,8 +1,8 @@
 //! Check of an assignment from any source.
 //!
 //! Assignments are read member by member. Assignments and findings are spans of ids, so the cost depends on the number of spans
-//! instead of partitions. Topic names that are neither topics of the group nor subscribed get the numbers after those of the group's
-//! topics and of its subscribed unknown names.
+//! instead of partitions. Topic names are numbered in this order: the existing topics, the names that members subscribe to but that do
+//! not exist, and all other names of the assignment.
 
 use crate::group::{Group, Ids, NameTable, Names, java_order};
 

@@ -112,7 +112,7 @@ pub struct DecodedSubscription<'a> {
     pub generation_id: i32,
     /// The rack (since version 3), as UTF-8.
     rack_id: Option<&'a [u8]>,
-    /// The version of the body, if it is older than the header's so that only the tolerant reader can read it.
+    /// The version of the body, if it is older than the header's version requires. Only the tolerant reader accepts such a message.
     pub tolerated: Option<i16>,
 }
 

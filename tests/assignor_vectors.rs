@@ -1,7 +1,7 @@
 //! Conformance of the assignors with Kafka's classes: the cases of `tests/vectors/assignor_*` have the answers of Kafka's classes.
 //!
 //! Kafka's defects are not reproduced. Cases with a defect are tagged; they are counted, and the engine's answers only have to be
-//! valid assignments. The environment variable `ASSIGNOR_VECTORS` names another folder with files of these kinds.
+//! valid assignments. The environment variable `ASSIGNOR_VECTORS` names another folder with `assignor_*` files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;

@@ -178,7 +178,7 @@ fn cases_of_kafkas_unit_test_have_the_expected_answers() {
 
 #[test]
 fn corner_cases_have_kafkas_answers_with_known_exceptions() {
-    // Exceptions: equal instance ids in the order of a HashMap, and the defect that is not reproduced. Two more do not apply.
+    // Exceptions: equal instance ids in the order of a HashMap, and the defect that is not reproduced. Two other cases do not apply.
     let otherwise = ["dupInstance hash m2,m1", "copartNoncontigRackless"];
     let (applying, apart): (Vec<Value>, Vec<Value>) = upstream("extra").into_iter().partition(applies);
     for case in &applying {

@@ -129,7 +129,7 @@ fn co_partition_breaks(plan: &Plan) -> usize {
     broken.into_values().map(covered).sum::<i64>() as usize
 }
 
-/// Return the topics of a subscription grouped by their number of partitions; groups of one topic are left out.
+/// Return the topics of a subscription by their number of partitions; a topic is left out if no other one has the same number.
 fn by_count(group: &Group, subscription: u32) -> Vec<(u32, Vec<u32>)> {
     let mut counted: Vec<(u32, u32)> = Vec::new();
     for topic in group.topics_of(subscription) {

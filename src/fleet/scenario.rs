@@ -237,7 +237,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
         }
     }
 
-    /// Return a new member id for the client of an old one: the same prefix with another UUID.
+    /// Return a new member id, which has the prefix of an old member id and another UUID.
     fn new_id(&mut self, id: &str) -> String {
         self.generated_ids += 1;
         let text = format!("{}\0{id}\0{}", self.group_id, self.generated_ids);

@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn members_with_the_same_topics_share_one_consumer_set_without_topics_that_have_no_partitions() {
+    fn members_with_the_same_topics_share_one_consumer_set_of_the_topics_with_partitions() {
         let topics = ["t", "u", "v", "w"].map(|name| (name, Partitions::counted(u32::from(name != "u"))));
         let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
         let wanted = group.intern_subscription(&[0, 1, 3]);

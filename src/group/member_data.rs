@@ -138,7 +138,7 @@ impl MemberDataTable {
 pub struct FieldSizes {
     /// The user data.
     pub user_data: usize,
-    /// The owned partitions: names of topics and ids, each with its length.
+    /// The owned partitions: the names of topics and the lists of ids, both with their lengths.
     pub owned_partitions: usize,
     /// The rack.
     pub rack: usize,

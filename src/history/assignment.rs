@@ -20,7 +20,7 @@ pub(super) struct RecordedAssignment<'a> {
     pub(super) metadata: &'a Metadata,
 }
 
-/// Member of a recorded assignment. Consumer groups name topics by id in `owned` and `assigned`.
+/// Member of a recorded assignment. In a group of the consumer protocol, `owned` and `assigned` name topics by id.
 pub(super) struct AssignedMember<'a> {
     id: &'a str,
     instance_id: Option<&'a str>,

@@ -91,8 +91,8 @@ impl<'a> Trials<'a, '_> {
 
     /// Return the numbers of partitions with which the assignor gives the recorded assignment, as text.
     ///
-    /// Each topic has the partitions up to the highest assigned one. Return None if they do not give the assignment, or are those of
-    /// `first`, the topics of the first snapshot.
+    /// Each topic has the partitions up to the highest assigned one. Return None if the assignor gives another assignment for these
+    /// numbers, or if they are those of `first`, the topics of the first snapshot.
     fn describe_counts(&self, assigned: &AssignedPartitions<'a, '_>, first: &KnownTopics<'a>) -> Option<String> {
         let mut counted = BTreeMap::new();
         let mut named = Vec::new();

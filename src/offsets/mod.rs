@@ -71,9 +71,9 @@ pub struct DecodedRecord<'a> {
     pub record_type: i16,
     /// Kafka's name of the type (`CoordinatorRecordType`), such as `GROUP_METADATA`.
     pub name: Option<&'static str>,
-    /// The status; key and value are empty if the type is unknown.
+    /// The status. If the type is unknown, the key has no fields, and version and value are None.
     pub status: Status,
-    /// The version of the value; None for a tombstone.
+    /// The version of the value; None for a tombstone or an unknown type, and if only the key is decoded.
     pub version: Option<i16>,
     /// The nodes of the key, then those of the value.
     nodes: Vec<Node<'a>>,
@@ -88,7 +88,7 @@ impl DecodedRecord<'_> {
         FieldValue::new(&self.nodes[..self.key_size])
     }
 
-    /// Return the fields of the value; None for a tombstone.
+    /// Return the fields of the value; None if there is no version.
     #[must_use]
     pub fn value(&self) -> Option<FieldValue<'_>> {
         self.version.map(|_| FieldValue::new(&self.nodes[self.key_size..]))

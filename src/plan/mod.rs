@@ -128,7 +128,7 @@ impl Plan {
         &self.group
     }
 
-    /// Return the member ids, in the order of the subscriptions.
+    /// Return the member ids, in the order given.
     #[must_use]
     pub fn members(&self) -> &Names {
         self.group.members()

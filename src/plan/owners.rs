@@ -22,7 +22,7 @@ impl Owners {
         Self { members: vec![NO_OWNER; starts[starts.len() - 1] as usize], starts }
     }
 
-    /// Return the given owners.
+    /// Create owners from a list with the owner of each partition.
     pub(crate) fn of(group: &Group, members: Vec<u32>) -> Self {
         Self { members, starts: starts(group) }
     }

@@ -110,7 +110,7 @@ fn problem(
     state.event(at, offset, None, EventDetails::Offsets { problem, partitions, evidence })
 }
 
-/// Build an event of a stuck member, with its partitions that have a committed offset.
+/// Build an event of a stuck member, with its partitions for which an offset was committed while it owned them.
 fn stuck(
     state: &GroupState,
     (at, offset): (i64, i64),

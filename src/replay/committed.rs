@@ -142,7 +142,8 @@ impl Committed {
         self.all().filter_map(|(_, _, partition)| partition.waiting()).map(|ownership| ownership.since).min()
     }
 
-    /// Return the partitions without a committed offset that have had an owner at least since `since`; report each only once.
+    /// Return the partitions without a committed offset that have had an owner at least since `since`, and mark them as reported.
+    /// Partitions that were reported before are left out.
     pub(super) fn due(&mut self, since: i64) -> Vec<Partition> {
         let mut found = Vec::new();
         for (topic, ids) in &mut self.topics {

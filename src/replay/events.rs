@@ -104,7 +104,7 @@ pub enum EventDetails {
     Stuck {
         /// The member id.
         member: Arc<str>,
-        /// Its partitions with a committed offset.
+        /// Its partitions for which an offset was committed while it owned them.
         partitions: Vec<Partition>,
         /// Last commit.
         since: i64,

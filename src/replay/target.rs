@@ -12,7 +12,7 @@ use super::epochs::{EpochGroup, owned_by_topic};
 use super::timeline_order::TimelineOrder;
 use super::{OwnedPartitions, int, text};
 
-/// Highest epoch of a new group: brokers create it at 0 or 1, and the first member adds one.
+/// Highest epoch of a new group: brokers create a group with epoch 0 or 1, and its first member adds one.
 const HIGHEST_FIRST_EPOCH: i32 = 2;
 
 /// Target assignment that a broker computed.

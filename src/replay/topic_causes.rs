@@ -243,8 +243,10 @@ fn resolved_topics(before: &GroupRecord, after: &GroupRecord) -> Found {
     found
 }
 
-/// Compare the numbers of partitions by topic at two times; return the causes that explain the differences. A topic was not created
-/// if no member subscribed to it before, and not deleted if no member subscribes to it now. Without these sets, all topics count.
+/// Compare the numbers of partitions by topic at two times; return the causes that explain the differences.
+///
+/// A new topic counts as created only if it is in `before`, the topics that members subscribed to before. A missing topic counts as
+/// deleted only if it is in `now`, the topics that members subscribe to now. If a set is None, all topics count.
 fn counted_topics(
     old: &BTreeMap<&str, i64>,
     new: &BTreeMap<&str, i64>,

@@ -55,7 +55,7 @@ enum Unrolled {
     Many(Box<Unrolled>, Flow),
 }
 
-/// Groups with backreferences, and the positions of the backreferences.
+/// Groups that backreferences refer to, each with the position of its backreference.
 type Used = BTreeMap<u32, usize>;
 
 /// Return the tree of a pattern.
@@ -72,7 +72,7 @@ pub(super) fn tree(part: &GlibcNode) -> Result<Node, PatternError> {
 /// match.
 const AMBIGUOUS: &str = "a backreference that glibc may match incorrectly";
 
-/// Collect the groups with backreferences. Each may have only one backreference, which must not be repeated.
+/// Collect the groups that backreferences refer to. Only one backreference may refer to a group, and it must not be repeated.
 fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Result<(), PatternError> {
     match (part, repeated) {
         (GlibcNode::Backreference(..), Some(position)) => return Err(unsupported(position, AMBIGUOUS)),
@@ -95,7 +95,7 @@ fn references(part: &GlibcNode, repeated: Option<usize>, used: &mut Used) -> Res
     Ok(())
 }
 
-/// Return an error if a group with a backreference is copied or has assertions.
+/// Return an error if a group that a backreference refers to is copied or has assertions.
 fn groups(part: &GlibcNode, copied: Option<usize>, used: &Used) -> Result<(), PatternError> {
     match part {
         GlibcNode::Group(group, part) => match (used.get(group), copied) {

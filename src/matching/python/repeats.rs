@@ -59,7 +59,7 @@ pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
 ///
 /// The matcher ends a repetition at the first iteration that consumes no character. `re` does so only after the minimum
 /// number of iterations: `(?:^|a){2}` matches `a`. Where that makes a difference, these iterations become a concatenation.
-/// Groups without backreferences are removed, because each makes more states for the matcher.
+/// Groups that no backreference or conditional refers to are removed, because each makes more states for the matcher.
 pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, PatternError> {
     let ordered = has(&node, |node| {
         matches!(
@@ -74,7 +74,7 @@ pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, Pa
 }
 
 struct Unroller<'a> {
-    /// Groups with backreferences or conditionals.
+    /// Groups that backreferences or conditionals refer to.
     referenced: &'a HashSet<u32>,
     /// True if the order of preference matters.
     ordered: bool,

@@ -91,7 +91,7 @@ pub(super) struct ParserState {
     pub(super) behind: Option<u32>,
     /// Groups of conditionals, each with the position of its first conditional.
     pub(super) conditions: Vec<(u32, usize)>,
-    /// Groups with backreferences or conditionals.
+    /// Groups that backreferences or conditionals refer to.
     pub(super) referenced: HashSet<u32>,
     /// Groups inside each possessive repetition, with the position of the repetition.
     pub(super) kept: Vec<(Range<u32>, usize)>,

@@ -1,6 +1,6 @@
 //! Python objects built and read through CPython's C API. This is the only folder with unsafe code.
 //!
-//! Every function here is safe to call. A precondition of the C API is guaranteed by a type whose only constructor
+//! Every function that this folder exports is safe to call. A precondition of the C API is guaranteed by a type whose only constructor
 //! checks it. The stable ABI and free-threaded builds hide the layout of objects; there the functions use API calls
 //! instead.
 #![allow(unsafe_code, reason = "direct access to objects saves most of the time of assign and plan")]

@@ -14,7 +14,7 @@ use crate::python::objects::partition_list::int;
 /// Number of partition ids that are kept as ints, from 0 up.
 const IDS: usize = 1 << 20;
 
-/// Highest number of partitions of small groups that are kept, and of the first topics of large groups.
+/// Highest number of kept partitions: of small groups, and of the first topics of large groups.
 const PARTITIONS: [usize; 2] = [1 << 14, 1 << 16];
 
 static KEPT: LazyLock<Mutex<KeptObjects>> = LazyLock::new(Mutex::default);
@@ -94,7 +94,7 @@ impl KeptObjects {
 }
 
 impl Pool {
-    /// Select the first `count` topics. If their partitions and those of other topics exceed `limit`, the other topics are dropped.
+    /// Select the first `count` topics. If their partitions and those of earlier topics exceed `limit`, drop all kept partitions first.
     fn select(&mut self, topics: &Topics, count: usize, limit: usize) {
         self.places.clear();
         for (name, end) in topics.names().iter().zip(ends(topics)).take(count) {

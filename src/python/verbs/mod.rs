@@ -1,4 +1,4 @@
-//! The functions and classes of `assignor._core`, one file for each function or class.
+//! The functions and classes of `assignor._core`: each class, and each set of related functions, has its own file or folder.
 
 pub(crate) mod assign;
 mod bounded_columns;

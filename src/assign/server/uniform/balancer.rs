@@ -109,7 +109,7 @@ impl Balancer {
         Some(self.sorted[self.giver])
     }
 
-    /// Exclude the last giver: it has no partition of this topic.
+    /// Exclude the giver that `next_giver` returned last: it has no partition of this topic.
     pub(super) fn exclude_giver(&mut self) {
         self.high_end -= 1;
         self.sorted.swap(self.giver, self.high_end);
