@@ -30,7 +30,7 @@ def answer(given: Written) -> Checksum:
     return right_answer(given)
 
 
-def test_a_call_for_each_group_gives_the_same_answer_and_the_floor_the_same_size(
+def test_a_call_for_each_group_gives_the_same_answer_and_the_floor_gives_at_most_two_rows_fewer(
     given: Written, answer: Checksum
 ) -> None:
     assert 6 * 5 == given.members.count()
@@ -53,7 +53,7 @@ def test_the_answer_for_sticky_groups_is_compared_with_assign(given: Written, an
     assert sticky != answer
 
 
-def test_the_rates_of_events_are_those_of_right_answers(
+def test_the_replay_section_has_rates_and_rejects_wrong_events(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spark_replay, "MICRO_BATCHES", 4)

@@ -1,4 +1,4 @@
-"""Tests of workloads, of the implementations' answers, and of the rejection of debug builds."""
+"""Tests of workloads, of the implementations' answers, and of the rejection of builds that are not release builds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_homogeneous_members_all_subscribe_to_all_topics() -> None:
     assert workload.pairs == 6
 
 
-def test_heterogeneous_members_subscribe_to_one_of_five_disjoint_runs() -> None:
+def test_heterogeneous_members_subscribe_to_the_topics_of_one_of_five_disjoint_buckets() -> None:
     subscriptions = jmh(100, 10, 5, "HETEROGENEOUS").subscriptions()
 
     assert subscriptions["member0"] == subscriptions["member19"] == ["topic0", "topic1"]
@@ -75,7 +75,7 @@ def test_heterogeneous_members_subscribe_to_one_of_five_disjoint_runs() -> None:
     assert jmh(100, 10, 5, "HETEROGENEOUS").pairs == 200
 
 
-def test_runs_are_rounded_up_and_the_last_runs_are_shorter() -> None:
+def test_sizes_of_buckets_are_rounded_up_and_the_last_buckets_are_smaller() -> None:
     buckets = jmh(11, 6, 6, "HETEROGENEOUS").buckets()
 
     assert buckets == [
@@ -88,7 +88,7 @@ def test_runs_are_rounded_up_and_the_last_runs_are_shorter() -> None:
     assert len(jmh(3, 6, 6, "HETEROGENEOUS").buckets()) == 3  # never more buckets than members
 
 
-def test_fewer_topics_than_runs_are_rejected() -> None:
+def test_fewer_topics_than_buckets_are_rejected() -> None:
     with pytest.raises(ValueError, match=re.escape("100x4x125-heterogeneous: 4 topics cannot fill 5 buckets")):
         jmh(100, 4, 5, "HETEROGENEOUS").subscriptions()
 

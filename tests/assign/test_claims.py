@@ -64,7 +64,7 @@ def test_user_data_of_version_0_claims_partitions_without_a_generation(engine: E
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0\0", b"\0\0\0\7", b"\0\0\0\7and more"])
-def test_the_generation_of_a_cooperative_member_may_be_invalid(data: bytes, engine: Engine) -> None:
+def test_a_cooperative_member_keeps_its_partitions_with_any_user_data(data: bytes, engine: Engine) -> None:
     owned = tuple(ids("t", 0, 1))
     members = {"a": Subscription(("t",), owned_partitions=owned, user_data=data), "b": owning(*ids("t", 2, 3))}
 

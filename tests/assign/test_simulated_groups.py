@@ -32,10 +32,10 @@ SEED = int(os.environ.get("ASSIGNOR_SEED") or random.randrange(10**6))
 
 
 def assert_round_equals_kafkas(line: Json, engine: Engine) -> None:
-    """Compare the answer of an engine to a case with Kafka's.
+    """Compare an engine's answer to a case with Kafka's answer.
 
     Raises:
-        AssertionError: They differ; the message has the case.
+        AssertionError: The answers differ; the message has the case.
     """
     case = assignor_vectors.parse(line)
     for asked in (case, claimed_in_subscription(case)):

@@ -58,7 +58,7 @@ If two timers are due within this time of each other, the broker may let them ex
 """
 
 SLOW_MS = 80
-"""A slower response may have delayed a timer of the broker too much."""
+"""A response that takes more milliseconds than this may have delayed a timer of the broker too much."""
 
 ENDS_MS = 10
 """A timer that expires this soon after a step may have expired during the step."""
@@ -288,7 +288,7 @@ class _Run:
         self.slowest_ms = max(self.slowest_ms, milliseconds)
 
     def _check_time(self, before: int | None) -> None:
-        """Abort the try if a timer may have expired during the step, or may expire too late."""
+        """Abort the try if a timer may have expired during the step, or if a slow response may have delayed a timer."""
         after, now = self._replica.next_deadline(), self._now()
         if any(deadline is not None and deadline <= now + ENDS_MS for deadline in (before, after)):
             raise SpoiltError("a timer expired during a request")

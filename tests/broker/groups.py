@@ -151,7 +151,10 @@ class Groups:
 
     @staticmethod
     def described(admin: Admin, group: str) -> Owned:
-        """Return the sorted partitions of each member in the coordinator's description; nothing until it is stable."""
+        """Return the sorted partitions of each member by the coordinator's description.
+
+        The result is empty unless the group is stable.
+        """
         if group in OF_KIP_848:
             described = admin.describe(group)
             is_stable = described.state == "Stable" and all(

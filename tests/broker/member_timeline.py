@@ -43,7 +43,10 @@ class MemberTimeline:
         self.entries: list[dict[str, Any]] = []
 
     def record(self, at: int, event: Event, state: MemberState, epoch: int, asked: Iterable[Effect]) -> None:
-        """Record an event if it changed something; a subscription counts, although it waits for a poll."""
+        """Record a subscription, and any other event that changed something.
+
+        A subscription changes nothing before the next poll.
+        """
         shown = [effect for effect in asked if not isinstance(effect, effects.WakeAt) and not _says_nothing(effect)]
         if shown or (state, epoch) != (self._state, self._epoch) or isinstance(event, events.Subscribe):
             words = ", ".join(self._effect(effect) for effect in shown)

@@ -58,7 +58,7 @@ def commits(rows: Iterable[dict[str, Any]]) -> list[int]:
 
 
 def groups_since(settings: Settings, before: dict[int, tuple[int, int]]) -> set[str]:
-    """Return the groups with records after the ends of the partitions; other tests may use the broker meanwhile."""
+    """Return the groups with records written since `before`, the earlier bounds of the log, also by other tests."""
     found = set()
     for partition, (_, end) in log_bounds(settings).items():
         for batch in read_range(settings, OffsetRange(partition, before[partition][1], end)):
@@ -130,7 +130,7 @@ def test_sparks_connector_reads_the_same_records(cluster: Cluster, tmp_path: Pat
     ended = programs.run([sys.executable, connector_program.__file__, *arguments], tmp_path)
 
     def known(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Return the rows before the ends of the log in order; other tests may use the broker meanwhile."""
+        """Return the sorted rows before the ends in `bounds`; other tests may have written later rows meanwhile."""
         found = [row for row in rows if row["offset"] < bounds[row["partition"]][1]]
         return sorted(found, key=lambda row: (row["partition"], row["offset"]))
 

@@ -21,7 +21,7 @@ __all__ = ["create_topics"]
 
 
 def create_topics(scenario: Scenario, counts: Mapping[str, int], *, share_bucket: bool) -> None:
-    """Create topics, again and again until two of their ids share a bucket or, without `share_bucket`, no two do."""
+    """Create topics, and replace some until two ids share a bucket or, without `share_bucket`, until no two ids do."""
     scenario.create_topics(**counts)
     while ((second := _second_in_bucket(scenario, counts)) is not None) != share_bucket:
         again = second or next(iter(counts))

@@ -51,7 +51,7 @@ def encoded(given: Subscription | bytes | tuple[str, ...], version: int = 3) -> 
 
 
 def answer(assignor: Any, topics: Topics, subscriptions: Mapping[str, Any], version: int = 3) -> dict[str, Partitions]:
-    """Return what an assignor of the client gives to each member, decoded from its bytes."""
+    """Return the partitions that an assignor of the client gives to each member, decoded from the assignments."""
     given = assignor.assign(cluster(topics), joined(subscriptions, version))
     return {member: set(decode_assignment(assignment.encode()).partitions) for member, assignment in given.items()}
 

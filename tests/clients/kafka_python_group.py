@@ -91,7 +91,7 @@ def _member(member: str, instance_id: str | None, metadata: Any) -> Any:
 
 
 def answer(assignor: Any, topics: Topics, subscriptions: Mapping[str, Any], version: int = 3) -> dict[str, Partitions]:
-    """Return what an assignor of the client gives to each member, decoded from its bytes."""
+    """Return the partitions that an assignor of the client gives to each member, decoded from the assignments."""
     given = assignor.assign(cluster(topics), joined(subscriptions, version))
     return {member: set(decode_assignment(assignment.encode()).partitions) for member, assignment in given.items()}
 
@@ -135,7 +135,7 @@ class Leader:
         cluster(topics, self._coordinator._cluster)
 
     def rebalance(self, others: Mapping[str, tuple[str | None, bytes]] | None = None) -> set[tuple[str, int]]:
-        """Let the consumer join, assign, and take its own assignment; return what it then has."""
+        """Let the consumer join, assign, and take its own assignment; return the partitions that it then owns."""
         self._others = others or {}
         generation = next(self._generations)
         self._generation = generation

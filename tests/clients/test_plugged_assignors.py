@@ -68,7 +68,7 @@ def ids(client: Any, assignor: Any, topics: Any, subscriptions: Mapping[str, Any
 
 
 def own_answer(client: Any, name: str, topics: Any, subscriptions: Mapping[str, Any]) -> dict[str, set[Any]]:
-    """Return what the client's own assignor gives, without topics without partitions."""
+    """Return what the client's own assignor gives; topics in which a member has no partitions are left out."""
     own = OWN[client][name]()
     return {member: set(found) for member, found in client.answer(own, topics, subscriptions).items()}
 

@@ -159,8 +159,8 @@ def _tags(line: Json) -> list[str]:
 def _member(name: str, kind: str, member: Json) -> tuple[str, Subscription]:
     """Return the id and the subscription of a member.
 
-    User data is never None for sticky: `assign` would take the owned partitions of the subscription in its place, which
-    Kafka's class does not read.
+    User data is never None for sticky: without user data, `assign` would use the owned partitions of the subscription,
+    which Kafka's class does not read.
     """
     claims: dict[str, Any] = {}
     match kind:

@@ -257,7 +257,7 @@ def answered(fleet: Fleet, verb: str, *arguments: Any) -> list[Any]:
 
 
 @given(fleets())
-def test_assign_gives_each_group_the_answer_for_it_alone(fleet: Fleet) -> None:
+def test_assign_gives_each_group_the_same_answer_as_a_call_for_this_group_alone(fleet: Fleet) -> None:
     found = answered(fleet, "assign")
 
     for row, spans in zip(fleet.groups, found, strict=True):

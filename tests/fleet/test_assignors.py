@@ -96,7 +96,7 @@ def test_groups_of_one_call_have_their_own_assignors(engine: Engine) -> None:
     assert [*ASSIGNORS, ("classic", "range"), (None, None)] == named_in_answer
 
 
-def test_rows_without_names_are_ignored(engine: Engine) -> None:
+def test_null_assignors_and_protocols_of_members_are_ignored(engine: Engine) -> None:
     some = [named("a", "t", protocol="consumer", assignor="range"), member("b", "t")]
     none = [member("a", "t", group_protocol="consumer"), member("b", "t")]
 
@@ -301,7 +301,7 @@ def test_record_bytes_include_the_user_data_and_owned_partitions_of_members(engi
     assert (base - 4 * found["unowned"], 0) == (found["record_bytes"], found["idle_members"])
 
 
-def test_groups_of_the_consumer_protocol_have_no_such_record(engine: Engine) -> None:
+def test_groups_of_the_consumer_protocol_have_no_record_bytes(engine: Engine) -> None:
     found = answer(engine, "balance", group(named("a", "t", protocol="consumer", assignor="uniform")))
 
     assert (6, None) == (found["partitions"], found["record_bytes"])

@@ -67,7 +67,7 @@ class Commits:
 
     @contextlib.contextmanager
     def transaction(self, offset: int) -> Iterator[Producer]:
-        """Commit an offset in a transaction that the block ends."""
+        """Commit an offset in a transaction, which the `with` block then commits or aborts."""
         producer = Producer({"bootstrap.servers": self._address, "transactional.id": f"{self.group}-{offset}"})
         producer.init_transactions(30)
         producer.begin_transaction()

@@ -294,7 +294,7 @@ def own_broker(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def test_a_watch_survives_the_restart_of_the_brokers(own_broker: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "TOPICS_SECONDS", 3_600)  # new metadata is read because the brokers do not answer
+    monkeypatch.setattr(watch, "TOPICS_SECONDS", 3_600)  # only the lost brokers make the watch request new metadata
     admin = AdminClient({"bootstrap.servers": own_broker.address})
     for future in admin.create_topics([NewTopic("watched", 1, 1)]).values():
         future.result(120)

@@ -34,8 +34,8 @@ class EventContext:
         losing: Numbers of the `onPartitionsLost` callbacks that have not returned.
         leave_heartbeat: Number of the leave heartbeat that has no answer yet.
         waits: True if a callback of a reconciliation failed since the application's last poll.
-        confused: True if an overtaken heartbeat was answered and the last one was not. Kafka's member only knows
-            that it expects an answer.
+        confused: True if a heartbeat before the last one was answered while the last one had no answer. Kafka's member
+            knows only that it expects an answer, not to which heartbeat.
     """
 
     event: Json = field(default_factory=lambda: {"type": "tick"})

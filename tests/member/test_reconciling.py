@@ -105,7 +105,7 @@ def test_a_commit_without_an_answer_is_abandoned_at_its_deadline() -> None:
     assert [] == driver.handle(CommitDone(commit.number))
 
 
-def test_the_callback_is_called_even_without_added_partitions() -> None:
+def test_the_callback_for_assigned_partitions_is_called_even_without_added_partitions() -> None:
     driver = given(stable(), {ORDERS: [0]})
     driver.handle(Poll())
     driver.call_back()

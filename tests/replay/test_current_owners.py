@@ -1,4 +1,4 @@
-"""Owners of a consumer group: the engine updates those of changed members, and the reference computes all of them."""
+"""Owners in a consumer group: the engine updates only what changed members own, the reference computes all owners."""
 
 from __future__ import annotations
 

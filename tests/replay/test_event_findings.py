@@ -168,7 +168,7 @@ def test_a_partition_without_an_owner_at_the_end_is_not_a_finding(tmp_path: Path
     assert only.evidence.startswith("t[0]. ")
 
 
-def test_the_log_does_not_show_since_when_partitions_have_no_owner_and_members_are_idle(tmp_path: Path) -> None:
+def test_findings_of_unowned_partitions_and_idle_members_have_no_times(tmp_path: Path) -> None:
     idle = member("b", ["t"], {})
     rows = logged((0, classic(1, OWNER, idle)), (3_600_000, classic(2, OWNER, idle)))
     topics = [

@@ -2,7 +2,8 @@
 
 The assignments of Java clients and brokers equal the engine's. kafka-python's sticky and librdkafka's
 cooperative-sticky are other algorithms, so their assignments can differ. Tests check that kafka-python's class gives
-the recorded assignments, and that librdkafka's never give a partition two owners, as the cooperative protocol requires.
+the recorded assignments, and that librdkafka's assignments never give a partition two owners, as the cooperative
+protocol requires.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tests.replay.logs import TOPICS, replay_all
 from tests.support.recorded_fleet import RECORDING, topics
 
 ABORTED = 7
-"""Divisor of offsets whose records count as part of an aborted transaction."""
+"""Records whose offset is a multiple of this number count as part of an aborted transaction."""
 
 
 @functools.cache

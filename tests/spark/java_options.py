@@ -45,8 +45,9 @@ def java_options(configuration: str | None = None) -> dict[str, str]:
     """Return the environment variable with the options; write the archive unless it exists or is being written.
 
     Args:
-        configuration: Folder that SPARK_CONF_DIR names. Spark puts it before its jars, and Java ignores an archive if
-            the class path starts with a folder that has files. So this class path has the same jars first.
+        configuration: Folder that SPARK_CONF_DIR names. Spark puts this folder before its jars in the class path, but
+            Java ignores an archive if the class path starts with a folder that has files. So the returned options have
+            a class path in which the same jars come first.
     """
     return {"SPARK_SUBMIT_OPTS": " ".join([*archive_options(configuration), INTERPRETED])}
 

@@ -134,7 +134,7 @@ def test_a_position_is_validated_if_both_epochs_are_known() -> None:
 
 
 @pytest.mark.parametrize("strategy", ["latest", "none"])
-def test_a_leaders_answer_completes_seeks_resets_or_reports_a_truncation(strategy: str) -> None:
+def test_validation_keeps_or_moves_the_position_requests_a_reset_or_reports_a_truncation(strategy: str) -> None:
     def after(answer: EpochEndOffset) -> tuple[SubscriptionState, LogTruncation | None]:
         state = assigned(T0, strategy=strategy)
         state.seek_unvalidated(T0, CHECKED)
@@ -167,7 +167,7 @@ def test_an_answer_about_another_position_is_ignored() -> None:
     assert state.awaiting_validation(T0)
 
 
-def test_a_leader_without_the_api_is_followed_without_validation() -> None:
+def test_a_position_is_not_validated_if_the_new_leader_does_not_support_validation() -> None:
     state = assigned(T0)
     state.seek_unvalidated(T0, CHECKED)
     asked: list[int] = []

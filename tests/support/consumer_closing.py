@@ -1,8 +1,8 @@
 """Closing of consumers that belong to a group.
 
-If a rebalance event waits for a poll when `close` is called, librdkafka may wait for ever for an answer to itself, and
-confluent-kafka holds Python's interpreter lock meanwhile (librdkafka 2.16; its issues 4041 and 4884). So a consumer of
-confluent-kafka first leaves its group, and polls until it has left.
+If a rebalance event waits for a poll when `close` is called, librdkafka may wait for ever for an answer that only the
+waiting thread could send, and confluent-kafka holds Python's interpreter lock meanwhile (librdkafka 2.16; its issues
+4041 and 4884). So a consumer of confluent-kafka first leaves its group, and polls until it has left.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class SyntheticLog:
             yield place, end + place, b"\0\x63" + bytes(8), b"\0\0"
 
     def _generation(self, group: int, generation: int, change: int, at: int) -> tuple[int, int, bytes, bytes | None]:
-        """Return a group record. In turn, a member joins, none changes, a member leaves, and a member is replaced."""
+        """Return a group record. In turn, a member joins, all members stay, a member leaves, and one is replaced."""
         name = _name(group).decode()
         count = 3 if change % 4 in (1, 2) else 2
         ids = [f"{name}-{change // 4 + place}" for place in range(count)]

@@ -1,8 +1,8 @@
 """Framing of requests and answers. A connection may send any bytes; bytes that are not a complete request are rejected.
 
-kio reads and writes the messages. It allocates an array before reading it, by the size that the message claims, so a
-few bytes of garbage could exhaust the memory. The code below therefore compares each claimed size with the rest of the
-message first.
+kio reads and writes the messages. Before kio reads an array, it allocates memory for the size that the message claims,
+so a few bytes of garbage could exhaust the memory. The code below therefore compares each claimed size with the rest of
+the message first.
 """
 
 from __future__ import annotations

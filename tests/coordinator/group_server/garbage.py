@@ -56,7 +56,9 @@ def draw(seed: int) -> bytes:
 
 
 def throw(port: int, data: bytes, timeout: float = 5) -> int:
-    """Send bytes on a separate connection, then nothing; return the number of bytes received before it ends.
+    """Send bytes on a separate connection; return the number of bytes received before the connection ends.
+
+    The sending side is closed after the bytes.
 
     Raises:
         TimeoutError: The server does not end the connection.

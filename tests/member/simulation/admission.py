@@ -70,7 +70,11 @@ def check_instance(member: GroupMember, request: HeartbeatRequest) -> None:
 
 
 def check_epoch(member: GroupMember, epoch: int, owned: Partitions | None) -> None:
-    """Reject an epoch other than the member's; its previous one is valid too if it owns nothing that it must revoke."""
+    """Reject an epoch other than the member's.
+
+    The previous epoch is valid too if the member reports its partitions, and the member's assignment contains all
+    of them. The epoch of a join is always valid.
+    """
     late = epoch == member.previous_epoch and owned is not None and owned <= member.assigned
     if epoch not in (JOIN_EPOCH, member.epoch) and not (epoch < member.epoch and late):
         raise RequestError(ErrorCode.fenced_member_epoch, f"Epoch {epoch}, but {member.epoch} is known: rejoin.")
