@@ -78,7 +78,7 @@ def _over_java(target: AssignorTarget, assignor: AssignorName, found: dict[str, 
 
 
 def sticky_peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares the sticky assignors of Python peers."""
+    """Return the section that compares our sticky assignor with those of Python peers."""
     rows, target_results = [], []
     missing = [name for name in selection.sticky_peers if IMPLEMENTATIONS[name].version is None]
     for peer, workloads in selection.sticky_peers.items():
@@ -92,8 +92,9 @@ def sticky_peers(selection: Selection, report: Report, raw: Raw) -> ReportSectio
             target_results.append(TargetResult(what, ratio(times, peer, "plan"), OVER_STICKY_PEERS))
     note = (
         "Milliseconds, min / median. The peers implement the assignor of Kafka 2.3, which moves other partitions than "
-        "Kafka 4.4 does. Their answers are complete and as balanced as ours. In the series 1000x100x10, 2000x100x20, "
-        "4000x100x40 and so on, the larger group is the last one that the peer finishes within about a minute."
+        "Kafka 4.4 does. Their answers are complete and as balanced as ours. The last group of each peer is the "
+        "largest of the series 1000x100x10, 2000x100x20, 4000x100x40 and so on that the peer finishes within about a "
+        "minute."
     )
     if missing:
         note += f" Not timed because not installed: {', '.join(missing)}."

@@ -28,7 +28,7 @@ Encoded = Mapping[str, bytes]
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client, its own assignor of a workload, and ours.
+    """A client with the members of a workload, its own assignor, and ours.
 
     Attributes:
         decode: Decodes the members of a JoinGroup response.
@@ -134,7 +134,7 @@ def _assert_right(name: str, workload: Workload, encoded: Encoded) -> None:
 
 
 def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares the leader's step inside Python clients."""
+    """Return the section that compares the leader's step in Python clients, with their own assignors and with ours."""
     rows, target_results = [], []
     missing = [name for name in CLIENTS if IMPLEMENTATIONS[name].version is None]
     for name in CLIENTS:

@@ -1,4 +1,4 @@
-"""Options of pytest-benchmark runs, which reject debug builds."""
+"""Options of pytest-benchmark runs, and the rejection of builds that are not release builds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path) -> None:
-    """Stop the run before a benchmark is collected if the core is a debug build."""
+    """Stop the run before a benchmark is collected if the core is not a release build."""
     if not file_path.name.startswith("bench_"):
         return
     try:

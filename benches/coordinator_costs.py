@@ -117,10 +117,10 @@ SPENDING = ("join while preparing a rebalance", "leave", "leave of the leader", 
 """Operations after which a group is no longer used."""
 
 FRESH = 10_000
-"""Largest group set that is created again for each sample of an operation in `SPENDING`."""
+"""Largest number of members of a group set that is created again for each sample of an operation in `SPENDING`."""
 
 SAMPLES = 5
-"""Number of samples of an operation in `SPENDING`; a group set larger than `FRESH` has enough groups for all."""
+"""Number of samples of an operation in `SPENDING`; a set of more than `FRESH` members has groups for all samples."""
 
 
 class Costs:

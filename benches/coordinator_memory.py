@@ -1,8 +1,8 @@
 """Memory of a coordinator with its groups, and the work of Python's garbage collector, measured in a new process.
 
-`python -m benches.coordinator_memory GROUPS MEMBERS TOPICS PARTITIONS` is that process. The clients are in the calling
-process. The server reads their calls from its standard input as pickles, so each request has objects of its own, and
-the server drops it once it is answered. At the end the server prints its `Footprint` as JSON.
+`python -m benches.coordinator_memory GROUPS MEMBERS TOPICS PARTITIONS` is that process, the server. The clients are in
+the calling process. The server reads their calls from its standard input as pickles, so each request has objects of its
+own, and the server drops it once it is answered. At the end the server prints its `Footprint` as JSON.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Footprint(NamedTuple):
 
 
 class CollectorTime:
-    """Time that Python's garbage collector takes from the creation of this object, by the clock of the processor.
+    """Processor time that Python's garbage collector has taken since this object was created.
 
     Attributes:
         seconds: Time so far.
@@ -81,7 +81,7 @@ class CollectorTime:
 
 
 class ForwardingCoordinator:
-    """Coordinator of the clients, which also passes each of their calls to the server.
+    """Coordinator of the clients, which also passes those of their calls that are in `CALLS` to the server.
 
     Args:
         coordinator: The coordinator whose answers the clients get.

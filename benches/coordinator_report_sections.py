@@ -34,7 +34,10 @@ REHEARSALS = 2
 
 
 def group_set_of(groups: int, members: int) -> GroupSet:
-    """Return a group set, with 10 topics of 100 partitions per 100 members; a small group has 1 topic of 6."""
+    """Return a group set, with 10 topics of 100 partitions per 100 members.
+
+    Groups of fewer than 10 members have 1 topic of 6 partitions.
+    """
     return GroupSet(groups, members) if members >= 10 else GroupSet(groups, members, topics=1, partitions=6)
 
 
@@ -183,7 +186,7 @@ def coordinator_memory(selection: Selection, report: Report, raw: Raw) -> Report
 
 
 def coordinator_java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares Kafka's own class on one large group."""
+    """Return the section that compares our coordinator with Kafka's own class on one large group."""
     title, group_set = "Kafka's coordinator without its broker", GroupSet(1, selection.served)
     report(f"Kafka's coordinator with {group_set.members:,} members")
     try:

@@ -180,7 +180,10 @@ class CoordinatedGroups:
         return {"creating heartbeats": making, "heartbeats": beating}
 
     def expire_a_tenth(self) -> Phases:
-        """Let a tenth of the sessions of the only group expire at once, or one session in a tenth of the groups."""
+        """Let a tenth of the sessions of a single group expire at once.
+
+        With several groups, let one session expire in each of a tenth of the groups.
+        """
         now, deadline = self.now + 10, self.now + 10 + SESSION_MS
         beats = self.heartbeats()
         every = 10 if self.group_set.groups == 1 else 10 * self.group_set.members

@@ -82,7 +82,9 @@ def _check(is_right: bool, name: str) -> None:
 
 
 def with_plans(workload: Workload) -> dict[str, Call]:
-    """Return calls that read a plan. Each call makes new plans, because a plan keeps what it has computed.
+    """Return calls that check an assignment or read a plan.
+
+    Each call that reads a plan makes new plans, because a plan keeps what it has computed.
 
     Raises:
         WrongAnswerError: An answer is wrong.

@@ -43,7 +43,7 @@ def _implementation(name: str, workload: Workload, shape: Shape = "lists") -> Pr
 
 
 def _joined(name: str, assignor: AssignorName, subscription: SubscriptionType = "HOMOGENEOUS") -> Prepare:
-    """Return a call for a group that a member has joined, by one of the assignors other than range."""
+    """Return a function that prepares a call of an assignor other than range, for a group that a member has joined."""
     workload = replace(HOMOGENEOUS, assignor=assignor, subscription=subscription, event="join")
     return _implementation(name, workload, "objects")
 

@@ -54,7 +54,7 @@ class Implementation:
             the call returns a list.
         read: Function from the result of a rebalance to a mapping of member to partitions.
         package: Distribution that contains the implementation.
-        shapes: Shapes of subscriptions that it supports; an implementation that takes columns lists only `lists`.
+        shapes: Shapes of subscriptions that it supports; only `lists` for an implementation that takes columns.
         slow: True if it is not timed on the largest workloads.
         racks: True if it supports racks.
         assignors: Assignors that it supports.
@@ -94,8 +94,8 @@ class Implementation:
     def assert_right(self, workload: Workload, result: Any) -> None:
         """Raise an error if an answer is wrong. The order of partitions in the lists of peers is ignored.
 
-        The sticky assignors of Python peers move other partitions than Kafka's, so their answers must be complete and
-        as balanced as ours.
+        The sticky assignors of Python peers move other partitions than Kafka's. So their answers may differ from ours,
+        but must be complete and as balanced.
 
         Raises:
             WrongAnswerError: The result is wrong.

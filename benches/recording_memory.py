@@ -1,8 +1,9 @@
 """Program that records a large log from a real broker, to measure the time and the memory of the recorder.
 
 `python -m benches.recording_memory RECORDS...` starts a broker of the tests. For each argument it creates a topic with
-that number of records, which repeat those of the recorded fleet, and records the topic in a new process. It prints a
-JSON object per topic: records, megabytes of keys and values, seconds of the recorder, and the peak of its memory in MB.
+that number of records, and runs the recorder on the topic in a new process. The records are those of
+`data/fleet_webshop`, repeated. The program prints a JSON object per topic: records, megabytes of keys and values,
+seconds of the recorder, and the peak of its memory in MB.
 """
 
 from __future__ import annotations

@@ -21,10 +21,10 @@ from benches.targets import TargetResult
 from benches.timing import interleave, sampler
 
 COMMITS_PER_SECOND, METADATA_BYTES_PER_SECOND, EVENTS_PER_SECOND = 1e6, 150e6, 1e6
-"""Smallest rates on one core."""
+"""Targets: the smallest allowed rates on one core, per second."""
 
 GROWTH = 1.3
-"""Largest factor of a cost when the members double."""
+"""Target: the largest allowed factor of a cost when the members double."""
 
 TOPICS, PARTITIONS, MEMBERS = 4, 20, 5
 PARTITIONS_EACH, TOPIC_ID = 10, "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -92,10 +92,10 @@ def replay_growth(selection: Selection, report: Report, raw: Raw) -> ReportSecti
         for name, times in seconds.items()
     ]
     note = (
-        f"Microseconds of the fastest run on one core, as the members double. A generation, of members with {TOPICS} "
-        "partitions each, is compared with the one before, so its cost per member should not grow. A current "
-        f"assignment has the {PARTITIONS_EACH} partitions of one member of a consumer group, so its cost should not "
-        "depend on the size of the group."
+        "Microseconds per member or per record, in the fastest run on one core, as the members double. Replay compares "
+        f"a generation, whose members have {TOPICS} partitions each, with the previous one. The cost of this per "
+        f"member should not grow. A current assignment has the {PARTITIONS_EACH} partitions of one member of a "
+        "consumer group, so its cost should not depend on the size of the group."
     )
     head = ["", *(f"{members:,} members" for members in sizes)]
     return ReportSection("Growth of replay", note, Table(head, rows), target_results)
@@ -199,7 +199,7 @@ def generation(group: str, number: int, members: int) -> tuple[bytes, bytes]:
 
 
 def commit_log(groups: int, commits: int) -> pa.RecordBatch:
-    """Return a generation of each group, then offset commits of all partitions in turn, five seconds apart."""
+    """Return a generation of each group, then offset commits: every five seconds, one of each partition in turn."""
     records = [(0, *generation(f"group-{group}", 1, MEMBERS)) for group in range(groups)]
 
     def text(name: str) -> bytes:

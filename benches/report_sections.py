@@ -43,7 +43,7 @@ from benches.workloads import PAIRS, Workload
 
 
 def peers(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares Python peers on groups of many sizes and shapes."""
+    """Return the section that compares our functions with Python peers on groups of many sizes and shapes."""
     everywhere = ("assign", "assign, Topics", "plan", "Group.plan", "kafka-python", "aiokafka", "reference")
     columns = list(dict.fromkeys([*everywhere, *(target.peer for target in OVER_PEERS)]))
     missing = [name for name in columns if IMPLEMENTATIONS[name].version is None]
@@ -80,7 +80,7 @@ def _over_peer(target: Target, times: Times) -> TargetResult:
 
 
 def java(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares Java's RangeAssignor on the grid of Kafka's JMH benchmark."""
+    """Return the section that compares our functions with Java's RangeAssignor on the grid of Kafka's JMH benchmark."""
     title = "Java's RangeAssignor"
     report("starting Java")
     try:
@@ -131,7 +131,7 @@ def _over_java(target: JavaTarget, found: list[tuple[Workload, Times]]) -> Itera
 
 
 def encode(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares encoding the assignments of all members."""
+    """Return the section that compares our encoding of the assignments of all members with kafka-python's."""
     rows, target_results = [], []
     names = ["plan.encode", "kafka-python encode"]
     note = (

@@ -36,7 +36,7 @@ from benches.workloads import (
 )
 
 SLOW_IN_JAVA = 1000
-"""Minimum number of topics for which no rolling restart is timed, because Java may need seconds for each rebalance."""
+"""Rolling restarts are timed only below this number of topics, because Java may need seconds for each rebalance."""
 
 
 def assignor_points(assignor: AssignorName) -> list[Workload]:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 FILES = 4
-"""Number of files of members; the order of the members in them does not depend on their groups."""
+"""Number of files of members. Members are sorted by a hash, so members of different groups are mixed in each file."""
 
 SAMPLE = 10
 """Number of groups that are compared with `assign`, row by row."""

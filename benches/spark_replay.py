@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 BATCH, STREAM = 300_000, 90_000
-"""Smallest numbers of records per second on two cores."""
+"""Targets: the smallest allowed numbers of records per second on two cores."""
 
 LOG_PARTITIONS = 50
 """Kafka's default number of partitions of `__consumer_offsets`."""

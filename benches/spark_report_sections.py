@@ -30,7 +30,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 
 INTERNED = 2.0
-"""The largest ratio of the time of a large group to its time with subscriptions interned in the input."""
+"""The largest ratio of the time of a large group to its time with subscriptions interned in the input.
+
+Interned: a table has each subscription once, and each member has the number of its subscription.
+"""
 
 STICKY = 1.5
 """The largest ratio of the time of a fleet under sticky to its time under range."""
@@ -52,7 +55,7 @@ class Selection:
         large_rounds: Timed rounds of the large fleets.
         group: The large group.
         growing: Fleets with increasing numbers of groups.
-        log: Number of groups and intervals of the log whose events are found.
+        log: Number of groups, and number of intervals of five seconds, of the log whose events are found.
     """
 
     rounds: int
@@ -123,7 +126,7 @@ def assignors(spark: SparkSession, folder: Path, selection: Selection, report: R
 
 
 def per_group(spark: SparkSession, folder: Path, selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares a call of Python for each group."""
+    """Return the section that compares `Fleet.assign()` with a call of Python for each group."""
     rows, target_results = [], []
     slow = {
         "applyInArrow": (implementations.in_arrow, OVER_ARROW),

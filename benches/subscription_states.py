@@ -327,7 +327,7 @@ def subscription_state(selection: Selection, report: Callable[[str], None], raw:
         "Milliseconds, min / median, for the operation on all partitions, one after the other (for 1,000 partitions, "
         "this is microseconds per partition), and the peer's time divided by ours. kafka-python takes a lock in each "
         "call. aiokafka creates a future for each partition that is assigned or paused. Ours validates its arguments, "
-        "keeps Kafka's order, and has epochs."
+        "keeps Kafka's order, and stores leader epochs."
     )
     missing = [name for name in HOLDERS if name not in names]
     if missing:

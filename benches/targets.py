@@ -33,7 +33,7 @@ class JavaTarget:
 
     Attributes:
         ours: Our implementation.
-        racks: The groups of the target, by their racks.
+        racks: Kind of racks of the groups to which the target applies.
         each: Smallest ratio for each group.
         mean: Smallest geometric mean of the ratios.
     """
@@ -190,7 +190,7 @@ NEW_PATTERN = 20
 """Smallest ratio of the time of Python's re to ours, for one more pattern."""
 
 GROWN = 3
-"""Largest ratio of the times of a coordinator request: 10,000 to 100 members, or 100,000 to 100 groups."""
+"""Largest ratio of the time of a coordinator request with 10,000 members, or 100,000 groups, to its time with 100."""
 
 MEMBER_BYTES = 1_200
 """Largest resident memory of the coordinator per member."""

@@ -101,7 +101,7 @@ class Workload:
         return sum(map(len, self._wanted()))
 
     def buckets(self) -> list[tuple[range, range]]:
-        """Return disjoint runs of members with the run of topics that they subscribe to, by number.
+        """Return the buckets: disjoint runs of member numbers, each with the run of the numbers of their topics.
 
         Raises:
             ValueError: There are fewer topics than buckets, or the subscription type has no buckets.
@@ -191,7 +191,7 @@ class Workload:
         return f"rack{1 - min(member, 1) if self.racks == 'far' else member % RACKS}"
 
     def topics_of_member(self, member: int) -> range:
-        """Return the topics of a member, given its number, which may be one that is not in the group yet.
+        """Return the topics of a member, given its number; the member may not be in the group yet.
 
         Raises:
             ValueError: The topics depend on the number of members, or are random.
