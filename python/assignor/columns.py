@@ -54,8 +54,8 @@ class TopicColumns(NamedTuple):
     Attributes:
         topic: Topic names: an Arrow or numpy column of text, or any iterable of `str`.
         partitions: Number of partitions of each topic. Partition ids are 0 to n-1.
-        rack_set: None, or one entry per partition, topic after topic: the index in `rack_sets` of the racks of its
-            replicas.
+        rack_set: None, or one entry per partition, topic after topic. An entry is the index in `rack_sets` of the
+            racks of the partition's replicas.
         rack_sets: Distinct sets of racks, each an iterable; None in a set is a broker without a rack.
 
     Example:

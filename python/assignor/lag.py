@@ -189,7 +189,8 @@ def group_lag(partitions: pa.Table) -> pa.Table:
         partitions: Result of `partition_lag`.
 
     Returns:
-        The columns of `GROUP_LAG`, sorted by group. Groups without owned partitions and committed offsets have no row.
+        The columns of `GROUP_LAG`, sorted by group. Groups that have neither owned partitions nor committed offsets
+        have no row.
 
     Example:
         >>> import pyarrow as pa

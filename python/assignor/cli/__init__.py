@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _drop_output() -> None:
-    """Discard the output that is not written yet, so that the end of the interpreter does not fail with it."""
+    """Discard the output that is not written yet: writing it when the process exits would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -55,7 +55,7 @@ def partitions_per_topic(
             have no racks.
 
     Returns:
-        For each topic its partition count n, which means ids 0 to n-1, if no broker has a rack and no id is missing.
+        For each topic the number of partitions n, if no broker has a rack and the partition ids are 0 to n-1.
         Otherwise a list of `PartitionInfo` in ascending order of id, with the rack of each replica in the order of the
         replicas, and None for the rack of an unknown broker. Partitions with an error, such as a missing leader, are
         included.

@@ -198,7 +198,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
 
     @_ClassOrInstanceMethod
     def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, ConsumerProtocolMemberAssignment]:
-        """Return the assignment of each member, as Kafka's assignor of that name computes it.
+        """Return the assignment of each member, as Kafka's assignor of the same name computes it.
 
         Args:
             cluster: aiokafka's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.

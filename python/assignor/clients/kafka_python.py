@@ -75,11 +75,12 @@ def partitions_per_topic(
             has the racks of the brokers. Without it partitions have no racks.
 
     Returns:
-        For each topic its partition count n, which means ids 0 to n-1, if no broker has a rack and no id is missing.
+        For each topic the number of partitions n, if no broker has a rack and the partition ids are 0 to n-1.
         Otherwise a list of `PartitionInfo` in ascending order of id, with the rack of each replica. With the result of
-        `describe_topics()`, racks are in the order of the replicas, and None for an unknown broker. A `ClusterMetadata`
-        has neither the order of replicas nor replicas on unknown brokers; there racks are in the order of broker ids.
-        Partitions with an error, such as a missing leader, are included.
+        `describe_topics()`, the racks are in the order of the replicas, and an unknown broker has the rack None. With a
+        `ClusterMetadata`, the racks are in the order of the broker ids, and replicas on unknown brokers are missing,
+        because it has neither the order of the replicas nor these replicas. Partitions with an error, such as a missing
+        leader, are included.
 
         The topics are in the order of `topics`, or by default in Java's `String` order. By default, topics without
         known partitions and topics with an error are omitted, as in Kafka's consumers.

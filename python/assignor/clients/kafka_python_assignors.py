@@ -205,7 +205,7 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
         self._membership.on_assignment(assignment.partitions(), generation)
 
     def assign(self, cluster: Any, members: Sequence[Any]) -> dict[str, ConsumerProtocolAssignment]:
-        """Return the assignment of each member, as Kafka's assignor of that name computes it.
+        """Return the assignment of each member, as Kafka's assignor of the same name computes it.
 
         Args:
             cluster: kafka-python's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.

@@ -101,7 +101,7 @@ class MemberJoined(NamedTuple):
 
 
 class MemberRejoined(NamedTuple):
-    """Repeated join of a member that requires a new generation.
+    """Repeated join of a member, which requires a new generation.
 
     Attributes:
         member_id: The member.

@@ -74,7 +74,7 @@ _NO_ENTRIES = _NoEntries()
 class ClassicGroup(Timer):
     """One classic group, which is also the timer of its current phase.
 
-    A group of few members is small: it has dicts of its own only while they have entries.
+    A group of few members takes little memory: it has dicts of its own only while they have entries.
 
     Attributes:
         state_since: Time in milliseconds of the last change of state; None if a loaded record has no time.
@@ -84,7 +84,7 @@ class ClassicGroup(Timer):
         protocol_name: Selected protocol, which all members offer; None if none is selected.
         generation: Number of the generation.
         leader: Member id of the leader; None without a leader.
-        members: Members, in the order of Kafka's hash map.
+        members: Members; `MemberTable.in_order` returns them in the order of Kafka's hash map.
         static_members: Member ids by instance id.
         pending_joins: Member ids that the coordinator issued and that have not joined yet, each with its timer.
         pending_syncs: Ids of members that have not sent SyncGroup in this generation, as keys.

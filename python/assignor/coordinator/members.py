@@ -104,8 +104,9 @@ class GroupMember(Timer):
 
 
 class MemberTable(dict[str, GroupMember]):
-    """Members by id; insert with `put`, which keeps the order of the hash map.
+    """Members by id. `in_order` returns them in the order of the hash map.
 
+    Insert with `put`, which also models the number of buckets of the hash map.
     Lookup, insertion and removal cost O(1); finding the first member costs O(log n) on average.
     """
 

@@ -60,7 +60,10 @@ class CoordinatorTopics:
         return self.topics is None or partition in self._ids.get(topic, ())
 
     def sizes(self, names: tuple[str, ...] | None) -> TopicSizes | None:
-        """Return the partition count of each of these topics, None for a missing topic; None if topics are unknown."""
+        """Return these topics with their partition counts (None for a missing topic).
+
+        Return None if the names or the topics of the cluster are unknown.
+        """
         if self.topics is None or names is None:
             return None
         return tuple([self._sizes.get(topic) or (topic, None) for topic in names])

@@ -164,7 +164,7 @@ class Timers:
         return found
 
     def _put_back(self) -> None:
-        """Put back the timers that have not fired; they precede timers that were set to the same time later."""
+        """Put back the timers that have not fired; they precede timers that were set later, to the same time."""
         due, self._due = self._due, Deadline(0)
         timers = [timer for timer in reversed(self._order) if timer.deadline is due]
         found = self._by_time.get(due.time)

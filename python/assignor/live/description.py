@@ -31,7 +31,8 @@ UNREAD = "confluent-kafka returns neither kind, state nor members of share and s
 HIDDEN = (
     "topic {topic!r} does not exist, or this client has no permission DESCRIBE on it: its offsets and lag are unknown"
 )
-"""Problem of a topic with an owner or a committed offset that is not in the metadata of the cluster."""
+"""Problem of a topic that is not in the metadata of the cluster, although a partition of the topic has an owner or a
+committed offset."""
 
 _COMMITTED = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]
@@ -48,7 +49,7 @@ class ClusterDescription:
     Attributes:
         cluster: Id of the cluster.
         groups: The groups, sorted by id.
-        lag: Row of `lag.GROUP_LAG` by group; groups without owned partitions and committed offsets have none.
+        lag: Row of `lag.GROUP_LAG` by group; groups with neither owned partitions nor committed offsets have none.
         member_lag: Row of `lag.MEMBER_LAG` by group and member id; members without partitions have none.
         partitions: Rows of `lag.PARTITION_LAG` by group.
         problems: Group id, or "" for the cluster, and what could not be read, in the order of the calls.
@@ -255,7 +256,11 @@ def _unlisted(group: Any) -> GroupDescription:
 
 
 def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:
-    """Set the problem of hidden topics to `unknown_end`: without a committed offset it would be `never_committed`."""
+    """Set the problem of all partitions of hidden topics to `unknown_end`.
+
+    `partition_lag` returns `never_committed` for a partition without a known committed offset. The partitions of a
+    hidden topic can have committed offsets that this client cannot read.
+    """
     is_hidden = pc.is_in(rows["topic"], pa.array(list(hidden), pa.string()))
     problem = pc.if_else(is_hidden, "unknown_end", rows["problem"])
     return rows.set_column(rows.schema.get_field_index("problem"), rows.schema.field("problem"), problem)

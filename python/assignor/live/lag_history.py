@@ -36,7 +36,7 @@ class LagHistory:
             self._measurements = self._measurements[::-1][::2][::-1]  # the latest one stays
 
     def rows(self, groups: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield group, time and lag (None if unknown) of groups at each of these times, in order."""
+        """Yield group, time and lag (None if unknown) of groups for each measurement, in the order of time."""
         for at, lag in self._measurements:
             for row in lag.filter(pc.field("group_id").isin(list(groups))).to_pylist():
                 yield {"group": row["group_id"], "at": at, "lag": row["lag"]}

@@ -104,7 +104,7 @@ class OffsetsLog:
         return any(error and error.args[0].name() == "TOPIC_AUTHORIZATION_FAILED" for error in errors)
 
     def read(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[pa.RecordBatch]:
-        """Yield the records in ranges of offsets that the log still has.
+        """Yield the records in ranges of offsets, without records that the log no longer has.
 
         Args:
             ranges: First offset and the offset after the last one, by partition. The end of a range must not be beyond

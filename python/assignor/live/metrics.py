@@ -120,7 +120,7 @@ class WatchMetrics(Collector):
             yield GaugeMetricFamily("assignor_log_checked_timestamp_seconds", text, value=self.checked)
 
     def _label(self, group: str) -> str:
-        """Return the label of a group, and give it one of its own if there are not too many."""
+        """Return `OTHERS` if `most_groups` other groups have labels, else the group id, which becomes a label."""
         if group not in self._labels:
             if len(self._labels) >= self._most_groups:
                 return OTHERS

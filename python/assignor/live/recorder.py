@@ -46,7 +46,7 @@ class Progress:
         records: Number of records that this run has recorded.
         aborted: Number of these records that belong to aborted transactions.
         missing: Number of offsets up to the end of the log that are not recorded yet.
-        is_open: True if the offsets that are missing at the end follow an open transaction.
+        is_open: True if offsets are still missing when the run ends, because they follow an open transaction.
         problem: Why the cluster does not answer now, or "".
         gap: Which partitions have no end offsets in the last snapshot because their leaders did not answer, or "".
     """

@@ -31,7 +31,7 @@ class TopicTimeline:
         """Add a snapshot, whose rows have the same time. Return True if it differs from the last one.
 
         A snapshot without topics has no row that could hold its time, and is ignored. A new snapshot replaces snapshots
-        that are not earlier. There are such snapshots if one is added twice or the clock was set back.
+        of the same or a later time. There are such snapshots if one is added twice or the clock was set back.
         """
         if not snapshot.num_rows:
             return False

@@ -251,7 +251,7 @@ class Watcher:
         return events
 
     def _is_new(self, event: Event) -> bool:
-        """Return True if the record or the deadline of an event is not before the start."""
+        """Return True if an event has an offset at or after that of the start, or a later time than the start."""
         assert self._starts is not None
         position, now = self._starts.get(int(event["cluster"]), (0, _NO_TIME))
         return bool(event["offset"] >= position or event["at"] > now)

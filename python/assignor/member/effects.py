@@ -67,12 +67,12 @@ class RequestMetadata:
 
 @dataclass(frozen=True, slots=True)
 class PauseFetching:
-    """Request to stop fetching from these partitions, because they will be revoked.
+    """Request to stop fetching from these partitions, because they will be revoked or lost.
 
     Deliver none of their fetched records to the application.
 
     Attributes:
-        partitions: Partitions that will be revoked.
+        partitions: Partitions that will be revoked or lost.
     """
 
     partitions: tuple[TopicPartition, ...]

@@ -113,7 +113,7 @@ class HeartbeatTimer:
 class HeartbeatFields:
     """Builder of heartbeat requests, with all fields or only those that changed.
 
-    A member that joins sends all fields; after a failure it sends all but the rack.
+    A member that joins sends all fields. After a failed heartbeat, a member that has joined sends all but the rack.
 
     Args:
         group_id: Id of the group.

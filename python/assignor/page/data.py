@@ -81,7 +81,8 @@ class PageData:
 
     Attributes:
         title: Name of the recording or the cluster.
-        events: Events as `assignor replay --json` prints them, each group in the order of its log. Read once.
+        events: Events as `assignor replay --json` prints them, each group in the order of its log. The page reads
+            them once.
         records: Number of records that were read; None if not known.
         since: Time of the first record; None for that of the first event.
         until: Time of the last record; None for that of the last event.

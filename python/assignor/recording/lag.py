@@ -30,10 +30,16 @@ if TYPE_CHECKING:
     Numbers = npt.NDArray[np.int64]
 
 MOST_TIMES = 500
-"""Largest number of times that are read. If there are more, evenly spaced ones are read, including the last one."""
+"""Largest number of points in time whose end offsets are read.
+
+If the recording has more, this number of evenly spaced ones is read, including the last one.
+"""
 
 _PENDING = 4_000_000
-"""Number of commits in memory above which only the last one of each partition before each time is kept."""
+"""Number of commits in memory above which they are reduced.
+
+Then only the last commit of each partition of a group up to each time of the end offsets is kept.
+"""
 
 _COMMIT_TYPES = (0, 1)
 _PARTITION_KEYS = ("group_id", "topic", "partition")

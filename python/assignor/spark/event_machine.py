@@ -51,8 +51,8 @@ class MachineSettings:
 
     Attributes:
         new_replay: Function that returns a replay without groups.
-        delay_ms: How far the timestamps of a partition can go back; with None only records of a group and `until` fire
-            its deadlines.
+        delay_ms: How far the timestamps of a partition can go back, in milliseconds. With None, the deadlines of a
+            group fire only by its own records and by `until`.
         until: Time up to which deadlines fire at the end of a batch, or None.
         finish: True to return, at the end of a batch, the events that wait for later records.
     """

@@ -57,7 +57,7 @@ _NULL = np.iinfo(np.int64).min
 
 
 def packed_schema(columns: Sequence[str]) -> StructType:
-    """Return the columns of blobs of rows that have these columns."""
+    """Return the schema of the blobs into which rows with these columns are packed."""
     names = [each for name in columns for each in ((name,) if name in NUMBERS else (name, name + _LENGTHS))]
     return StructType([StructField(BUCKET, IntegerType()), *(StructField(name, BinaryType()) for name in names)])
 

@@ -54,8 +54,8 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
         current  the partitions that these members own; a topic that is not in the metadata is named by its id
 
     Raises:
-        IllegalArgumentError: The folder or a file is missing or cannot be read, or a topic's last partition ids are not
-            0 to n - 1.
+        IllegalArgumentError: The folder or a file is missing or cannot be read, or the partition ids of a topic in the
+            last metadata snapshot are not 0 to n - 1.
         WrongTypeError: A column of a file is missing or of another type.
     """
     recording = Recording.open(folder)

@@ -239,7 +239,7 @@ GROUP = _struct(
 """A group at the end of the log.
 
 unowned         partitions of the subscribed topics without an owner
-busiest_minute  highest number of rebalances within a minute that left the membership unchanged
+busiest_minute  highest number of rebalances with unchanged membership within a minute
 range_*         number of generations under `range`, by outcome of the comparison with Kafka's range assignor
 assignments_*   number of generations and epochs under any of Kafka's assignors, by outcome of the comparison
 """

@@ -58,10 +58,10 @@ def synthetic_fleet(
     All clusters have topics and groups of the same names but of different sizes, as different environments often do.
     Only (cluster, name) is unique.
 
-    * Topics: each cluster follows the distributions `PARTITIONS` (if it has at least 50 topics) and
-      `TOPIC_NAME_LENGTHS` (if it has at least 500 topics; a name is longer if the topic's number, with which it ends,
-      needs more characters) of `assignor.spark.synthetic_rows`. Every eight consecutive topics are a family: their
-      names have a common prefix, except names that are too short for it.
+    * Topics: `assignor.spark.synthetic_rows` has their distributions. A cluster follows `PARTITIONS` if it has at least
+      50 topics, and `TOPIC_NAME_LENGTHS` if it has at least 500. A name ends with the number of its topic, and is
+      longer than its drawn length if the number needs more characters. Every eight consecutive topics are a family:
+      their names have a common prefix, except names that are too short for it.
     * Members: ids have the format of brokers, `<client id>-<UUID>`, or `<group instance id>-<UUID>` for static members.
       70 % of the groups have Java clients, the others librdkafka clients.
     * Subscriptions: a group subscribes to consecutive topics; all topics are equally likely. In an asymmetric group
@@ -83,10 +83,10 @@ def synthetic_fleet(
             members, as during a migration.
         pattern_share: Share of groups that subscribe by a pattern, which matches one family of topics. It matches none
             if all names of the family are too short for the common prefix.
-        asymmetric_share: Share of groups whose members subscribe to different topics, of the groups that subscribe to
-            at least two topics by name.
-        stale_share: Share of groups whose current assignment lacks the newest member, of the groups with at least two
-            members.
+        asymmetric_share: Among the groups that subscribe to at least two topics by name, the share of those whose
+            members subscribe to different topics.
+        stale_share: Among the groups with at least two members, the share of those whose current assignment lacks the
+            newest member.
         seed: Seed of the pseudo-random values.
 
     Returns:
