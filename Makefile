@@ -16,7 +16,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
 MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
 QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >&2; exit 1; }
 
-# The demo needs only a part of the development set, and a build of the core that compiles quickly.
+# The demo needs only some of the packages of requirements-dev.txt, and a build of the core that compiles quickly.
 PROFILE := $(if $(filter-out demo,$(MAKECMDGOALS)),release,local)
 PACKAGES := $(if $(filter-out demo,$(MAKECMDGOALS)),dev,demo)
 # `.ci/run` waits longest for the core to compile, so all other compilations run with a lower priority.
@@ -35,7 +35,7 @@ unexport PYTHONDONTWRITEBYTECODE
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
 
-build: core ## Build the package in release mode into .venv, with the development set
+build: core ## Build the package in release mode into .venv, with the packages of requirements-dev.txt
 
 core: # installs packages while the core compiles
 	@$(AT_ONCE) PYTHON=$(PYTHON) PROFILE=$(PROFILE) PACKAGES=$(PACKAGES) .venv/.$(PROFILE)
@@ -54,7 +54,7 @@ core: # installs packages while the core compiles
 	@touch $@
 
 .venv/.packages-dev: .venv/.tool requirements-dev.txt requirements-demo.txt
-	@echo "assignor: installing the development set into .venv; about 1 minute, while the core compiles" >&2
+	@echo "assignor: installing the packages of requirements-dev.txt into .venv; about 1 minute, while the core compiles" >&2
 	@$(PIP) --no-compile -r requirements-dev.txt
 	@touch .venv/.packages-demo $@
 
