@@ -2,7 +2,7 @@
 
 A history has the generations of the group, and its members and state at the end of the log. The state is the one that a
 broker has after loading the records. Events that are not written to the log, such as a rebalance in progress, are not
-part of it.
+part of this state.
 
 A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current
 group record is either gone, or only has committed offsets.
@@ -147,7 +147,7 @@ class GroupReplay:
         return self.epoch_groups[kind].epoch
 
     def current_kind(self) -> str | None:
-        """Return the kind of the current group record; in the rare case of several, of the last one written."""
+        """Return the kind of the current group record; in the rare case of several, the kind of the latest one."""
         for generation in reversed(self.generations):
             if self.generation(generation.kind) is not None:
                 return generation.kind

@@ -106,7 +106,7 @@ def complete_target(
 
 
 def apply_current(context: Context, state: GroupState, entry: LogRecord, record: Record, kind: str) -> list[Event]:
-    """Apply the current assignment of a member; return the events of the owners that it changes."""
+    """Apply the current assignment of a member; return an event for each stuck member that now owns no partition."""
     member = state.members.get(record.key["memberId"])
     if member is not None and record.value is not None:
         member.has_paused = record.value["memberEpoch"] == PAUSED

@@ -38,7 +38,7 @@ class ParsedSubscription:
 class ParsedMember:
     """Member of a generation: its subscription and the partitions that the leader assigned to it.
 
-    Each of them is a WireError if its bytes cannot be decoded.
+    A subscription or an assignment whose bytes cannot be decoded is a WireError.
     """
 
     id: str

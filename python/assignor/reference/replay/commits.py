@@ -61,7 +61,7 @@ def problem(state: GroupState, entry: LogRecord, name: str, partitions: list[Par
 
 
 def stuck(state: GroupState, at: int, offset: int, member: str, since: int, until: int | None) -> Event:
-    """Build an event of a stuck member, with its partitions that have a committed offset."""
+    """Build an event of a stuck member, with its partitions for which an offset was committed while it owned them."""
     owner = state.members[member].owner_name
     ownerships = state.committed.ownerships
     partitions = [key for key, ownership in ownerships.items() if ownership.owner == owner and ownership.has_commit]

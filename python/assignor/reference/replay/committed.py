@@ -36,8 +36,9 @@ class Ownership:
 class Committed:
     """Committed offsets of a group and the owners of its partitions.
 
-    `last_owners` has the last owner of each partition that lost its owner while other partitions have one. `reported`
-    has the partitions without an owner for which a commit was reported since the owners were last replaced.
+    `last_owners` has the last owner of each partition that lost its owner. It is emptied when no partition has an
+    owner. `reported` has the partitions without an owner for which a commit was reported since the owners were last
+    replaced.
     """
 
     offsets: dict[Partition, int] = field(default_factory=dict)
@@ -70,7 +71,7 @@ class Committed:
         return True
 
     def deadline(self, wait: int) -> int | None:
-        """Return the time at which the next partition has had an owner but no commit for the time `wait`."""
+        """Return the time at which the next waiting partition is due: `wait` milliseconds after its `since`."""
         return min((ownership.since + wait for _, ownership in self.waiting()), default=None)
 
     def due(self, since: int) -> list[Partition]:

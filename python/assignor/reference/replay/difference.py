@@ -19,10 +19,10 @@ class GroupRecord:
     """State of a group at a group record.
 
     `began` is the time at which the generation began: the end of the join phase in a classic group, `at` in a group
-    with an epoch. A group with an epoch has `metadata_hash`, `resolved` (topics by pattern), `counts` (partitions by
-    topic, of a record of type 4), `sources` (topics of a streams topology) and `initialized` (partitions of a share
-    group whose share state is initialized). `converted_from` is the kind that the group had before, if it had another
-    one.
+    with an epoch. A group with an epoch has `metadata_hash`, `resolved` (topics by pattern), `counts` (number of
+    partitions by topic, from a record of type 4), `sources` (topics of a streams topology) and `initialized`
+    (partitions of a share group whose share state is initialized). `converted_from` is the kind that the group had
+    before, if it had another one.
     """
 
     kind: str

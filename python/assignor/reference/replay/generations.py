@@ -231,7 +231,10 @@ def storm_event(state: GroupState, at: int, offset: int, until: int | None) -> E
 
 
 def open_epoch(context: Context, state: GroupState, entry: LogRecord, kind: str) -> list[Event]:
-    """Apply the group record of a consumer, share or streams group; its events follow with its target assignment."""
+    """Apply the group record of a consumer, share or streams group; return the pending events of earlier records.
+
+    The events of the new epoch follow with its target assignment, or at once if the group has no members.
+    """
     events = release(context, state) + close_epoch(context, state, None)
     group = state.epoch_groups[kind]
     value = group.value or {}

@@ -19,7 +19,7 @@ __all__ = ["KnownMember", "classic_members", "epoch_member"]
 class KnownMember:
     """Member of a group, with the fields of its last record.
 
-    `topics` are the topics that it subscribes to, in order and without repeats; None if they cannot be read. `metadata`
+    `topics` are the topics that it subscribes to, sorted and without repeats; None if they cannot be read. `metadata`
     are the bytes of its subscription in a classic group. `owned` are the partitions that it had when it joined, and
     `assigned` those of the generation; None if they cannot be read. `session_timeout` is None if the log lacks it.
     """
@@ -55,7 +55,7 @@ def classic_members(group: ClassicGroup) -> list[KnownMember]:
 
 
 def classic_member(record: dict[str, Any], is_consumer: bool) -> KnownMember:
-    """Return a member in the record of a classic group; only those of consumers can be parsed."""
+    """Return a member in the record of a classic group; its topics and partitions are known only for consumers."""
     member = KnownMember(
         record["memberId"],
         record.get("groupInstanceId"),

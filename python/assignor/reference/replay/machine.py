@@ -187,7 +187,10 @@ class Replay:
 
 
 def decode(entry: LogRecord) -> tuple[Record | None, str | None]:
-    """Return the decoded record, or what can be read of its key, and the error."""
+    """Return the decoded record and None, or what can be decoded and the error.
+
+    If the value is invalid, the first item is the record of the key alone. If the key is invalid, it is None.
+    """
     try:
         return decode_record(entry.key, entry.value), None
     except WireError as error:

@@ -36,9 +36,10 @@ class Settings(NamedTuple):
 
 @dataclass
 class PendingLeave:
-    """Member whose record was deleted, until it is known that no other record of the same time replaces it.
+    """Member whose record was deleted.
 
-    The leave becomes final at `deadline`, which is later than `at` and the group's clock.
+    The leave is pending while another record of the same time can still show that the member was replaced. It becomes
+    final at `deadline`, which is later than `at` and the group's clock.
     """
 
     member: KnownMember

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["TargetAssignment", "TargetLog", "TargetMember"]
 
 HIGHEST_FIRST_EPOCH = 2
-"""Highest epoch of a new group: brokers create it at 0 or 1, and the first member adds one."""
+"""Highest epoch of a new group: brokers create a group with epoch 0 or 1, and its first member adds one."""
 
 
 @dataclass(frozen=True)

@@ -173,8 +173,9 @@ def counted_topics(
 ) -> Found:
     """Compare the numbers of partitions by topic at two times; return the causes that explain the differences.
 
-    A topic was not created if no member subscribed to it before, and not deleted if no member subscribes to it now.
-    Without these sets, all topics count.
+    A new topic counts as created only if it is in `before`, the topics that members subscribed to before. A missing
+    topic counts as deleted only if it is in `now`, the topics that members subscribe to now. If a set is None, all
+    topics count.
     """
     found: Found = []
     for topic in sorted(old.keys() | new.keys()):
