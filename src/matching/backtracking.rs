@@ -62,7 +62,7 @@ fn highest_reference(node: &Node) -> Option<u32> {
 }
 
 impl Backtracker<'_> {
-    /// Return the end states of matches of a node that start in a state; count a step.
+    /// Return the end states of a node's matches from a state; count one step, and one more for each end state.
     fn ends(&mut self, node: &Node, from: &State) -> Result<Vec<State>, TooManySteps> {
         let ends = self.match_node(node, from)?;
         self.steps += 1 + ends.len();

@@ -161,7 +161,10 @@ impl Node {
         }
     }
 
-    /// Return the number of nodes, without groups, after repetitions are unrolled up to the length of a name.
+    /// Return the number of nodes, without groups, after repetitions are unrolled.
+    ///
+    /// A repetition is unrolled to its maximum count if that many iterations fit into the longest name. Otherwise it is unrolled to
+    /// its minimum count, limited to the iterations that fit, plus one.
     #[must_use]
     pub fn parts(&self) -> usize {
         match self {

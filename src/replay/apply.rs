@@ -158,7 +158,7 @@ fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i3
     owners
 }
 
-/// Apply the current assignment of a member, and add the events of the owners that it changes.
+/// Apply the current assignment of a member, and add an event for each stuck member that now owns no partition.
 fn apply_current(
     context: &Context,
     state: &mut GroupState,

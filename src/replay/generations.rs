@@ -347,7 +347,8 @@ pub(super) fn storm_event(state: &GroupState, at: i64, offset: i64, until: Optio
     Some(state.event(at, offset, None, details))
 }
 
-/// Apply the group record of a consumer, share or streams group; its events follow with its target assignment.
+/// Apply the group record of a consumer, share or streams group, and add the pending events of earlier records. The events of the
+/// new epoch follow with its target assignment, or at once if the group has no members.
 pub(super) fn open_epoch(
     context: &Context,
     state: &mut GroupState,

@@ -17,7 +17,7 @@ pub(super) struct KnownMember {
     pub(super) owner_name: Arc<str>,
     pub(super) client_id: String,
     pub(super) client_host: String,
-    /// The subscribed topics, in order and without repeats; None if they cannot be read.
+    /// The subscribed topics, sorted and without repeats; None if they cannot be read.
     pub(super) topics: Option<Vec<String>>,
     pub(super) pattern: Option<String>,
     /// The bytes of its subscription in a classic group.
@@ -58,7 +58,7 @@ impl KnownMember {
         self.metadata.as_ref().is_some_and(|metadata| Arc::ptr_eq(metadata, &member.metadata))
     }
 
-    /// Return a member in the record of a classic group; only those of consumers can be parsed.
+    /// Return a member in the record of a classic group; its topics and partitions are known only for consumers.
     pub(super) fn of_classic(member: &ParsedMember, is_consumer: bool) -> Self {
         let id: Arc<str> = member.id.as_str().into();
         let instance_id = member.instance_id.as_deref().map(Arc::from);

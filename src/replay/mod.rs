@@ -3,7 +3,7 @@
 //! Replay applies one record after another. It returns each generation of the group when it is complete, and the members and state of the
 //! group at any time. Its memory is bounded by the members, the partitions and the epochs without a target assignment. Replay is
 //! deterministic and depends on the records only. The state is the one that a broker has after loading the records. Events that are
-//! not written to the log, such as a rebalance in progress, are not part of it.
+//! not written to the log, such as a rebalance in progress, are not part of this state.
 //!
 //! A group record is of type 2 (classic), 3 (consumer, KIP-848), 11 (share) or 17 (streams). A group without a current group record is
 //! either gone, or only has committed offsets.

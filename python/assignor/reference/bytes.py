@@ -36,7 +36,7 @@ class Reader:
         return len(self.data) - self.position
 
     def take(self, count: int, field: str, start: int | None = None) -> bytes:
-        """Read the next `count` bytes; `start` is where their item begins, for the error message."""
+        """Read the next `count` bytes; `start` is the position to name in an error, by default the current one."""
         if count > self.remaining:
             reason = f"{count} bytes are needed and {self.remaining} remain"
             raise WireError(reason, self.position if start is None else start, field)

@@ -23,7 +23,7 @@ pub(super) enum Step {
     Add(i32, i32),
     /// At least this number of characters of a set; Java counts them as bounded.
     Many(i32),
-    /// A character with its combining characters, which Java does not count.
+    /// A character with its combining characters; Java adds nothing to the length for them.
     Cluster,
     /// A part with a minimum and maximum number of iterations.
     Times(Width, i32, i32),

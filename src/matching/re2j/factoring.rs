@@ -26,7 +26,7 @@ pub(super) fn can_be_misfactored(alternatives: &[Node]) -> bool {
     false
 }
 
-/// Add the parts of each alternative; those of a nested alternation count as alternatives of the outer one.
+/// Add the parts of each alternative; a nested alternation counts as several alternatives of the outer one.
 fn flatten<'a>(alternatives: &'a [Node], flat: &mut Vec<Vec<&'a Node>>) {
     for alternative in alternatives {
         if let Node::Alternation(nodes) = alternative {

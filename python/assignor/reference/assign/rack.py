@@ -17,8 +17,8 @@ from assignor.reference.group import Member, Partition, TopicConsumers
 class Remaining:
     """Partitions of a topic that are not assigned yet, and the capacity of its consumers.
 
-    Each consumer gets `quota` partitions. `extra` of them get one more: the first consumers to which `give` assigns
-    more than the quota.
+    Each consumer gets `quota` partitions. `extra` consumers get one more: the first ones to which `give` assigns more
+    than the quota.
     """
 
     def __init__(self, state: TopicConsumers) -> None:

@@ -1,7 +1,8 @@
 """Round-robin assignment as in Kafka's RoundRobinAssignor: partitions go to the members in turn.
 
 Members form a ring in Kafka's order, and a pointer starts at the first member. For each partition, the pointer moves
-to the next member that subscribes to the topic. That member gets the partition.
+forward until its member subscribes to the topic. That member gets the partition, and the pointer moves to the next
+member.
 
 Source: RoundRobinAssignor of kafka-clients 4.4.0.
 """

@@ -142,7 +142,10 @@ def rebalances(generations: list[Generation]) -> int:
 
 
 def busiest_minute(generations: list[Generation]) -> int:
-    """Return the highest number, within a minute, of rebalances of a classic group with unchanged membership."""
+    """Return the highest number of rebalances with unchanged membership within a minute.
+
+    Only generations of the classic protocol count.
+    """
     busiest = BusiestMinute()
     for found in generations:
         if found.kind == "classic" and found.same_members:

@@ -70,8 +70,8 @@ def explain(recorded: RecordedAssignment, time: int) -> Explanation | None:
 def describe_counts(recorded: RecordedAssignment, first: dict[str, KnownTopic]) -> str:
     """Return the numbers of partitions with which the assignor gives the recorded assignment, as text.
 
-    Each topic has the partitions up to the highest assigned one. Return "" if they do not give the assignment, or are
-    those of `first`, the topics of the first snapshot.
+    Each topic has the partitions up to the highest assigned one. Return "" if the assignor gives another assignment for
+    these numbers, or if they are those of `first`, the topics of the first snapshot.
     """
     assigned: dict[str, set[int]] = {}
     for owned in recorded.recorded():

@@ -80,7 +80,7 @@ class _Backtracker:
         self._memo: dict[tuple[int, int], list[State]] = {}
 
     def ends(self, node: Node, start: State) -> list[State]:
-        """Return the end states of matches of a node that start in a state; count a step."""
+        """Return the end states of a node's matches from a state; count one step, and one more for each end state."""
         ends = self._match_node(node, start)
         self._steps += 1 + len(ends)
         if self._steps > MAX_STEPS:

@@ -182,7 +182,11 @@ def max_length(node: Node) -> int | None:
 
 
 def parts(node: Node) -> int:
-    """Return the number of nodes, without groups, after repetitions are unrolled up to the length of a name."""
+    """Return the number of nodes, without groups, after repetitions are unrolled.
+
+    A repetition is unrolled to its maximum count if that many iterations fit into the longest name. Otherwise it is
+    unrolled to its minimum count, limited to the iterations that fit, plus one.
+    """
     match node:
         case CharClass() | Assert() | Backreference():
             return 1

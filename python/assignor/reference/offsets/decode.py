@@ -113,8 +113,8 @@ def read_tagged_field(reader: Reader, field: Field, version: int, path: str) -> 
 def is_default(value: Any, default: Any) -> bool:
     """Return True if the value of a tagged field is the default, which is not written.
 
-    The default of a nullable field is the empty array or structure, not null. Kafka's generator reads
-    `"default": null` in this way, and Kafka's JSON converters print a null that is in the record.
+    The default of a nullable field is the empty array or structure, not null: Kafka's message generator reads
+    `"default": null` in this way. A null is therefore written, and Kafka's JSON converters print it.
     """
     if isinstance(value, dict):
         return all(content in (0, []) for content in value.values())

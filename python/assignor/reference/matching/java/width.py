@@ -51,7 +51,7 @@ class Many:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A character with its combining characters, which Java does not count."""
+    """A character with its combining characters; Java adds nothing to the length for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,11 @@ __all__ = ["can_be_misfactored"]
 
 
 def can_be_misfactored(alternatives: Sequence[Node]) -> bool:
-    """Return True if two neighbouring alternatives, after the parts that they share, begin with the same letter.
+    """Return True if RE2/J may factor two neighbouring alternatives incorrectly.
 
-    One begins with the upper-case letter only, the other with the letter in either case. RE2/J factors some of these
-    correctly; they are rejected, too.
+    This is the case if, after the parts that they share, both begin with the same letter: one with the upper-case
+    letter only, the other with the letter in either case. RE2/J factors some of these correctly; they are rejected,
+    too.
     """
     waiting = [list(flatten(alternatives))]
     while waiting:
@@ -38,7 +39,7 @@ def can_be_misfactored(alternatives: Sequence[Node]) -> bool:
 
 
 def flatten(alternatives: Sequence[Node]) -> Iterator[list[Node]]:
-    """Yield the parts of each alternative; those of a nested alternation count as alternatives of the outer one."""
+    """Yield the parts of each alternative; a nested alternation counts as several alternatives of the outer one."""
     for alternative in alternatives:
         if isinstance(alternative, Alternation):
             yield from flatten(alternative.nodes)
@@ -56,7 +57,7 @@ def split(node: Node) -> Iterator[Node]:
 
 
 def differ_in_case(left: set[CharSet], right: set[CharSet]) -> bool:
-    """Return True if one has an upper-case letter alone, and the other one has the letter in either case."""
+    """Return True if `left` or `right` has an upper-case letter alone, and the other has the letter in either case."""
     return any(
         chars <= UPPER and len(chars) == 1 and chars | {char.lower() for char in chars} in others
         for heads, others in ((left, right), (right, left))

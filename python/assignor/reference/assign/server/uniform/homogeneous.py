@@ -55,7 +55,7 @@ def assign(
 
 
 def _partitions_by_id(topics: Mapping[str, list[Partition]], member: Member, options: Options) -> list[TopicPartition]:
-    """Return all partitions: topics in the order of a set of their ids, ids ascending.
+    """Return all partitions: topics in the order of a set of topic ids, partitions by ascending id.
 
     Kafka builds the set of ids from a member's set of names. Names of topics that do not exist only affect the number
     of buckets of both sets.
