@@ -18,7 +18,12 @@ REVIEWED = {
         "a look-behind that can match more characters than Java computes",
         "a construct with which Java fails while matching",
     ),
-    "re2j": (*TOO_LARGE, "a case-insensitive letter from U+1C80 to U+1C88"),
+    "re2j": (
+        *TOO_LARGE,
+        "a case-insensitive letter from U+1C80 to U+1C88, for which RE2/J does not terminate",
+        "neighbouring alternatives that begin with the same letter, one only in upper case and one in either case, "
+        "which RE2/J 1.8 matches incorrectly",
+    ),
     "librdkafka": (
         *TOO_LARGE,
         "a repetition in which an assertion follows another one in some matches only",

@@ -76,7 +76,8 @@ class GroupReport:
         bad_records: Number of records of the group that cannot be decoded.
         assignments: Comparison of assignors other than the classic protocol's `range`.
         events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
-        unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count), if known.
+        unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count); empty if not
+            known.
         bad_records_between: Times of the first and the last record that cannot be decoded.
         lag: Lag at the last time of the end offsets; None without end offsets, or if the group has neither owned
             partitions nor committed offsets.
