@@ -23,7 +23,8 @@ class Findings:
         not_subscribed: (member, partition) pairs whose member does not subscribe to the topic.
         unknown: (member, partition) pairs whose topic or partition id does not exist.
 
-    Order: by topic in Java's order, then by partition id. The pairs are first ordered by member, as in the assignment.
+    Order: partitions by topic in Java's order, then by partition id; pairs by member, in the order of the assignment,
+    then like partitions.
     """
 
     unowned: tuple[TopicPartition, ...] = ()

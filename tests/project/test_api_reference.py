@@ -145,7 +145,8 @@ def test_the_members_of_an_enum_have_their_docstrings() -> None:
     rows = list(api.enum_members(coordinator.GroupState))
 
     assert "* **DEAD** = 'Dead': The group was deleted or moved to another coordinator." == rows[-1]
-    assert "* **AWAITING_SYNC** = 'CompletingRebalance': Name of this state up to Kafka 1.0." in rows
+    awaiting = "Another name of `COMPLETING_REBALANCE`: its name up to Kafka 1.0."
+    assert f"* **AWAITING_SYNC** = 'CompletingRebalance': {awaiting}" in rows
     assert "* **READ_COMMITTED** = 1" in list(api.enum_members(subscription_state.IsolationLevel))
 
 

@@ -82,7 +82,7 @@ class GroupState(enum.Enum):
     """The generation has begun: the coordinator waits for the assignment in the leader's SyncGroup."""
 
     AWAITING_SYNC = COMPLETING_REBALANCE
-    """Name of this state up to Kafka 1.0."""
+    """Another name of `COMPLETING_REBALANCE`: its name up to Kafka 1.0."""
 
     STABLE = "Stable"
     """The assignment is complete; each member gets its part with SyncGroup."""

@@ -67,8 +67,8 @@ def explain_pattern(
 ) -> Explanation:
     r"""Explain what a pattern matches, and report probable mistakes in it.
 
-    It looks for globs (`logs-*`), unescaped dots, patterns without a `.*` at the end that must match the whole name,
-    characters that no topic name contains, letters in the wrong case, and differences between the dialects.
+    It looks for globs (`logs-*`), unescaped dots, a missing `.*` at the end of a pattern that must match the whole
+    name, characters that no topic name contains, letters in the wrong case, and differences between the dialects.
 
     Args:
         pattern: The pattern, as it is passed to the client.

@@ -178,10 +178,10 @@ class Member:
         return sort_partitions(self._assignments.owned)
 
     def commit_identity(self) -> CommitIdentity:
-        """Return the member's fields of a request that commits offsets now.
+        """Return the member id, epoch and instance id for an OffsetCommit request that is sent now.
 
         Raises:
-            IllegalStateError: The member must not commit in this state, because it does not own its partitions.
+            IllegalStateError: The state does not allow a commit, or the member's epoch is not above 0.
 
         Example:
             >>> Member("orders", "m-1").commit_identity()

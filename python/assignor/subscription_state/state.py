@@ -425,7 +425,10 @@ class SubscriptionState:
         return state is not None and is_subscribed and state.is_fetchable
 
     def fetchable_partitions(self, predicate: Predicate | None = None) -> list[TopicPartition]:
-        """Return fetchable partitions that pass the predicate, in fetch order; in a share group, all that pass it."""
+        """Return the fetchable partitions that pass the predicate, in fetch order.
+
+        In a share group, return all assigned partitions that pass it.
+        """
         return [tp for tp in self._fetchable() if predicate is None or predicate(tp)]
 
     def has_fetchable_partitions(self, predicate: Predicate | None = None) -> bool:
@@ -442,8 +445,8 @@ class SubscriptionState:
         """Fetch from a position without validation; clear reset strategy and retry time.
 
         Raises:
-            IllegalStateError: The partition is not assigned, or the position is None. As in Kafka, the state then is
-                FETCHING.
+            IllegalStateError: The partition is not assigned, or the position is None. With None, the state
+                of the partition becomes FETCHING, as in Kafka.
         """
         self._assignment.require(tp).seek_validated(_read_optional(position))
 
@@ -504,7 +507,7 @@ class SubscriptionState:
         return state is not None and state.has_valid_position
 
     def has_all_fetch_positions(self) -> bool:
-        """Return True if all assigned partitions have a valid position, even if there are none."""
+        """Return True if all assigned partitions have a valid position, or if no partition is assigned."""
         return all(state.has_valid_position for state in self._assignment.partitions.values())
 
     def all_consumed(self) -> dict[TopicPartition, OffsetAndMetadata]:
@@ -633,7 +636,7 @@ class SubscriptionState:
 
         Args:
             api_versions: True if the leader supports OffsetForLeaderEpoch from version 3 on, or if its versions are not
-                known yet; a callable gets its node id. Unused without a known leader.
+                known yet; or a function that returns this for the leader's node id. Unused without a known leader.
             tp: The partition.
             leader_and_epoch: The leader in the latest metadata.
 
@@ -661,7 +664,8 @@ class SubscriptionState:
             epoch_end_offset: The leader's answer.
 
         Returns:
-            The truncation if the default strategy is `none`; the position then still awaits validation.
+            The truncation, if the answer shows one or is undefined and the default strategy is `none`; the position
+            then still awaits validation. Else None.
 
         Raises:
             IllegalArgumentError: The leader's offset is negative but not undefined, and the default strategy is `none`.
@@ -758,7 +762,7 @@ class SubscriptionState:
     # ---- preferred read replica
 
     def update_preferred_read_replica(self, tp: TopicPartition, replica: int, expires_at: Callable[[], int]) -> None:
-        """Set the replica that the leader prefers, without extending the validity of the current one.
+        """Set the replica that the leader prefers. If it is already the preferred one, its validity is not extended.
 
         Args:
             tp: The partition.

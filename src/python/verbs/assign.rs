@@ -42,8 +42,9 @@ use crate::python::read::topic_ids::TopicIds;
 ///
 /// Order: members as in `subscriptions`; in each list, topics in Java's `String` order (UTF-16 code units), then ids
 /// ascending. Equal inputs give equal outputs. The order of `subscriptions` affects range and roundrobin only for members with
-/// the same instance id. Sticky and uniform let members keep partitions in the iteration order of a `java.util.HashMap` that is
-/// filled in the order of `subscriptions`. For the other partitions, uniform uses the same order, sticky that of member ids.
+/// the same instance id. Sticky and uniform first process the partitions that members keep, member by member. The order of the
+/// members is the iteration order of a `java.util.HashMap` whose keys are the member ids, filled in the order of `subscriptions`.
+/// For the other partitions, uniform uses the same order of members, sticky the order of member ids.
 ///
 /// Raises:
 ///     WrongTypeError: A value of the wrong type, such as a `str` in place of a list of topics; NullArgumentError for None.

@@ -134,7 +134,7 @@ impl PyGroup {
         Ok(PyPlan::new(plan, options.assignor, Arc::clone(&self.topics), Arc::clone(&self.members)))
     }
 
-    /// Return the same as `assignor.assign` for this group. Arguments and errors are those of `plan`.
+    /// Return the same as `assignor.assign` for this group. Arguments and errors are those of `Group.plan`.
     #[pyo3(
         signature = (*, assignor = None, group_protocol = GroupProtocol::Classic, prefer_rack_aware = PreferRackAware(false)),
         text_signature = "($self, *, assignor=None, group_protocol='classic', prefer_rack_aware=False)"
