@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.replay.golden.outputs import EXPECTED, expected, first_difference, outputs
-from tests.replay.golden.recordings import RECORDINGS
+from tests.replay.golden.recordings import NAMES, recording
 
 
-@pytest.mark.parametrize("name", RECORDINGS)
+@pytest.mark.parametrize("name", NAMES)
 def test_outputs_equal_the_stored_ones(name: str, tmp_path: Path) -> None:
-    found = dict(outputs(RECORDINGS[name], tmp_path))
+    folders = [tmp_path / "in", tmp_path / "run"]
+    for folder in folders:
+        folder.mkdir()
+
+    found = dict(outputs(recording(name, folders[0]), folders[1]))
 
     assert {f"{output}.gz" for output in found} == {path.name for path in (EXPECTED / name).iterdir()}
     changes = {output: first_difference(expected(name, output), content) for output, content in found.items()}
@@ -20,7 +24,7 @@ def test_outputs_equal_the_stored_ones(name: str, tmp_path: Path) -> None:
 
 
 def test_every_stored_output_belongs_to_a_recording() -> None:
-    assert set(RECORDINGS) == {path.name for path in EXPECTED.iterdir()}
+    assert set(NAMES) == {path.name for path in EXPECTED.iterdir()}
 
 
 def test_a_difference_is_shown_with_its_line() -> None:

@@ -8,6 +8,6 @@ purpose, write the files again:
 The commit that changes a stored file explains each difference: which output changed, for which input, and why the new
 one is right. `zdiff` or `git show COMMIT:FILE | zcat` prints what changed.
 
-`recordings.py` generates the recordings, `outputs.py` runs the commands. The output `table_records` has the bytes of
+`generated.py` has the generated recordings, `outputs.py` runs the commands. The output `table_records` has the bytes of
 all records, so it shows whether a generated recording changed.
 """

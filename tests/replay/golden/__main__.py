@@ -6,8 +6,8 @@ import tempfile
 from pathlib import Path
 
 from tests.replay.golden.outputs import outputs, write_expected
-from tests.replay.golden.recordings import RECORDINGS
+from tests.replay.golden.recordings import NAMES, recording
 
-for name, recording in RECORDINGS.items():
-    with tempfile.TemporaryDirectory() as folder:
-        write_expected(name, dict(outputs(recording, Path(folder))))
+for name in NAMES:
+    with tempfile.TemporaryDirectory() as given, tempfile.TemporaryDirectory() as folder:
+        write_expected(name, dict(outputs(recording(name, Path(given)), Path(folder))))
