@@ -130,6 +130,8 @@ def findings() -> Recorded:
         "skewed": [classic(1, *members({"a": {"t": [0]}, "b": {"t": [1, 2, 3], "u": [0, 1, 2]}}, ["t", "u"])).at(7)],
         "growing-lag": [*begin, *(replace(each, value=beats[0].value) for each in regular)],
         "regular": [*begin, *regular],
+        "static": [classic(1, member("a", ["t"], EVEN["a"], instance="i"), *members()[1:]).at(0), *regular[:4]],
+        "streams": [*streams_members(), commit("t", 0, offset=9)],
     }
     ends = [
         {"at": at, "topic": "t", "partition": id, "end_offset": at // 100, "start_offset": at // 400 if id else None}
@@ -154,6 +156,18 @@ def consumer_epoch(epoch: int, gets: Mapping[str, Mapping[str, Sequence[int]]], 
     return [*found, CONSUMER.target_epoch(epoch), *(CONSUMER.has(id, epoch, 0, owned) for id, owned in gets.items())]
 
 
+def streams_members() -> list[Event]:
+    """Return the records of a streams group with a member and its tasks."""
+    return [
+        STREAMS.streams_topology(1, {"sub": ["t", "=internal"]}),
+        STREAMS.joins("a", topologyEpoch=1),
+        STREAMS.epoch(1, metadataHash=5),
+        event(21, {"groupId": "g", "memberId": "a"}, {"activeTasks": [{"subtopologyId": "sub", "partitions": [0, 1]}]}),
+        STREAMS.target_epoch(1),
+        STREAMS.has("a", 1, 0, {"sub": [0, 1]}),
+    ]
+
+
 def epoch_groups() -> Recorded:
     """Return consumer, share and streams groups, and groups that change their protocol."""
     whole = {"a": {"t": [0, 1, 2, 3]}}
@@ -167,16 +181,8 @@ def epoch_groups() -> Recorded:
     static = [CONSUMER.joins(id, subscribedTopicNames=["t"], instanceId="i") for id in "cd"]
     away = [CONSUMER.has("c", -2, 0, whole["a"]), *CONSUMER.leaves("c")]
     moved = [CONSUMER.has("a", 2, 2, {"t": [0, 1]}, t=[2, 3]), CONSUMER.has("b", 2, 3, {})]
+    epochs = [CONSUMER.epoch(3), CONSUMER.epoch(4)]
     waiting = [CONSUMER.epoch(epoch).at(100 * epoch) for epoch in range(2, 1_020)]
-    tasks = {"sub": [0, 1]}
-    streams = [
-        STREAMS.streams_topology(1, {"sub": ["t", "=internal"]}),
-        STREAMS.joins("a", topologyEpoch=1),
-        STREAMS.epoch(1, metadataHash=5),
-        event(21, {"groupId": "g", "memberId": "a"}, {"activeTasks": [{"subtopologyId": "sub", "partitions": [0, 1]}]}),
-        STREAMS.target_epoch(1),
-        STREAMS.has("a", 1, 0, tasks),
-    ]
     share = [SHARE.joins("a", subscribedTopicNames=["t"]), SHARE.epoch(1), SHARE.target_epoch(1)]
     share.append(SHARE.has("a", 1, 0, {"t": [0, 1]}))
     groups = {
@@ -186,15 +192,19 @@ def epoch_groups() -> Recorded:
         "pattern": [CONSUMER.joins("a", subscribedTopicRegex="t.*"), found, *consumer_epoch(1, whole)],
         "static-member": [static[0], *consumer_epoch(1, {"c": whole["a"]}), *away, static[1], CONSUMER.epoch(2)],
         "one-epoch-waits": [*two, CONSUMER.epoch(3), *CONSUMER.leaves("b"), CONSUMER.epoch(4)],
-        "two-epochs-wait": [*two, CONSUMER.epoch(3), CONSUMER.epoch(4), *consumer_epoch(4, whole)[1:]],
+        "two-epochs-wait": [*two, *epochs, *consumer_epoch(4, whole)[1:]],
+        "late-targets": [*two, *epochs, CONSUMER.target_epoch(3), CONSUMER.target_epoch(4)],
+        "an-empty-epoch-has-a-target": [*two[:6], *CONSUMER.leaves("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2)],
+        "member-after-its-partitions": [two[4], *consumer_epoch(2, {}, "a"), commit("t", 0)],
+        "classic-is-not-deleted": [classic(1, *members()), *two],
         "an-epoch-is-skipped": [*two, CONSUMER.epoch(3), CONSUMER.epoch(5), CONSUMER.target_epoch(3)],
         "1018-epochs-wait": [*consumer_epoch(1, whole, "a"), *waiting, CONSUMER.target_epoch(1_019).at(110_000)],
         "upgraded": [classic(3, *members()).at(0), *upgrade, *batch(9_000, *consumer_epoch(4, EVEN))],
         "downgraded": [*two, *downgrade, classic(3, *members(whole)).at(40_000)],
         "share-group": [*share, SHARE.epoch(2), *SHARE.leaves("a"), SHARE.epoch(3)],
         "share-stable": share,
-        "streams-group": [*streams, STREAMS.epoch(2), *STREAMS.leaves("a"), STREAMS.epoch(3)],
-        "streams-stable": [*streams, commit("t", 1)],
+        "streams-group": [*streams_members(), STREAMS.epoch(2), *STREAMS.leaves("a"), STREAMS.epoch(3)],
+        "streams-stable": [*streams_members(), commit("t", 1)],
         "consumer-gone": [*two[:6], *ends],
     }
     return Recorded(groups, metadata({0: {"t": 4}, 50_000: {"t": 6}}))
