@@ -11,12 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
+from assignor import _core
 from assignor.recording.metadata import topics_table
 from assignor.spark import events
 from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import KEY
 from assignor.spark.events_schema import EVENTS
-from assignor.spark.replay_events import batch_events, new_engine_replay
+from assignor.spark.replay_events import batch_events
 from assignor.spark.schemas import RECORDS
 from benches.implementations import WrongAnswerError
 from benches.spark_session import CORES, peak
@@ -120,7 +121,7 @@ def right_answer(spark: SparkSession, log: pa.Table) -> Answer:
     keyed = log.add_column(0, "cluster", pa.array([""] * log.num_rows))
     keyed = keyed.append_column("bucket", pa.array([0] * log.num_rows, pa.int32()))
     keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
-    settings = MachineSettings(lambda: new_engine_replay(topics_table(None), "rust", {}), finish=False)
+    settings = MachineSettings(lambda: _core.Replay(topics_table(None)), finish=False)
     found = pa.Table.from_batches(batch_events(keyed.to_batches(), settings))
     return answer(spark.createDataFrame(found.combine_chunks()))  # Spark stops reading at a batch without rows
 

@@ -1,4 +1,4 @@
-"""Types of the Rust core. Counterparts in `assignor.reference` have the same names and signatures."""
+"""Types of the Rust core. Some of them have counterparts in `assignor.reference` with the same names and signatures."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar, final, overload

@@ -76,7 +76,7 @@ class WireError(AssignorError, ValueError):
 
 
 class SnapshotError(AssignorError, ValueError):
-    """A damaged snapshot of a replay, or a snapshot of another engine, version or settings."""
+    """A damaged snapshot of a replay, or a snapshot of another version or other settings."""
 
 
 class PatternError(AssignorError, ValueError):

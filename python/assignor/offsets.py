@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
-from assignor._engine import choose
 from assignor.errors import IllegalArgumentError, WireError
 from assignor.validation import as_bytes, check_name, is_int, shown, wrong_type
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
     from assignor.columns import ArrowArray, ArrowRecordBatch
     from assignor.validation import Bytes
 
@@ -67,13 +65,12 @@ class Record:
         return self.key.get("group", self.key.get("groupId"))
 
 
-def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "rust") -> Record:
+def decode_record(key: Bytes | None, value: Bytes | None) -> Record:
     r"""Decode a record.
 
     Args:
         key: The record's key. None is an error, because a coordinator never writes a null key.
         value: The record's value; None for a tombstone.
-        engine: "rust" or "reference".
 
     Returns:
         The record, with the fields and values of Kafka's GroupCoordinatorRecordSerde and JSON converters. Bytes after
@@ -89,8 +86,7 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
         >>> record.name, record.group, record.key["partition"], record.value
         ('OFFSET_COMMIT', 'g', 3, None)
     """
-    implementation = choose(engine, _core.decode_record, "offsets")
-    record_type, name, status, fields, version, content, protocol = implementation(
+    record_type, name, status, fields, version, content, protocol = _core.decode_record(
         None if key is None else as_bytes(key, "key"),
         None if value is None else as_bytes(value, "value"),
     )
@@ -98,7 +94,7 @@ def decode_record(key: Bytes | None, value: Bytes | None, *, engine: Engine = "r
     return Record(record_type, name, fields, version, content, members, status)
 
 
-def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, bytes | None]:
+def encode_record(record: Record) -> tuple[bytes, bytes | None]:
     r"""Encode a record.
 
     Args:
@@ -109,7 +105,6 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
             All untagged fields of the version are required, and fields that the type does not have are an error. None
             is allowed for nullable fields only. As in Kafka's writers, fields that the version lacks and tagged
             fields at their default are left out, but their values are checked.
-        engine: "rust" or "reference".
 
     Returns:
         Key and value, with the same bytes as Kafka's GroupCoordinatorRecordSerde. The value of a tombstone (a record
@@ -127,12 +122,11 @@ def encode_record(record: Record, *, engine: Engine = "rust") -> tuple[bytes, by
         >>> encode_record(Record(3, "CONSUMER_GROUP_METADATA", {"groupId": "g"}))
         (b'\x00\x03\x00\x01g', None)
     """
-    implementation = choose(engine, _core.encode_record, "offsets")
     if not isinstance(record, Record):
         raise wrong_type("record", "a Record", record)
     if record.status != DECODED:
         raise WireError(f"cannot encode a record with status {shown(record.status)}", None, "key")
-    return implementation(record.type, record.key, record.version, record.value)
+    return _core.encode_record(record.type, record.key, record.version, record.value)
 
 
 def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
@@ -164,13 +158,12 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
     return _core.decode_batch(keys, values)
 
 
-def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = "rust") -> int:
+def coordinator_partition(group: str, partitions: int = 50) -> int:
     """Return the partition of `__consumer_offsets` for a group; the partition's leader is the group's coordinator.
 
     Args:
         group: The group id.
         partitions: The number of partitions of the topic (`offsets.topic.num.partitions`).
-        engine: "rust" or "reference".
 
     Returns:
         The absolute value of Java's `String.hashCode`, modulo `partitions` (`GroupCoordinatorService.partitionFor`).
@@ -189,4 +182,4 @@ def coordinator_partition(group: str, partitions: int = 50, *, engine: Engine = 
     count = operator.index(partitions)
     if not 1 <= count <= MOST_PARTITIONS:
         raise IllegalArgumentError(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
-    return choose(engine, _core.coordinator_partition, "offsets")(group, count)
+    return _core.coordinator_partition(group, count)

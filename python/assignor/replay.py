@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor._engine import check_engine
+from assignor import _core
 from assignor.errors import IllegalArgumentError
-from assignor.replay_columns import RustReplay
+from assignor.replay_columns import event_dicts, pyarrow, topic_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    from assignor._engine import Engine
-    from assignor.reference.replay.machine import Replay as Machine
 
 __all__ = ["Replay"]
 
@@ -27,7 +24,6 @@ class Replay:
 
     Args:
         topics: Snapshots of topic metadata, as rows with t, topic, topic_id, partition and racks.
-        engine: `"rust"`, which needs pyarrow, or `"reference"`.
         is_open: True if `observe_topics` can add later snapshots; comparisons may wait for them.
         is_compared: False to skip the comparison of recorded assignments with those that Kafka's assignors compute.
         storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
@@ -38,15 +34,14 @@ class Replay:
         never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
 
     Raises:
-        IllegalArgumentError: A setting is not positive, or the engine is unknown.
-        MissingDependencyError: The engine is `"rust"` and pyarrow is not installed.
+        IllegalArgumentError: A setting is not positive.
+        MissingDependencyError: pyarrow is not installed.
     """
 
     def __init__(
         self,
         topics: Iterable[Mapping[str, Any]] | None = None,
         *,
-        engine: Engine = "rust",
         is_open: bool = False,
         is_compared: bool = True,
         storm_rebalances: int = 20,
@@ -55,7 +50,6 @@ class Replay:
         stuck_interval_ms: int = 100,
         never_committed_ms: int = 60_000,
     ) -> None:
-        check_engine(engine)
         settings = {
             "storm_rebalances": storm_rebalances,
             "storm_window_ms": storm_window_ms,
@@ -66,15 +60,8 @@ class Replay:
         for name, value in settings.items():
             if value < 1:
                 raise IllegalArgumentError(f"{name} must be >= 1, not {value}")
-        rows = [] if topics is None else topics
-        self._machine: RustReplay | Machine
-        if engine == "rust":
-            self._machine = RustReplay(rows, is_open=is_open, is_compared=is_compared, **settings)
-            return
-        from assignor.reference.replay import machine, state
-
-        found = state.Settings(**settings)
-        self._machine = machine.Replay(rows, is_open=is_open, is_compared=is_compared, settings=found)
+        self._topics = list(topics or ())
+        self._core = _core.Replay(topic_batch(self._topics), is_open=is_open, is_compared=is_compared, **settings)
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
         """Apply a record and return events: first those of its group's deadlines up to its timestamp, then its own.
@@ -86,15 +73,15 @@ class Replay:
             record: Offset, timestamp in milliseconds, key and value; a value of None is a tombstone.
             cluster: Name of the cluster.
         """
-        return self._machine.push(record, cluster)
+        return event_dicts(self._core.push_record(record, cluster))
 
     def advance(self, now: int, cluster: str | None = None) -> list[Event]:
         """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all clusters."""
-        return self._machine.advance(now, cluster)
+        return event_dicts(self._core.advance(now, cluster))
 
     def next_deadline(self) -> int | None:
         """Return the earliest deadline in milliseconds; None if there is no deadline."""
-        return self._machine.next_deadline()
+        return self._core.next_deadline()
 
     def finish(self) -> list[Event]:
         """Return the events that wait for further records, at the end of a finite log. The state does not change.
@@ -102,31 +89,35 @@ class Replay:
         These are epochs without a target assignment, generations whose comparison waits for topic metadata, members
         that left with the last record, and storms that have not ended.
         """
-        return self._machine.finish()
+        return event_dicts(self._core.finish())
 
     def observe_topics(self, rows: Iterable[Mapping[str, Any]]) -> list[Event]:
         """Add later snapshots of topic metadata and return the generations whose comparison waited for them."""
-        return self._machine.observe_topics(rows)
+        self._topics += rows
+        return event_dicts(self._core.observe_topics(topic_batch(self._topics)))
 
     def snapshot(self) -> bytes:
         """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""
-        return self._machine.snapshot()
+        return self._core.snapshot()
 
     def restore(self, data: bytes) -> None:
         """Replace the state with that of a snapshot.
 
         Raises:
-            SnapshotError: The bytes are damaged, or of another engine, version or settings. The state does not change.
+            SnapshotError: The bytes are damaged, or of another version or other settings. The state does not change.
         """
-        self._machine.restore(data)
+        self._core.restore(data)
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of records, duplicates, bad records, unknown types and timestamps that go backwards."""
-        return self._machine.counts()
+        return dict(self._core.counts())
 
     def states(self) -> list[dict[str, Any]]:
         """Return a row for each group: kind, state, generation, members and their partitions, and counts."""
-        return self._machine.states()
+        pa = pyarrow()
+        groups, histories = self._core.states()
+        rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
+        return [{**history, **group} for group, history in rows]
 
     def positions(self) -> list[dict[str, Any]]:
         """Return a row for each partition of a group with a committed offset or an owner, sorted by the columns.
@@ -134,4 +125,5 @@ class Replay:
         Columns: cluster, group_id, topic, partition, member_id (the owner or None), committed (the offset or None).
         `assignor.lag.partition_lag` reads these columns.
         """
-        return self._machine.positions()
+        pa = pyarrow()
+        return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]

@@ -1,11 +1,10 @@
-"""Events of the replay in Rust: Arrow batches, and their conversion to dicts."""
+"""Fields of replay events, and the conversion of Arrow batches of events to dicts."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assignor import _core
 from assignor.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
 
     from assignor.columns import ArrowArray, ArrowRecordBatch
 
-__all__ = ["COMMON", "FIELDS", "RustReplay", "event_dicts", "topic_batch", "topic_schema"]
+__all__ = ["COMMON", "FIELDS", "event_dicts", "pyarrow", "topic_batch", "topic_schema"]
 
 Event = dict[str, Any]
 
@@ -38,65 +37,12 @@ FIELDS = {
 PARTITIONS = ("moved", "unowned", "topic_partitions")
 
 
-class RustReplay:
-    """Replay in Rust, with the interface of the reference."""
-
-    def __init__(self, topics: Iterable[Mapping[str, Any]], **settings: Any) -> None:
-        self._rows = list(topics)
-        self._core = _core.Replay(topic_batch(self._rows), **settings)
-
-    def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
-        """Apply a record and return its events."""
-        return event_dicts(self._core.push_record(record, cluster))
-
-    def advance(self, now: int, cluster: str | None = None) -> list[Event]:
-        """Return the events of all deadlines up to a time."""
-        return event_dicts(self._core.advance(now, cluster))
-
-    def next_deadline(self) -> int | None:
-        """Return the earliest deadline."""
-        return self._core.next_deadline()
-
-    def finish(self) -> list[Event]:
-        """Return the events that wait for further records, at the end of a finite log."""
-        return event_dicts(self._core.finish())
-
-    def observe_topics(self, rows: Iterable[Mapping[str, Any]]) -> list[Event]:
-        """Add later topic metadata and return the generations whose comparison waited for it."""
-        self._rows += rows
-        return event_dicts(self._core.observe_topics(topic_batch(self._rows)))
-
-    def snapshot(self) -> bytes:
-        """Return the state as bytes."""
-        return self._core.snapshot()
-
-    def restore(self, data: bytes) -> None:
-        """Replace the state with that of a snapshot."""
-        self._core.restore(data)
-
-    def counts(self) -> dict[str, int]:
-        """Return total counts by name, such as `duplicates`."""
-        return dict(self._core.counts())
-
-    def states(self) -> list[dict[str, Any]]:
-        """Return a row for each group."""
-        pa = pyarrow()
-        groups, histories = self._core.states()
-        rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
-        return [{**history, **group} for group, history in rows]
-
-    def positions(self) -> list[dict[str, Any]]:
-        """Return a row for each partition with a committed offset or an owner."""
-        pa = pyarrow()
-        return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]
-
-
 def pyarrow() -> ModuleType:
     """Import pyarrow."""
     try:
         return import_module("pyarrow")
     except ImportError as error:
-        raise MissingDependencyError("replay with engine='rust' needs pyarrow: pip install assignor[cli]") from error
+        raise MissingDependencyError("replay needs pyarrow: pip install assignor[cli]") from error
 
 
 def topic_schema() -> Any:

@@ -16,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import Group, MemberColumns, PartitionInfo, Plan, Subscription, TopicColumns, Topics, assign, errors, plan
-from tests.support.engines import Engine
 from tests.support.strategies import RACKS, names, replicas
 
 TOPICS = {
@@ -87,31 +86,31 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("form", TEXTS)
-def test_names_may_have_any_column_type(form: str, engine: Engine, expected: Plan) -> None:
+def test_names_may_have_any_column_type(form: str, expected: Plan) -> None:
     text = TEXTS[form]
 
-    found = plan(topic_columns(topic=text(list(TOPICS))), member_columns(member_id=text(list(MEMBERS))), engine=engine)
+    found = plan(topic_columns(topic=text(list(TOPICS))), member_columns(member_id=text(list(MEMBERS))))
 
     assert expected == found
     assert list(MEMBERS) == list(found)
 
 
 @pytest.mark.parametrize("form", NUMBERS)
-def test_numbers_may_have_any_column_type(form: str, engine: Engine, expected: Plan) -> None:
+def test_numbers_may_have_any_column_type(form: str, expected: Plan) -> None:
     number = NUMBERS[form]
     topics = topic_columns(partitions=number([2, 1, 0]), rack_set=number([0, 1, 2]))
 
-    assert expected == plan(topics, member_columns(subscription=number([0, 1, 2, 0])), engine=engine)
+    assert expected == plan(topics, member_columns(subscription=number([0, 1, 2, 0])))
 
 
 @pytest.mark.parametrize("form", ["a list", "numpy of objects", "Arrow", "an Arrow dictionary", "polars"])
-def test_optional_values_of_members_may_have_any_column_type(form: str, engine: Engine, expected: Plan) -> None:
+def test_optional_values_of_members_may_have_any_column_type(form: str, expected: Plan) -> None:
     text = TEXTS[form]
     members = member_columns(
         group_instance_id=text([None, "i", None, None]), rack=text(["r1", "r0", "elsewhere", None])
     )
 
-    assert expected == plan(topic_columns(), members, engine=engine)
+    assert expected == plan(topic_columns(), members)
 
 
 @pytest.mark.parametrize(
@@ -155,8 +154,8 @@ TABLES: dict[str, Callable[[pa.Table], Any]] = {
 
 
 @pytest.mark.parametrize("table", TABLES.values(), ids=TABLES)
-def test_arrow_tables_give_the_same_group_as_mappings(table: Any, engine: Engine, expected: Plan) -> None:
-    assert expected == plan(table(TOPIC_TABLE), table(MEMBER_TABLE), engine=engine)
+def test_arrow_tables_give_the_same_group_as_mappings(table: Any, expected: Plan) -> None:
+    assert expected == plan(table(TOPIC_TABLE), table(MEMBER_TABLE))
 
 
 def test_a_chunked_table_with_dictionary_encoded_subscriptions_is_read_completely(expected: Plan) -> None:
@@ -169,31 +168,31 @@ def test_a_chunked_table_with_dictionary_encoded_subscriptions_is_read_completel
     assert expected == plan(in_pieces, pa.concat_tables([MEMBER_TABLE[:2], MEMBER_TABLE[2:]]))
 
 
-def test_columns_are_accepted_wherever_mappings_are(engine: Engine) -> None:
+def test_columns_are_accepted_wherever_mappings_are() -> None:
     expected = assign(TOPICS, MEMBERS)
 
-    assert expected == assign(topic_columns(), member_columns(), engine=engine)
-    assert expected == assign(TOPICS, member_columns(), engine=engine)
-    assert expected == assign(topic_columns(), MEMBERS, engine=engine)
+    assert expected == assign(topic_columns(), member_columns())
+    assert expected == assign(TOPICS, member_columns())
+    assert expected == assign(topic_columns(), MEMBERS)
     assert expected == Group(topic_columns(), member_columns()).assign()
-    assert expected == assign(Topics(topic_columns()), MEMBER_TABLE, engine=engine)
+    assert expected == assign(Topics(topic_columns()), MEMBER_TABLE)
     assert ("none", "u", "é") == Topics(TOPIC_TABLE).names
 
 
-def test_topics_without_racks_need_only_the_columns_of_names_and_counts(engine: Engine) -> None:
+def test_topics_without_racks_need_only_the_columns_of_names_and_counts() -> None:
     topics = TopicColumns(["t", "u"], [3, 1])
     members = MemberColumns(["a", "b"], [0, 0], [["t", "u"]])
 
-    found = plan(topics, members, engine=engine)
+    found = plan(topics, members)
 
     assert [3, 1] == found.counts().tolist()
-    assert found == plan(pa.table({"topic": ["t", "u"], "partitions": [3, 1]}), members, engine=engine)
+    assert found == plan(pa.table({"topic": ["t", "u"], "partitions": [3, 1]}), members)
 
 
-def test_columns_without_rows_are_an_empty_group(engine: Engine) -> None:
+def test_columns_without_rows_are_an_empty_group() -> None:
     empty = MemberColumns([], [], [])
 
-    assert {} == assign(TopicColumns([], []), empty, engine=engine)
+    assert {} == assign(TopicColumns([], []), empty)
     assert {} == assign(pa.table({"topic": pa.array([], pa.string()), "partitions": pa.array([], pa.int32())}), empty)
 
 
@@ -229,11 +228,10 @@ def test_drawn_groups_give_the_same_answer_as_columns_and_as_mappings(data: st.D
         for member, (number, rack, instance_id) in members.items()
     }
 
-    expected = plan(mapped, subscriptions)
-    for found in plan(topics, columns), plan(topics, columns, engine="reference"):
-        assert expected == found
-        assert expected.balance() == found.balance()
-        assert expected.group_metadata_size("g") == found.group_metadata_size("g")
+    expected, found = plan(mapped, subscriptions), plan(topics, columns)
+    assert expected == found
+    assert expected.balance() == found.balance()
+    assert expected.group_metadata_size("g") == found.group_metadata_size("g")
 
 
 WRONG_TOPICS = {
@@ -285,13 +283,13 @@ NOT_TABLES = {
 
 
 @pytest.mark.parametrize("message", NOT_TABLES)
-def test_arrow_objects_that_are_not_tables_of_a_group_are_rejected(message: str, engine: Engine) -> None:
+def test_arrow_objects_that_are_not_tables_of_a_group_are_rejected(message: str) -> None:
     given = NOT_TABLES[message]
 
     tables: Any
     for tables in ((given, {}), ({}, given)):
         with pytest.raises(errors.IllegalArgumentError, match=f"^{message}"):
-            plan(*tables, engine=engine)
+            plan(*tables)
 
 
 WRONG_MEMBERS = {

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from assignor import Group, MemberColumns, StickyAssignor, Subscription, TopicPartition, assign, errors, plan
-from tests.support.engines import Engine
 
 TOPICS = {"t": 4, "u": 3}
 
@@ -88,31 +87,31 @@ def columns(**optional: Any) -> MemberColumns:
     return MemberColumns(list(MEMBERS), [0] * len(MEMBERS), [["t", "u"]], **(known | optional))
 
 
-def assert_equals_members(members: Any, engine: Engine) -> None:
+def assert_equals_members(members: Any) -> None:
     """Check that columns give the same answer as `MEMBERS`."""
     for assignor in ("sticky", "cooperative-sticky"):
-        assert assign(TOPICS, MEMBERS, assignor=assignor) == assign(TOPICS, members, assignor=assignor, engine=engine)
+        assert assign(TOPICS, MEMBERS, assignor=assignor) == assign(TOPICS, members, assignor=assignor)
     expected = [plan(TOPICS, MEMBERS).group_metadata_size("g", versions=version) for version in range(4)]
-    found = plan(TOPICS, members, engine=engine)
+    found = plan(TOPICS, members)
     assert expected == [found.group_metadata_size("g", versions=version) for version in range(4)]
 
 
 @pytest.mark.parametrize("form", OWNED_FORMS)
-def test_owned_partitions_may_have_any_column_type(form: str, engine: Engine) -> None:
-    assert_equals_members(columns(owned_partitions=OWNED_FORMS[form]()), engine)
+def test_owned_partitions_may_have_any_column_type(form: str) -> None:
+    assert_equals_members(columns(owned_partitions=OWNED_FORMS[form]()))
 
 
 @pytest.mark.parametrize("form", GENERATION_FORMS)
-def test_generations_may_have_any_column_type(form: str, engine: Engine) -> None:
-    assert_equals_members(columns(generation=GENERATION_FORMS[form]()), engine)
+def test_generations_may_have_any_column_type(form: str) -> None:
+    assert_equals_members(columns(generation=GENERATION_FORMS[form]()))
 
 
 @pytest.mark.parametrize("form", DATA_FORMS)
-def test_user_data_may_have_any_column_type(form: str, engine: Engine) -> None:
-    assert_equals_members(columns(user_data=DATA_FORMS[form]()), engine)
+def test_user_data_may_have_any_column_type(form: str) -> None:
+    assert_equals_members(columns(user_data=DATA_FORMS[form]()))
 
 
-def test_a_table_has_the_same_columns(engine: Engine) -> None:
+def test_a_table_has_the_same_columns() -> None:
     table = pa.table(
         {
             "member_id": list(MEMBERS),
@@ -123,17 +122,17 @@ def test_a_table_has_the_same_columns(engine: Engine) -> None:
         }
     )
 
-    assert_equals_members(table, engine)
-    assert_equals_members(polars.from_arrow(table), engine)
+    assert_equals_members(table)
+    assert_equals_members(polars.from_arrow(table))
 
 
 @pytest.mark.parametrize("kind", [pa.null(), pa.list_(pa.null())])
-def test_columns_without_values_have_no_effect(kind: pa.DataType, engine: Engine) -> None:
+def test_columns_without_values_have_no_effect(kind: pa.DataType) -> None:
     nothing = pa.nulls(len(MEMBERS))
     members = columns(owned_partitions=pa.nulls(len(MEMBERS), kind), generation=nothing, user_data=nothing)
     expected = assign(TOPICS, {member: ["t", "u"] for member in MEMBERS}, assignor="sticky")
 
-    assert expected == assign(TOPICS, members, assignor="sticky", engine=engine)
+    assert expected == assign(TOPICS, members, assignor="sticky")
 
 
 INVALID: dict[str, tuple[Any, type[Exception]]] = {

@@ -1,23 +1,18 @@
-"""Short notation for the columns of fleets, and the outcomes of both engines."""
+"""Short notation for the columns of fleets, and the outcomes of calls."""
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from assignor import _core, errors
-from assignor.reference import fleet as reference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Row = dict[str, Any]
-Clusters: TypeAlias = type[_core.Clusters] | type[reference.Clusters]
 Racks = list[list[str | None] | None]
-
-ENGINES: dict[str, Clusters] = {"rust": _core.Clusters, "reference": reference.Clusters}
 
 TEXTS = pa.list_(pa.string())
 TOPICS = pa.struct(
@@ -96,34 +91,29 @@ def with_shared_topics(asked: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(list(fields.values()), list(fields))
 
 
-def ask(engine: str, verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:
-    """Return the answer of an engine, as a row per group."""
-    found: list[Any] = answer(engine, verb, clusters(*known), groups(*asked), *arguments).to_pylist()
+def ask(verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:
+    """Return the answer as a row per group."""
+    found: list[Any] = answer(verb, clusters(*known), groups(*asked), *arguments).to_pylist()
     return found
 
 
-def answer(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any, **options: Any) -> pa.Array:
-    """Return the answer of an engine as one column."""
-    found = [pa.array(column) for column in getattr(ENGINES[engine](known), verb)(asked, *arguments, **options)]
+def answer(verb: str, known: pa.Array, asked: pa.Array, *arguments: Any, **options: Any) -> pa.Array:
+    """Return the answer as one column."""
+    found = [pa.array(column) for column in getattr(_core.Clusters(known), verb)(asked, *arguments, **options)]
     return pa.concat_arrays(found) if found else pa.nulls(0)
 
 
 class Outcome(NamedTuple):
-    """Outcome of an engine: type and rows of a column, or class and message of an error.
-
-    Messages are without the name of the wrong type, which differs between the engines.
-    """
+    """Outcome of a call: type and rows of a column, or class and message of an error."""
 
     type: str
     answer: Any
 
 
-def outcome_of(engine: str, verb: str, known: pa.Array, asked: pa.Array, *arguments: Any) -> Outcome:
-    """Return the outcome of an engine; errors that are not of the package propagate."""
+def outcome_of(verb: str, known: pa.Array, asked: pa.Array, *arguments: Any) -> Outcome:
+    """Return the outcome of a call; errors that are not of the package propagate."""
     try:
-        found = answer(engine, verb, known, asked, *arguments)
-    except errors.WrongTypeError as error:
-        return Outcome("WrongTypeError", re.sub(r", not .*", "", str(error), flags=re.DOTALL))
+        found = answer(verb, known, asked, *arguments)
     except errors.AssignorError as error:
         return Outcome(type(error).__name__, str(error))
     return Outcome(str(found.type), found.to_pylist())

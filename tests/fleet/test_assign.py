@@ -7,10 +7,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from assignor import errors
+from assignor import _core, errors
 from tests.fleet.columns import (
     CLUSTERS,
-    ENGINES,
     GROUPS,
     Row,
     answer,
@@ -22,25 +21,24 @@ from tests.fleet.columns import (
     member,
     outcome_of,
 )
-from tests.support.engines import Engine
 
 TOPICS = cluster({"t": 5, "u": 2, "tu": 1, "__consumer_offsets": 3, "é": 1})
 
 
-def spans(engine: Engine, *asked: Row, known: Row = TOPICS) -> list[list[tuple[Any, ...]]]:
-    return [[tuple(span.values()) for span in found] for found in ask(engine, "assign", [known], asked)]
+def spans(*asked: Row, known: Row = TOPICS) -> list[list[tuple[Any, ...]]]:
+    return [[tuple(span.values()) for span in found] for found in ask("assign", [known], asked)]
 
 
-def resolved(engine: Engine, asked: Row, known: Row = TOPICS) -> dict[str, tuple[list[str], list[str]]]:
-    [found] = ask(engine, "resolve", [known], [asked])
+def resolved(asked: Row, known: Row = TOPICS) -> dict[str, tuple[list[str], list[str]]]:
+    [found] = ask("resolve", [known], [asked])
     return {row["member_id"]: (row["topics"], row["unknown_topics"]) for row in found}
 
 
-def test_groups_are_assigned_with_the_topics_of_their_cluster(engine: Engine) -> None:
+def test_groups_are_assigned_with_the_topics_of_their_cluster() -> None:
     known = [cluster({"t": 3}, "c"), cluster({"t": 1, "u": 1}, "d")]
     asked = [group(member("a", "t", "u"), member("b", "t"), id="g", cluster=name) for name in ("c", "d", "e")]
 
-    found = ask(engine, "assign", known, asked)
+    found = ask("assign", known, asked)
 
     assert [
         [("a", "t", 0, 2), ("b", "t", 2, 1)],
@@ -49,12 +47,12 @@ def test_groups_are_assigned_with_the_topics_of_their_cluster(engine: Engine) ->
     ] == [[tuple(span.values()) for span in each] for each in found]
 
 
-def test_all_topics_of_a_cluster_without_topics_are_unknown(engine: Engine) -> None:
-    assert {"a": ([], ["t", "u"])} == resolved(engine, group(member("a", "u", "t"), cluster="elsewhere"))
-    assert {"a": ([], [])} == resolved(engine, group(member("a", pattern=".*"), cluster="elsewhere"))
+def test_all_topics_of_a_cluster_without_topics_are_unknown() -> None:
+    assert {"a": ([], ["t", "u"])} == resolved(group(member("a", "u", "t"), cluster="elsewhere"))
+    assert {"a": ([], [])} == resolved(group(member("a", pattern=".*"), cluster="elsewhere"))
 
 
-def test_static_members_come_first_and_equal_instance_ids_sort_by_member_id(engine: Engine) -> None:
+def test_static_members_come_first_and_equal_instance_ids_sort_by_member_id() -> None:
     members = [
         member("a", "t"),
         member("z", "t", group_instance_id="x"),
@@ -62,16 +60,16 @@ def test_static_members_come_first_and_equal_instance_ids_sort_by_member_id(engi
         member("b", "t", group_instance_id=""),
     ]
 
-    found = spans(engine, group(*members), group(*members[::-1]))
+    found = spans(group(*members), group(*members[::-1]))
 
     assert [("b", "t", 0, 2), ("y", "t", 2, 1), ("z", "t", 3, 1), ("a", "t", 4, 1)] == found[0]
     assert found[0] == found[1]
 
 
-def test_partitions_go_to_members_on_their_racks(engine: Engine) -> None:
+def test_partitions_go_to_members_on_their_racks() -> None:
     known = cluster({"t": [["x"], ["y"], ["x", None], ["y"]]})
 
-    [found] = spans(engine, group(member("a", "t", rack="y"), member("b", "t", rack="x")), known=known)
+    [found] = spans(group(member("a", "t", rack="y"), member("b", "t", rack="x")), known=known)
 
     assert [("a", "t", 1, 1), ("a", "t", 3, 1), ("b", "t", 0, 1), ("b", "t", 2, 1)] == found
 
@@ -87,31 +85,29 @@ def test_partitions_go_to_members_on_their_racks(engine: Engine) -> None:
         ("python", "t", ["t", "tu"]),
     ],
 )
-def test_a_pattern_is_matched_in_its_dialect(
-    engine: Engine, dialect: str | None, pattern: str, expected: list[str]
-) -> None:
+def test_a_pattern_is_matched_in_its_dialect(dialect: str | None, pattern: str, expected: list[str]) -> None:
     asked = group(member("a", pattern=pattern, dialect=dialect), member("b", "t", "é"))
 
-    assert {"a": (expected, []), "b": (["t", "é"], [])} == resolved(engine, asked)
+    assert {"a": (expected, []), "b": (["t", "é"], [])} == resolved(asked)
 
 
-def test_names_are_distinct_and_in_javas_order(engine: Engine) -> None:
+def test_names_are_distinct_and_in_javas_order() -> None:
     known = cluster({"～": 1, "😀": 1, "t": 1})
 
     asked = group(member("a", "z", "～", "t", "😀", "t", "y"), member("b", "y", "z"))
 
-    assert {"a": (["t", "😀", "～"], ["y", "z"]), "b": ([], ["y", "z"])} == resolved(engine, asked, known)
+    assert {"a": (["t", "😀", "～"], ["y", "z"]), "b": ([], ["y", "z"])} == resolved(asked, known)
 
 
-def test_other_columns_of_a_member_are_returned_unchanged(engine: Engine) -> None:
-    [found] = ask(engine, "resolve", [TOPICS], [group(member("a", rack="", group_instance_id=""), member("b"))])
+def test_other_columns_of_a_member_are_returned_unchanged() -> None:
+    [found] = ask("resolve", [TOPICS], [group(member("a", rack="", group_instance_id=""), member("b"))])
 
     assert [("a", "", ""), ("b", None, None)] == [
         (row["member_id"], row["group_instance_id"], row["rack"]) for row in found
     ]
 
 
-def test_rows_without_a_key_are_not_members(engine: Engine) -> None:
+def test_rows_without_a_key_are_not_members() -> None:
     asked = [
         group(member("a", "t"), member(None, "t"), None),
         group(member("a", "t"), id=None),
@@ -120,8 +116,8 @@ def test_rows_without_a_key_are_not_members(engine: Engine) -> None:
         {"cluster": "c", "group_id": "g", "members": None},
     ]
 
-    assert [[("a", "t", 0, 5)], [], [], [], []] == spans(engine, *asked)
-    assert [1, 0, 0, 0, 0] == list(map(len, ask(engine, "resolve", [TOPICS], asked)))
+    assert [[("a", "t", 0, 5)], [], [], [], []] == spans(*asked)
+    assert [1, 0, 0, 0, 0] == list(map(len, ask("resolve", [TOPICS], asked)))
 
 
 # ---- accepted columns
@@ -153,56 +149,54 @@ def large(kind: pa.DataType) -> pa.DataType:
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_large_types_are_accepted(engine: Engine, verb: str) -> None:
+def test_large_types_are_accepted(verb: str) -> None:
     known, asked = (pa.array(column.to_pylist(), large(column.type)) for column in (clusters(TOPICS), ASKED))
 
-    found = answer(engine, verb, known, asked, *VERBS[verb])
+    found = answer(verb, known, asked, *VERBS[verb])
 
-    assert answer(engine, verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(found)
+    assert answer(verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(found)
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_a_slice_is_read_as_its_own_rows(engine: Engine, verb: str) -> None:
+def test_a_slice_is_read_as_its_own_rows(verb: str) -> None:
     known = pa.array([[cluster({"t": 1})], [TOPICS], [cluster({"u": 1})]], CLUSTERS).slice(1, 1)
 
-    found = answer(engine, verb, known, ASKED.slice(2, 2), *VERBS[verb])
+    found = answer(verb, known, ASKED.slice(2, 2), *VERBS[verb])
 
-    assert answer(engine, verb, clusters(TOPICS), ASKED, *VERBS[verb]).slice(2).equals(found)
+    assert answer(verb, clusters(TOPICS), ASKED, *VERBS[verb]).slice(2).equals(found)
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_small_columns_concatenate_to_the_whole_answer(verb: str) -> None:
-    known = ENGINES["rust"](clusters(TOPICS))
+    known = _core.Clusters(clusters(TOPICS))
 
     columns = [pa.array(column) for column in getattr(known, verb)(ASKED, *VERBS[verb], column_bytes=1)]
 
     assert 4 == sum(map(len, columns))
     assert len(columns) >= 2
-    assert answer("rust", verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(pa.concat_arrays(columns))
+    assert answer(verb, clusters(TOPICS), ASKED, *VERBS[verb]).equals(pa.concat_arrays(columns))
 
 
-def test_without_groups_there_is_no_column(engine: Engine) -> None:
-    assert [] == ENGINES[engine](clusters(TOPICS)).assign(groups())
+def test_without_groups_there_is_no_column() -> None:
+    assert [] == _core.Clusters(clusters(TOPICS)).assign(groups())
 
 
-def test_missing_optional_columns_count_as_null(engine: Engine) -> None:
+def test_missing_optional_columns_count_as_null() -> None:
     least = pa.array([{"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["u"]}]}])
     known = pa.array([[{"cluster": "c", "topics": [{"topic": "u", "partitions": 1}]}]])
     known = known.cast(pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPIC))])))
 
-    assert [[{"member_id": "a", "topic": "u", "start": 0, "count": 1}]] == answer(
-        engine, "assign", known, least
-    ).to_pylist()
+    assert [[{"member_id": "a", "topic": "u", "start": 0, "count": 1}]] == answer("assign", known, least).to_pylist()
 
 
 TOPIC = pa.struct([("topic", pa.string()), ("partitions", pa.int32())])
 
 
-def test_values_under_a_null_are_not_read(engine: Engine) -> None:
+def test_values_under_a_null_are_not_read() -> None:
     fields = [pa.array(["c", "c"]), pa.array(["g", "h"]), ASKED.field("members").slice(0, 1).take([0, 0])]
     hidden = pa.StructArray.from_arrays(fields, ["cluster", "group_id", "members"], mask=pa.array([True, False]))
 
-    found = answer(engine, "assign", clusters(TOPICS), hidden)
+    found = answer("assign", clusters(TOPICS), hidden)
 
     assert [0, 2] == [len(spans) for spans in found.to_pylist()]
 
@@ -246,10 +240,10 @@ def with_member(name: str, kind: pa.DataType) -> pa.DataType:
         (pa.struct([*without("current"), ("current", pa.list_(TOPIC))]), "current must have a field member_id"),
     ],
 )
-def test_a_column_of_another_type_is_named(engine: Engine, kind: pa.DataType, message: str) -> None:
-    found = outcome_of(engine, "assign", clusters(TOPICS), pa.nulls(1, kind))
+def test_a_column_of_another_type_is_named(kind: pa.DataType, message: str) -> None:
+    error, text = outcome_of("assign", clusters(TOPICS), pa.nulls(1, kind))
 
-    assert ("WrongTypeError", message) == found
+    assert ("WrongTypeError", message) == (error, text.partition(", not ")[0])
 
 
 @pytest.mark.parametrize(
@@ -267,8 +261,10 @@ def test_a_column_of_another_type_is_named(engine: Engine, kind: pa.DataType, me
         (pa.array([[{"cluster": "c", "topics": [{"topic": "t", "partitions": 1}]}]]), "partitions must be int"),
     ],
 )
-def test_clusters_of_another_type_are_named(engine: Engine, given: pa.Array, message: str) -> None:
-    assert ("WrongTypeError", message) == outcome_of(engine, "assign", given, ASKED)
+def test_clusters_of_another_type_are_named(given: pa.Array, message: str) -> None:
+    error, text = outcome_of("assign", given, ASKED)
+
+    assert ("WrongTypeError", message) == (error, text.partition(", not ")[0])
 
 
 @pytest.mark.parametrize(
@@ -282,10 +278,10 @@ def test_clusters_of_another_type_are_named(engine: Engine, given: pa.Array, mes
         ([None], "cluster 'c': a topic has no name"),
     ],
 )
-def test_an_invalid_topic_is_named(engine: Engine, topics: list[Any], message: str) -> None:
+def test_an_invalid_topic_is_named(topics: list[Any], message: str) -> None:
     rows = [dict(zip(("topic", "partitions", "racks"), row, strict=True)) if row else None for row in topics]
 
-    found = outcome_of(engine, "assign", clusters({"cluster": "c", "topics": rows}), ASKED)
+    found = outcome_of("assign", clusters({"cluster": "c", "topics": rows}), ASKED)
 
     assert ("IllegalArgumentError", message) == found
 
@@ -316,14 +312,14 @@ def structs(columns: dict[str, pa.Array]) -> pa.Array:
 @pytest.mark.parametrize(
     "column", ["cluster", "topic", "racks", "group_id", "member_id", "rack", "topics", "pattern", None]
 )
-def test_text_that_is_not_utf_8_is_rejected(engine: Engine, verb: str, column: str | None) -> None:
-    found = outcome_of(engine, verb, *distorted(column or "none"))
+def test_text_that_is_not_utf_8_is_rejected(verb: str, column: str | None) -> None:
+    found = outcome_of(verb, *distorted(column or "none"))
 
     expected = "IllegalArgumentError" if column else str(found.type)
     assert (expected, bool(column)) == (found.type, "text that is not UTF-8: '\ufffd'" in str(found.answer))
 
 
-def test_unused_text_may_be_invalid(engine: Engine) -> None:
+def test_unused_text_may_be_invalid() -> None:
     known, asked = distorted("none")
     members = pa.array([b"\xff", b"t"]).view(pa.string())
     hidden = pa.Array.from_buffers(pa.string(), 2, [pa.array([False, True]).buffers()[1], *members.buffers()[1:]])
@@ -331,14 +327,12 @@ def test_unused_text_may_be_invalid(engine: Engine) -> None:
     lists = pa.ListArray.from_arrays(pa.array([0, 2], pa.int32()), structs(columns))
     asked = structs({"cluster": asked.field("cluster"), "group_id": asked.field("group_id"), "members": lists})
 
-    assert [[{"member_id": "t", "topic": "t", "start": 0, "count": 1}]] == answer(
-        engine, "assign", known, asked
-    ).to_pylist()
+    assert [[{"member_id": "t", "topic": "t", "start": 0, "count": 1}]] == answer("assign", known, asked).to_pylist()
 
 
-def test_a_cluster_must_have_a_distinct_name(engine: Engine) -> None:
-    twice = outcome_of(engine, "assign", clusters(TOPICS, TOPICS), ASKED)
-    unnamed = outcome_of(engine, "assign", clusters({"cluster": None, "topics": []}), ASKED)
+def test_a_cluster_must_have_a_distinct_name() -> None:
+    twice = outcome_of("assign", clusters(TOPICS, TOPICS), ASKED)
+    unnamed = outcome_of("assign", clusters({"cluster": None, "topics": []}), ASKED)
 
     assert ("IllegalArgumentError", "cluster 'c' is given twice") == twice
     assert ("IllegalArgumentError", "clusters: a cluster has no name") == unnamed
@@ -355,8 +349,8 @@ def test_a_cluster_must_have_a_distinct_name(engine: Engine) -> None:
     ],
 )
 @pytest.mark.parametrize("verb", VERBS)
-def test_an_invalid_group_is_named(engine: Engine, verb: str, asked: Row, message: str) -> None:
-    kind, found = outcome_of(engine, verb, clusters(TOPICS), groups(asked), *VERBS[verb])
+def test_an_invalid_group_is_named(verb: str, asked: Row, message: str) -> None:
+    kind, found = outcome_of(verb, clusters(TOPICS), groups(asked), *VERBS[verb])
 
     assert "IllegalArgumentError" == kind
     assert found.startswith("group 'g' of cluster 'c': ")
@@ -364,8 +358,8 @@ def test_an_invalid_group_is_named(engine: Engine, verb: str, asked: Row, messag
     assert not asked["members"] or "member 'a': " in found or "member 'a' is" in found
 
 
-def test_errors_of_patterns_name_the_member(engine: Engine) -> None:
-    known = ENGINES[engine](clusters(TOPICS))
+def test_errors_of_patterns_name_the_member() -> None:
+    known = _core.Clusters(clusters(TOPICS))
 
     with pytest.raises(errors.InvalidPatternError) as caught:
         known.assign(groups(group(member("b", "t"), member("a", pattern="("))))

@@ -8,7 +8,6 @@ import pytest
 
 from assignor import Subscription, TopicPartition, assign, plan
 from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
-from tests.support.engines import Engine
 
 TOPICS = cluster({"t": 6, "u": 4})
 ASSIGNORS = [
@@ -54,9 +53,9 @@ def named(id: str, *topics: str, protocol: str = "classic", assignor: str = "sti
     return member(id, *topics, assignor=assignor, group_protocol=protocol, **columns)
 
 
-def answer(engine: Engine, verb: str, asked: Row, *arguments: Any, known: Row = TOPICS) -> Any:
-    """Return the answer of an engine for one group."""
-    [found] = ask(engine, verb, [known], [asked], *arguments)
+def answer(verb: str, asked: Row, *arguments: Any, known: Row = TOPICS) -> Any:
+    """Return the answer for one group."""
+    [found] = ask(verb, [known], [asked], *arguments)
     return found
 
 
@@ -70,7 +69,7 @@ def owned(rows: list[Row]) -> dict[str, list[tuple[str, int]]]:
 
 
 @pytest.mark.parametrize(("protocol", "name"), ASSIGNORS)
-def test_a_group_gets_the_answer_of_its_assignor(engine: Engine, protocol: str, name: str) -> None:
+def test_a_group_gets_the_answer_of_its_assignor(protocol: str, name: str) -> None:
     members = [named(id, "t", "u", protocol=protocol, assignor=name, generation=3) for id in ("c", "a", "b")]
     subscriptions = {
         "a": Subscription(("t", "u"), owned_partitions=tuple(TopicPartition("t", id) for id in range(6)), generation=3),
@@ -78,92 +77,92 @@ def test_a_group_gets_the_answer_of_its_assignor(engine: Engine, protocol: str, 
         "c": Subscription(("t", "u"), generation=3),
     }
 
-    found = answer(engine, "assign", group(*members, current=CURRENT))
+    found = answer("assign", group(*members, current=CURRENT))
 
     expected = assign({"t": 6, "u": 4}, subscriptions, assignor=name, group_protocol=protocol)
     assert {id: list(map(tuple, has)) for id, has in expected.items() if has} == owned(found)
 
 
-def test_groups_of_one_call_have_their_own_assignors(engine: Engine) -> None:
+def test_groups_of_one_call_have_their_own_assignors() -> None:
     asked = [
         group(*(named(id, "t", "u", protocol=protocol, assignor=name) for id in ("a", "b")), id=f"g{number}")
         for number, (protocol, name) in enumerate(ASSIGNORS)
     ]
 
-    found = ask(engine, "balance", [TOPICS], [*asked, group(member("a", "t")), group()])
+    found = ask("balance", [TOPICS], [*asked, group(member("a", "t")), group()])
 
     named_in_answer = [(row["group_protocol"], row["computed_as"]) for row in found]
     assert [*ASSIGNORS, ("classic", "range"), (None, None)] == named_in_answer
 
 
-def test_null_assignors_and_protocols_of_members_are_ignored(engine: Engine) -> None:
+def test_null_assignors_and_protocols_of_members_are_ignored() -> None:
     some = [named("a", "t", protocol="consumer", assignor="range"), member("b", "t")]
     none = [member("a", "t", group_protocol="consumer"), member("b", "t")]
 
-    found = [answer(engine, "balance", group(*members))["computed_as"] for members in (some, none)]
+    found = [answer("balance", group(*members))["computed_as"] for members in (some, none)]
 
     assert ["range", "uniform"] == found
 
 
 @pytest.mark.parametrize(("names", "reason"), NOT_COMPUTED.values(), ids=NOT_COMPUTED)
-def test_a_group_that_cannot_be_computed_has_a_reason(engine: Engine, names: list[Row], reason: str | None) -> None:
+def test_a_group_that_cannot_be_computed_has_a_reason(names: list[Row], reason: str | None) -> None:
     asked = group(*(member(id, "t", **row) for id, row in zip("ab", names, strict=True)), current=CURRENT)
     step = ("s", None, [("add_members", 1)])
 
-    balance, [outcome] = answer(engine, "balance", asked), answer(engine, "what_if", asked, [step])
+    balance, [outcome] = answer("balance", asked), answer("what_if", asked, [step])
 
     if reason is None:
         assert "range" == balance["computed_as"]
-        assert [] == answer(engine, "problems", asked)
+        assert [] == answer("problems", asked)
         return
-    assert [reason] == answer(engine, "problems", asked)
-    assert [] == answer(engine, "assign", asked)
-    assert [] == answer(engine, "moves", asked)
+    assert [reason] == answer("problems", asked)
+    assert [] == answer("assign", asked)
+    assert [] == answer("moves", asked)
     known = {"members": 2, "unnamed_members": 0, "unsubscribed_members": 0, "topics": 1, "unknown_topics": 0}
     assert known == {name: value for name, value in balance.items() if value is not None}
     assert known | {"members": 3, "scenario": "s"} == {k: value for k, value in outcome.items() if value is not None}
 
 
-def test_members_keep_their_owned_partitions(engine: Engine) -> None:
+def test_members_keep_their_owned_partitions() -> None:
     members = [named(id, "t") for id in ("a", "b", "c")]
     current = [("b", "t", 0, 3), ("a", "t", 3, 3)]
 
-    spans = answer(engine, "assign", group(*members, current=current))
+    spans = answer("assign", group(*members, current=current))
 
     found = owned(spans)
     assert {("t", 0), ("t", 1), ("t", 2)} > set(found["b"])
     assert {("t", 3), ("t", 4), ("t", 5)} > set(found["a"])
     assert [2, 2, 2] == sorted(map(len, found.values()))
-    moved = answer(engine, "moves", group(*members, current=current))
+    moved = answer("moves", group(*members, current=current))
     assert {("a", "c", 1), ("b", "c", 1)} == {(row["from_member"], row["to_member"], row["count"]) for row in moved}
 
 
-def test_of_two_claims_the_later_generation_wins(engine: Engine) -> None:
+def test_of_two_claims_the_later_generation_wins() -> None:
     def first(generations: tuple[int | None, int | None]) -> str | None:
         members = [named(id, "t", generation=each) for id, each in zip("ab", generations, strict=True)]
         asked = group(*members, current=[("a", "t", 0, 3), ("b", "t", 0, 3)])
-        return next((id for id, has in owned(answer(engine, "assign", asked)).items() if ("t", 0) in has), None)
+        return next((id for id, has in owned(answer("assign", asked)).items() if ("t", 0) in has), None)
 
     assert ("a", "b", "a", "b") == (first((5, 4)), first((4, 5)), first((0, -1)), first((None, 0)))
 
 
-def test_invalid_claims_have_no_effect(engine: Engine) -> None:
+def test_invalid_claims_have_no_effect() -> None:
     members = [named(id, "t") for id in ("a", "b")]
     beyond = [("gone", "t", 0, 3), ("a", "beyond", 0, 9), ("b", "t", 6, 2**31 - 6), ("b", "t", 2**31 - 1, 1)]
     current = [("b", "t", 0, 3), ("b", "t", 1, 1), ("b", "t", 2, 1)]
 
-    found = answer(engine, "assign", group(*members, current=[*beyond, *current]))
+    found = answer("assign", group(*members, current=[*beyond, *current]))
 
     assert {"a": [("t", 3), ("t", 4), ("t", 5)], "b": [("t", 0), ("t", 1), ("t", 2)]} == owned(found)
 
 
 @pytest.mark.parametrize(("protocol", "name"), ASSIGNORS)
-def test_the_order_of_rows_changes_nothing(engine: Engine, protocol: str, name: str) -> None:
+def test_the_order_of_rows_changes_nothing(protocol: str, name: str) -> None:
     members = [named(f"m{number}", "t", "u", protocol=protocol, assignor=name) for number in range(20)]
     current = [(f"m{number}", "t", number, 1) for number in range(6)]
 
     found = [
-        answer(engine, "assign", group(*rows, current=runs))
+        answer("assign", group(*rows, current=runs))
         for rows, runs in ((members, current), (members[::-1], current[::-1]))
     ]
 
@@ -177,19 +176,19 @@ def cooperative(*ids: str) -> list[Row]:
     return [named(id, "t", assignor="cooperative-sticky") for id in ids]
 
 
-def test_partitions_of_another_member_are_withheld(engine: Engine) -> None:
+def test_partitions_of_another_member_are_withheld() -> None:
     asked = group(*cooperative("a", "b"), current=[("a", "t", 0, 6)])
 
-    found = answer(engine, "balance", asked)
+    found = answer("balance", asked)
 
     assert (3, 3, 0, 3) == tuple(found[name] for name in ("partitions", "unowned", "least_loaded", "most_loaded"))
-    assert {("a", None)} == {(row["from_member"], row["to_member"]) for row in answer(engine, "moves", asked)}
+    assert {("a", None)} == {(row["from_member"], row["to_member"]) for row in answer("moves", asked)}
 
 
-def test_a_scenario_starts_after_members_have_given_up_partitions(engine: Engine) -> None:
+def test_a_scenario_starts_after_members_have_given_up_partitions() -> None:
     asked = group(*cooperative("a", "b"), current=[("a", "t", 0, 6)])
 
-    [found] = answer(engine, "what_if", asked, [("nothing", None, [])])
+    [found] = answer("what_if", asked, [("nothing", None, [])])
 
     assert (0, 0, 6, 0, 3) == tuple(
         found[name] for name in ("rebalances", "moved", "partitions", "unowned", "most_loaded")
@@ -197,18 +196,16 @@ def test_a_scenario_starts_after_members_have_given_up_partitions(engine: Engine
 
 
 @pytest.mark.parametrize(("assignor", "rebalances"), [("sticky", 1), ("cooperative-sticky", 2)])
-def test_a_partition_that_moves_in_several_rebalances_counts_once(
-    engine: Engine, assignor: str, rebalances: int
-) -> None:
+def test_a_partition_that_moves_in_several_rebalances_counts_once(assignor: str, rebalances: int) -> None:
     members = [named(id, "t", assignor=assignor) for id in ("a", "b")]
 
-    [found] = answer(engine, "what_if", group(*members), [("one more", None, [("add_members", 1)])])
+    [found] = answer("what_if", group(*members), [("one more", None, [("add_members", 1)])])
 
     assert (rebalances, 2, 0) == (found["rebalances"], found["moved"], found["unowned"])
 
 
-def test_a_rebalance_in_which_no_member_gives_up_partitions_is_the_last(engine: Engine) -> None:
-    [found] = answer(engine, "what_if", group(*cooperative("a", "b")), [("one less", None, [("remove_members", 1)])])
+def test_a_rebalance_in_which_no_member_gives_up_partitions_is_the_last() -> None:
+    [found] = answer("what_if", group(*cooperative("a", "b")), [("one less", None, [("remove_members", 1)])])
 
     assert (1, 3, 6) == (found["rebalances"], found["moved"], found["partitions"])
 
@@ -216,12 +213,12 @@ def test_a_rebalance_in_which_no_member_gives_up_partitions_is_the_last(engine: 
 # ---- scenarios
 
 
-def test_each_rebalance_starts_from_the_plan_before(engine: Engine) -> None:
+def test_each_rebalance_starts_from_the_plan_before() -> None:
     steps = [("add_members", 1), ("remove_members", 1), ("multiply_partitions", 2)]
 
     def moved(protocol: str, assignor: str) -> int:
         members = [named(id, "t", protocol=protocol, assignor=assignor) for id in ("a", "b")]
-        [found] = answer(engine, "what_if", group(*members), [("s", None, steps)])
+        [found] = answer("what_if", group(*members), [("s", None, steps)])
         assert (3, 12) == (found["rebalances"], found["partitions"])
         return int(found["moved"])
 
@@ -230,10 +227,10 @@ def test_each_rebalance_starts_from_the_plan_before(engine: Engine) -> None:
     assert moved("classic", "range") > 4
 
 
-def test_a_restarted_member_owns_no_partitions(engine: Engine) -> None:
+def test_a_restarted_member_owns_no_partitions() -> None:
     members = [named(id, "t") for id in ("a", "b")]
 
-    [found] = answer(engine, "what_if", group(*members), [("s", None, [("rolling_restart", None)])])
+    [found] = answer("what_if", group(*members), [("s", None, [("rolling_restart", None)])])
 
     # Three partitions move to the other member and back, twice.
     assert (4, 12, 3) == (found["rebalances"], found["moved"], found["most_loaded"])
@@ -247,12 +244,12 @@ def with_ids(**ids: str | None) -> Row:
     return {**known, "topics": [{**row, "topic_id": ids.get(row["topic"])} for row in known["topics"]]}
 
 
-def test_uniform_orders_topics_by_their_ids(engine: Engine) -> None:
+def test_uniform_orders_topics_by_their_ids() -> None:
     members = [named(id, "t", "u", "v", protocol="consumer", assignor="uniform") for id in ("a", "b", "c")]
     ids = {"t": "AAAAAAAAAAAAAAAAAAAADw", "u": "AAAAAAAAAAAAAAAAAAAAAQ", "v": "AAAAAAAAAAAAAAAAAAAABw"}
 
     found = {
-        name: owned(answer(engine, "assign", group(*members), known=with_ids(**some)))
+        name: owned(answer("assign", group(*members), known=with_ids(**some)))
         for name, some in {"none": {}, "all": ids}.items()
     }
 
@@ -273,8 +270,8 @@ def test_uniform_orders_topics_by_their_ids(engine: Engine) -> None:
         ),
     ],
 )
-def test_an_invalid_topic_id_is_named(engine: Engine, ids: dict[str, str], message: str) -> None:
-    found = outcome_of(engine, "assign", clusters(with_ids(**ids)), groups(group(member("a", "t"))))
+def test_an_invalid_topic_id_is_named(ids: dict[str, str], message: str) -> None:
+    found = outcome_of("assign", clusters(with_ids(**ids)), groups(group(member("a", "t"))))
 
     assert ("IllegalArgumentError", f"cluster 'c', {message}") == found
 
@@ -283,10 +280,10 @@ def test_an_invalid_topic_id_is_named(engine: Engine, ids: dict[str, str], messa
 
 
 @pytest.mark.parametrize("name", ["range", "roundrobin", "sticky", "cooperative-sticky"])
-def test_record_bytes_include_the_user_data_and_owned_partitions_of_members(engine: Engine, name: str) -> None:
+def test_record_bytes_include_the_user_data_and_owned_partitions_of_members(name: str) -> None:
     members = [named(id, "t", assignor=name, rack=rack) for id, rack in (("a", "r1"), ("b", None))]
 
-    found = answer(engine, "balance", group(*members, current=[("a", "t", 0, 3), ("a", "t", 5, 1)]))
+    found = answer("balance", group(*members, current=[("a", "t", 0, 3), ("a", "t", 5, 1)]))
 
     has = tuple(TopicPartition("t", id) for id in (0, 1, 2, 5))
     sent: dict[str, dict[str, Any]] = {"a": {}, "b": {}}
@@ -301,8 +298,8 @@ def test_record_bytes_include_the_user_data_and_owned_partitions_of_members(engi
     assert (base - 4 * found["unowned"], 0) == (found["record_bytes"], found["idle_members"])
 
 
-def test_groups_of_the_consumer_protocol_have_no_record_bytes(engine: Engine) -> None:
-    found = answer(engine, "balance", group(named("a", "t", protocol="consumer", assignor="uniform")))
+def test_groups_of_the_consumer_protocol_have_no_record_bytes() -> None:
+    found = answer("balance", group(named("a", "t", protocol="consumer", assignor="uniform")))
 
     assert (6, None) == (found["partitions"], found["record_bytes"])
 
@@ -310,8 +307,8 @@ def test_groups_of_the_consumer_protocol_have_no_record_bytes(engine: Engine) ->
 def test_a_group_that_is_too_large_for_its_assignor_is_named() -> None:
     known = clusters(cluster({"t": 2**28, "u": 1}))
 
-    found = outcome_of("rust", "assign", known, groups(group(named("a", "t", "u", assignor="roundrobin"))))
-    by_range = outcome_of("rust", "assign", known, groups(group(named("a", "t", "u", assignor="range"))))
+    found = outcome_of("assign", known, groups(group(named("a", "t", "u", assignor="roundrobin"))))
+    by_range = outcome_of("assign", known, groups(group(named("a", "t", "u", assignor="range"))))
 
     limit = f"the limit of assignor 'roundrobin' of group_protocol 'classic' is {2**28}"
     message = f"group 'g' of cluster 'c': the topics have {2**28 + 1} partitions; {limit}"

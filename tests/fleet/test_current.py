@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from tests.fleet.columns import Row, ask, cluster, group, member
-from tests.support.engines import Engine
 
 TOPICS = cluster({"t": [["r0"], ["r1"], ["r0"], ["r1"]], "u": 4})
 
 
-def balance(engine: Engine, asked: Row) -> Row:
-    [found] = ask(engine, "current_balance", [TOPICS], [asked])
+def balance(asked: Row) -> Row:
+    [found] = ask("current_balance", [TOPICS], [asked])
     return dict(found)
 
 
@@ -22,7 +21,7 @@ def some(found: Row, *names: str) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("assignor", [None, "range", "sticky", "stream"])
-def test_all_columns_describe_the_current_assignment(engine: Engine, assignor: str | None) -> None:
+def test_all_columns_describe_the_current_assignment(assignor: str | None) -> None:
     members = [
         member("a", "t", "u", assignor=assignor, rack="r1"),
         member("b", "t", "gone", assignor=assignor, group_instance_id="x"),
@@ -30,7 +29,7 @@ def test_all_columns_describe_the_current_assignment(engine: Engine, assignor: s
         member(None, "other"),
     ]
 
-    found = balance(engine, group(*members, current=[("a", "t", 0, 2), ("a", "u", 3, 1), ("b", "t", 3, 1)]))
+    found = balance(group(*members, current=[("a", "t", 0, 2), ("a", "u", 3, 1), ("b", "t", 3, 1)]))
 
     record_bytes = found.pop("record_bytes")
     assert {
@@ -54,54 +53,54 @@ def test_all_columns_describe_the_current_assignment(engine: Engine, assignor: s
     assert (assignor == "stream") == (record_bytes is None)
 
 
-def test_a_partition_of_two_members_counts_for_both(engine: Engine) -> None:
+def test_a_partition_of_two_members_counts_for_both() -> None:
     asked = group(member("a", "t"), member("b", "t"), current=[("a", "t", 0, 3), ("b", "t", 2, 2), ("b", "t", 3, 1)])
 
-    found = balance(engine, asked)
+    found = balance(asked)
 
     assert (4, 0, 2, 3, 2.5) == some(found, "partitions", "unowned", "least_loaded", "most_loaded", "mean_load")
 
 
-def test_owners_of_a_partition_are_compared_as_a_set(engine: Engine) -> None:
+def test_owners_of_a_partition_are_compared_as_a_set() -> None:
     members = [member("a", "t", "u"), member("b", "t", "u")]
     both = [(id, topic, 0, 2) for id in "ab" for topic in "tu"]
 
-    same = balance(engine, group(*members, current=both))
-    other = balance(engine, group(*members, current=[*both[:3], ("b", "u", 0, 1)]))
+    same = balance(group(*members, current=both))
+    other = balance(group(*members, current=[*both[:3], ("b", "u", 0, 1)]))
     # Partition 3 of t has an owner, partition 3 of u does not.
-    without = balance(engine, group(*members, current=[*both, ("a", "t", 3, 1)]))
+    without = balance(group(*members, current=[*both, ("a", "t", 3, 1)]))
 
     assert (0, 1, 1) == tuple(found["co_partition_breaks"] for found in (same, other, without))
 
 
-def test_an_owner_without_a_row_counts_as_a_member(engine: Engine) -> None:
-    found = balance(engine, group(member("b", "t"), current=[("z", "u", 0, 3), ("a", "u", 3, 1)]))
+def test_an_owner_without_a_row_counts_as_a_member() -> None:
+    found = balance(group(member("b", "t"), current=[("z", "u", 0, 3), ("a", "u", 3, 1)]))
 
     assert (3, 0, "z", 4, 1, 4) == some(
         found, "members", "unsubscribed_members", "most_loaded_member", "partitions", "topics", "unowned"
     )
 
 
-def test_partitions_that_do_not_exist_are_left_out(engine: Engine) -> None:
+def test_partitions_that_do_not_exist_are_left_out() -> None:
     current = [("a", "beyond", 0, 2**31 - 1), ("a", "t", 3, 2**31 - 4), ("a", "u", 4, 1)]
 
-    found = balance(engine, group(member("a", "t"), current=current))
+    found = balance(group(member("a", "t"), current=current))
 
     assert (1, 1, 3, 1) == some(found, "members", "partitions", "unowned", "topics")
 
 
-def test_owners_of_a_group_without_member_rows_are_its_members(engine: Engine) -> None:
-    found = balance(engine, group(current=[("a", "t", 0, 4)]))
+def test_owners_of_a_group_without_member_rows_are_its_members() -> None:
+    found = balance(group(current=[("a", "t", 0, 4)]))
 
     assert (1, 4, 4, None) == some(found, "members", "partitions", "most_loaded", "record_bytes")
 
 
-def test_an_invalid_run_is_rejected(engine: Engine) -> None:
+def test_an_invalid_run_is_rejected() -> None:
     from tests.fleet.columns import clusters, groups, outcome_of
 
     asked = groups(group(member("a", "t"), current=[("a", "t", 0, 0)]))
 
-    kind, message = outcome_of(engine, "current_balance", clusters(TOPICS), asked)
+    kind, message = outcome_of("current_balance", clusters(TOPICS), asked)
 
     assert "IllegalArgumentError" == kind
     assert message.endswith("start 0 and count 0 of topic 't' are not a range of partition ids")

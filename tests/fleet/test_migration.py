@@ -11,7 +11,6 @@ from assignor.spark import Scenario
 from tests.fleet.columns import Row, ask, cluster, group, member, outcome_of
 from tests.fleet.columns import clusters as clusters_of
 from tests.fleet.columns import groups as groups_of
-from tests.support.engines import Engine
 
 TOPICS = cluster({"t": 3, "u": 3})
 UNEVEN = group(member("a", "t", "u"), member("b", "t", "u"))
@@ -22,15 +21,15 @@ COOPERATIVE = ("use", "cooperative-sticky", "classic")
 Step = tuple[Any, ...]
 
 
-def play(engine: Engine, asked: Row, *steps: Step) -> Row:
+def play(asked: Row, *steps: Step) -> Row:
     """Return the outcome of the steps."""
-    [[found]] = ask(engine, "what_if", [TOPICS], [asked], [("s", None, list(steps))])
+    [[found]] = ask("what_if", [TOPICS], [asked], [("s", None, list(steps))])
     return dict(found)
 
 
-def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int]:
+def course(asked: Row, *steps: Step) -> tuple[int, int, int, int]:
     """Return the number of rebalances and of moved partitions, and the smallest and the largest load at the end."""
-    found = play(engine, asked, *steps)
+    found = play(asked, *steps)
     return found["rebalances"], found["moved"], found["least_loaded"], found["most_loaded"]
 
 
@@ -53,34 +52,32 @@ def course(engine: Engine, asked: Row, *steps: Step) -> tuple[int, int, int, int
         ([UNIFORM, ("rolling_restart", None)], (5, 13, 3, 3)),
     ],
 )
-def test_the_switch_and_later_steps_have_the_expected_cost(
-    engine: Engine, steps: list[Step], expected: tuple[int, ...]
-) -> None:
-    assert expected == course(engine, UNEVEN, *steps)
+def test_the_switch_and_later_steps_have_the_expected_cost(steps: list[Step], expected: tuple[int, ...]) -> None:
+    assert expected == course(UNEVEN, *steps)
 
 
-def test_the_new_assignor_starts_from_the_owned_partitions(engine: Engine) -> None:
+def test_the_new_assignor_starts_from_the_owned_partitions() -> None:
     three = group(*(member(id, "t", "u") for id in "abc"))
 
     # Each member already has two partitions.
-    assert (1, 0, 2, 2) == course(engine, three, UNIFORM)
-    assert (1, 0, 2, 2) == course(engine, three, COOPERATIVE)
+    assert (1, 0, 2, 2) == course(three, UNIFORM)
+    assert (1, 0, 2, 2) == course(three, COOPERATIVE)
 
 
-def test_an_outcome_names_the_assignor_at_the_end(engine: Engine) -> None:
-    found = play(engine, UNEVEN, COOPERATIVE, UNIFORM)
+def test_an_outcome_names_the_assignor_at_the_end() -> None:
+    found = play(UNEVEN, COOPERATIVE, UNIFORM)
 
     assert ("consumer", "uniform") == (found["group_protocol"], found["computed_as"])
 
 
-def test_a_group_with_an_unknown_assignor_is_computed_after_the_switch(engine: Engine) -> None:
+def test_a_group_with_an_unknown_assignor_is_computed_after_the_switch() -> None:
     streams = group(
         *(member(id, "t", "u", assignor="stream") for id in "ab"),
         current=[("a", "t", 0, 3), ("b", "u", 0, 2)],
     )
 
-    assert play(engine, streams)["computed_as"] is None
-    found = play(engine, streams, UNIFORM)
+    assert play(streams)["computed_as"] is None
+    found = play(streams, UNIFORM)
     assert ("uniform", 1, 0, 6) == tuple(found[name] for name in ("computed_as", "rebalances", "moved", "partitions"))
 
 
@@ -106,9 +103,9 @@ def test_the_assignor_defaults_to_that_of_the_protocol() -> None:
     assert (UNIFORM,) == Scenario("s").use(group_protocol="consumer").steps
 
 
-def test_a_step_whose_protocol_lacks_the_assignor_is_rejected(engine: Engine) -> None:
+def test_a_step_whose_protocol_lacks_the_assignor_is_rejected() -> None:
     found = outcome_of(
-        engine, "what_if", clusters_of(TOPICS), groups_of(UNEVEN), [("s", None, [("use", "sticky", "consumer")])]
+        "what_if", clusters_of(TOPICS), groups_of(UNEVEN), [("s", None, [("use", "sticky", "consumer")])]
     )
 
     assert ("IllegalArgumentError", "group_protocol 'consumer' has no assignor 'sticky'") == found

@@ -7,43 +7,40 @@ from typing import Any
 import pytest
 
 from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
-from tests.support.engines import Engine
 
 MAX_INT32 = 2**31 - 1
 TOPICS = cluster({"t": 6, "u": 2})
 
 
-def moves(engine: Engine, *current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...]]:
+def moves(*current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...]]:
     """Return the moves of a group in which the plan gives partitions 0 to 2 of t to a, and 3 to 5 to b."""
-    [found] = ask(engine, "moves", [known], [group(member("a", "t"), member("b", "t"), current=list(current))])
+    [found] = ask("moves", [known], [group(member("a", "t"), member("b", "t"), current=list(current))])
     return [tuple(move.values()) for move in found]
 
 
-def test_kept_partitions_are_not_moves(engine: Engine) -> None:
-    assert [] == moves(engine, ("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2), ("a", "t", 1, 1))
+def test_kept_partitions_are_not_moves() -> None:
+    assert [] == moves(("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2), ("a", "t", 1, 1))
 
 
-def test_a_partition_without_an_owner_moves_from_no_member(engine: Engine) -> None:
-    assert [("t", 0, 3, None, "a"), ("t", 3, 3, None, "b")] == moves(engine)
-    assert [("t", 2, 1, None, "a"), ("t", 3, 1, None, "b")] == moves(engine, ("a", "t", 0, 2), ("b", "t", 4, 2))
+def test_a_partition_without_an_owner_moves_from_no_member() -> None:
+    assert [("t", 0, 3, None, "a"), ("t", 3, 3, None, "b")] == moves()
+    assert [("t", 2, 1, None, "a"), ("t", 3, 1, None, "b")] == moves(("a", "t", 0, 2), ("b", "t", 4, 2))
 
 
-def test_adjacent_moves_are_merged(engine: Engine) -> None:
+def test_adjacent_moves_are_merged() -> None:
     assert [("t", 0, 3, "b", "a"), ("t", 3, 3, "a", "b")] == moves(
-        engine, ("b", "t", 0, 1), ("a", "t", 3, 1), ("b", "t", 1, 2), ("a", "t", 4, 2)
+        ("b", "t", 0, 1), ("a", "t", 3, 1), ("b", "t", 1, 2), ("a", "t", 4, 2)
     )
 
 
-def test_all_owners_except_the_new_one_give_up_a_partition(engine: Engine) -> None:
-    found = moves(engine, ("a", "t", 0, 6), ("b", "t", 2, 4), ("c", "t", 2, 2), ("c", "t", 2, 1))
+def test_all_owners_except_the_new_one_give_up_a_partition() -> None:
+    found = moves(("a", "t", 0, 6), ("b", "t", 2, 4), ("c", "t", 2, 2), ("c", "t", 2, 1))
 
     assert [("t", 2, 1, "b", "a"), ("t", 2, 1, "c", "a"), ("t", 3, 3, "a", "b"), ("t", 3, 1, "c", "b")] == found
 
 
-def test_a_partition_that_does_not_exist_moves_to_no_member(engine: Engine) -> None:
-    found = moves(
-        engine, ("a", "t", 0, 3), ("b", "t", 3, 5), ("a", "u", 0, 2), ("gone", "no topic", 7, 2), ("a", "s", 1, 1)
-    )
+def test_a_partition_that_does_not_exist_moves_to_no_member() -> None:
+    found = moves(("a", "t", 0, 3), ("b", "t", 3, 5), ("a", "u", 0, 2), ("gone", "no topic", 7, 2), ("a", "s", 1, 1))
 
     assert [
         ("no topic", 7, 2, "gone", None),
@@ -53,48 +50,48 @@ def test_a_partition_that_does_not_exist_moves_to_no_member(engine: Engine) -> N
     ] == found
 
 
-def test_topics_are_in_javas_order(engine: Engine) -> None:
+def test_topics_are_in_javas_order() -> None:
     kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
 
-    found = moves(engine, *kept, *(("a", topic, 0, 1) for topic in ("～", "z", "😀", "", "A")))
+    found = moves(*kept, *(("a", topic, 0, 1) for topic in ("～", "z", "😀", "", "A")))
 
     assert ["", "A", "z", "😀", "～"] == [topic for topic, *_ in found]
 
 
-def test_a_group_without_members_gives_up_all_partitions(engine: Engine) -> None:
+def test_a_group_without_members_gives_up_all_partitions() -> None:
     asked = group(current=[("a", "t", 0, 6), ("b", "t", 5, 1)])
 
-    [found] = ask(engine, "moves", [TOPICS], [asked])
+    [found] = ask("moves", [TOPICS], [asked])
 
     assert [("t", 0, 6, "a", None), ("t", 5, 1, "b", None)] == [tuple(move.values()) for move in found]
 
 
 @pytest.mark.parametrize("key", [(None, "t", 0, 1), ("a", None, 0, 1), (None, None, -5, None)])
-def test_a_row_without_a_key_is_ignored(engine: Engine, key: tuple[Any, ...]) -> None:
-    assert [] == moves(engine, ("a", "t", 0, 3), ("b", "t", 3, 3), key)
+def test_a_row_without_a_key_is_ignored(key: tuple[Any, ...]) -> None:
+    assert [] == moves(("a", "t", 0, 3), ("b", "t", 3, 3), key)
 
 
-def test_a_group_without_a_key_has_no_moves(engine: Engine) -> None:
+def test_a_group_without_a_key_has_no_moves() -> None:
     asked = [group(current=[("a", "t", 0, 1)], **key) for key in ({"id": None}, {"cluster": None})]
 
-    assert [[], []] == ask(engine, "moves", [TOPICS], asked)
+    assert [[], []] == ask("moves", [TOPICS], asked)
 
 
-def test_groups_without_a_current_column_own_no_partitions(engine: Engine) -> None:
+def test_groups_without_a_current_column_own_no_partitions() -> None:
     asked = {**group(member("a", "t")), "current": None}
 
     assert [[{"topic": "t", "start": 0, "count": 6, "from_member": None, "to_member": "a"}]] == ask(
-        engine, "moves", [TOPICS], [asked]
+        "moves", [TOPICS], [asked]
     )
 
 
-def test_ids_may_be_any_non_negative_int32(engine: Engine) -> None:
+def test_ids_may_be_any_non_negative_int32() -> None:
     kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
 
-    assert [("x", 1, MAX_INT32, "a", None)] == moves(engine, *kept, ("a", "x", 1, MAX_INT32))
-    assert [("x", MAX_INT32, 1, "a", None)] == moves(engine, *kept, ("a", "x", MAX_INT32, 1))
+    assert [("x", 1, MAX_INT32, "a", None)] == moves(*kept, ("a", "x", 1, MAX_INT32))
+    assert [("x", MAX_INT32, 1, "a", None)] == moves(*kept, ("a", "x", MAX_INT32, 1))
     assert [("x", 0, MAX_INT32, "a", None), ("x", MAX_INT32, 1, "a", None)] == moves(
-        engine, *kept, ("a", "x", 0, MAX_INT32), ("a", "x", MAX_INT32, 1)
+        *kept, ("a", "x", 0, MAX_INT32), ("a", "x", MAX_INT32, 1)
     )
 
 
@@ -111,10 +108,10 @@ def test_ids_may_be_any_non_negative_int32(engine: Engine) -> None:
         (1, None, "start 1 and count null"),
     ],
 )
-def test_an_invalid_run_is_rejected(engine: Engine, start: int | None, count: int | None, shown: str) -> None:
+def test_an_invalid_run_is_rejected(start: int | None, count: int | None, shown: str) -> None:
     asked = group(member("a", "t"), current=[("b", "t", start, count)])
 
-    kind, message = outcome_of(engine, "moves", clusters(TOPICS), groups(asked))
+    kind, message = outcome_of("moves", clusters(TOPICS), groups(asked))
 
     assert "IllegalArgumentError" == kind
     assert f"group 'g' of cluster 'c': member 'b': {shown} of topic 't' are not a range of partition ids" == message

@@ -1,4 +1,4 @@
-"""Decoding of records with both engines, and recorded and generated records with the answers of Kafka's classes."""
+"""Recorded and generated records with the answers of Kafka's classes, and their decoding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from assignor.offsets import decode_batch, decode_record
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor._engine import Engine
     from assignor.offsets import Record
 
 ROOT = Path(__file__).parents[2]
@@ -118,18 +117,12 @@ def assert_equals_kafka(ours: KafkaAnswer, kafka: KafkaAnswer) -> None:
     assert ours == expected
 
 
-def outcome(key: bytes | None, value: bytes | None, engine: Engine) -> object:
+def outcome(key: bytes | None, value: bytes | None) -> object:
     """Return the record, or all fields of the error."""
     try:
-        return decode_record(key, value, engine=engine)
+        return decode_record(key, value)
     except errors.WireError as error:
         return error.reason, error.offset, error.field
-
-
-def assert_engines_agree(key: bytes | None, value: bytes | None) -> object:
-    rust = outcome(key, value, "rust")
-    assert rust == outcome(key, value, "reference"), (key, value)
-    return rust
 
 
 def batch(

@@ -1,18 +1,15 @@
-"""Decoding of `__consumer_offsets` records, compared with Kafka's own classes and between the engines."""
+"""Decoding of `__consumer_offsets` records, compared with Kafka's own classes."""
 
 from __future__ import annotations
 
 import json
-import random
 import struct
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
 
 from assignor import errors
 from assignor.offsets import decode_batch, decode_record
-from assignor.reference.offsets.schema import TYPES
 from tests.offsets.decoding import (
     COLUMNS,
     COMMIT_KEY,
@@ -28,9 +25,7 @@ from tests.offsets.decoding import (
     record_json,
     row_json,
 )
-
-if TYPE_CHECKING:
-    from assignor._engine import Engine
+from tests.support.record_layouts import TYPES
 
 # ---- records of a real cluster
 
@@ -54,13 +49,6 @@ def test_all_recorded_records_one_by_one_equal_kafka() -> None:
         assert_equals_kafka(record_json(record), answer)
 
 
-def test_recorded_records_in_the_reference_equal_kafka() -> None:
-    classic = [index for index, answer in enumerate(answers()) if answer["type"] == 2]
-    others = [index for index, answer in enumerate(answers()) if answer["type"] != 2]
-    for index in others + random.Random(11).sample(classic, 2_000):
-        assert_equals_kafka(record_json(decode_record(*RECORDED[index], engine="reference")), answers()[index])
-
-
 def test_a_changed_answer_is_detected() -> None:
     index = first_undecodable()
     ours = record_json(decode_record(*RECORDED[index]))
@@ -82,16 +70,16 @@ def test_a_changed_answer_is_detected() -> None:
 # ---- all versions
 
 
-def test_all_types_and_versions_equal_kafka(engine: Engine) -> None:
+def test_all_types_and_versions_equal_kafka() -> None:
     seen = set()
     for key, value, answer in EVERY_VERSION:
         if "UnknownRecordTypeException" in answer.get("error", ""):
-            assert decode_record(key, value, engine=engine).status == "unknown_type"
+            assert decode_record(key, value).status == "unknown_type"
         elif "error" in answer:
             with pytest.raises(errors.WireError):
-                decode_record(key, value, engine=engine)
+                decode_record(key, value)
         else:
-            record = decode_record(key, value, engine=engine)
+            record = decode_record(key, value)
             assert_equals_kafka(record_json(record), answer)
             seen.add((record.type, record.version))
     layouts = {number: record_type.layout for number, record_type in TYPES.items() if record_type.layout}
@@ -107,7 +95,7 @@ def test_batches_of_all_types_and_versions_equal_kafka() -> None:
         elif "error" in answer:
             assert row["status"] == "bad"
             with pytest.raises(errors.WireError) as caught:
-                decode_record(key, value, engine="reference")
+                decode_record(key, value)
             assert row["error"] == str(caught.value)
         else:
             assert_equals_kafka(row_json(row), answer)
@@ -127,28 +115,28 @@ def test_batches_of_all_types_and_versions_equal_kafka() -> None:
         ),
     ],
 )  # fmt: skip
-def test_all_versions_of_an_offset_commit_are_decoded(engine: Engine, body: bytes, fields: dict[str, object]) -> None:
-    record = decode_record(COMMIT_KEY, body, engine=engine)
+def test_all_versions_of_an_offset_commit_are_decoded(body: bytes, fields: dict[str, object]) -> None:
+    record = decode_record(COMMIT_KEY, body)
     assert record.key == {"group": "g", "topic": "t", "partition": 3}
     assert record.value == {"offset": 5, "metadata": "m", "commitTimestamp": 7} | fields
     assert record.version == body[1]
 
 
-def test_blobs_of_members_may_be_empty_or_invalid_and_are_decoded_only_for_consumers(engine: Engine) -> None:
+def test_blobs_of_members_may_be_empty_or_invalid_and_are_decoded_only_for_consumers() -> None:
     def group(protocol_type: bytes) -> bytes:
         head = b"\0\0" + struct.pack(">h", len(protocol_type)) + protocol_type
         member = b"\0\1m\0\1c\0\1h\0\0\0\1" + b"\0\0\0\0" + b"\0\0\0\1?"
         return head + b"\0\0\0\1" + NULL + b"\0\0\0\1" + member
 
-    record = decode_record(GROUP_KEY, group(b"consumer"), engine=engine)
+    record = decode_record(GROUP_KEY, group(b"consumer"))
     error = "2 bytes are needed and 1 remain at offset 0 while reading version"
     assert record.consumer_protocol == ({"memberId": "m", "subscription": None, "assignmentError": error},)
-    assert decode_record(GROUP_KEY, group(b"connect"), engine=engine).consumer_protocol is None
+    assert decode_record(GROUP_KEY, group(b"connect")).consumer_protocol is None
 
 
-def test_a_member_has_the_tolerated_subscription_in_addition_to_the_error(engine: Engine) -> None:
+def test_a_member_has_the_tolerated_subscription_in_addition_to_the_error() -> None:
     index = first_undecodable()
-    protocol = decode_record(*RECORDED[index], engine=engine).consumer_protocol
+    protocol = decode_record(*RECORDED[index]).consumer_protocol
     assert protocol is not None
     member = next(member for member in protocol if "subscriptionError" in member)
     assert member["subscriptionVersion"] == 1

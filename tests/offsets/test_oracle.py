@@ -14,11 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignor.offsets import Record, decode_batch, encode_record
-from assignor.reference.offsets.schema import TYPES
 from tests.offsets.oracle import RecordOracle, Written
 from tests.offsets.strategies import VERSIONS, records
-from tests.support.engines import ENGINES
 from tests.support.kafka_program import OracleMissingError
+from tests.support.record_layouts import TYPES
 
 pytestmark = pytest.mark.broker
 
@@ -58,7 +57,7 @@ def test_kafka_encodes_the_same_bytes_and_decodes_ours(
     written = encode_record(record)
     kafka = oracle.answer_for(record, written)
 
-    assert kafka.made == written == encode_record(record, engine="reference")
+    assert kafka.made == written
     assert kafka.rewritten == written
     assert kafka.read == json_by_us(written)
 
@@ -68,11 +67,10 @@ def test_kafka_encodes_the_same_bytes_and_decodes_ours(
 def test_a_tombstone_equals_kafkas(oracle: RecordOracle, data: st.DataObject) -> None:
     record = dataclasses.replace(data.draw(st.sampled_from(VERSIONS).flatmap(lambda of: records(*of))), value=None)
 
-    for engine in ENGINES:
-        written = encode_record(record, engine=engine)
-        kafka = oracle.answer_for(record, written)
-        assert (written, written) == (kafka.made, kafka.rewritten)
-        assert (record.key, None) == kafka.read
+    written = encode_record(record)
+    kafka = oracle.answer_for(record, written)
+    assert (written, written) == (kafka.made, kafka.rewritten)
+    assert (record.key, None) == kafka.read
 
 
 @settings(max_examples=1000 if LONG else 50)
@@ -88,9 +86,8 @@ def test_fields_that_a_version_lacks_are_left_out_as_in_kafka(oracle: RecordOrac
     if number == 2:
         value["members"] = [LACKED_BY_MEMBERS | member for member in value["members"]]
     for version, expected in enumerate(kafka.versions):
-        for engine in ENGINES:
-            other = dataclasses.replace(record, version=version, value=value)
-            assert expected == encode_record(other, engine=engine)[1]
+        other = dataclasses.replace(record, version=version, value=value)
+        assert expected == encode_record(other)[1]
 
 
 def fields_of(number: int) -> set[str]:

@@ -12,36 +12,34 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assignor.offsets import Record, decode_record, encode_record
-from assignor.reference.offsets import encode
 from tests.offsets.decoding import EVERY_VERSION, RECORDED
 from tests.offsets.samples import COMMIT, CURRENT, GROUP, MEMBER, METADATA, changed, encoded_parts
 from tests.offsets.strategies import VERSIONS, records
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
-    from tests.offsets.oracle import Written
+    pass
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 EPOCHS = ("value", "assignedPartitions", 0, "assignmentEpochs")
 
 
-def test_recorded_records_encode_to_the_same_bytes(engine: Engine) -> None:
+def test_recorded_records_encode_to_the_same_bytes() -> None:
     tombstones = 0
     for key, value in RECORDED:
         record = decode_record(key, value)
         assert record.status == "decoded"  # all are of known types and valid
-        assert (key, value) == encode_record(record, engine=engine)
+        assert (key, value) == encode_record(record)
         tombstones += value is None
     assert (16_729, 60) == (len(RECORDED), tombstones)
 
 
-def test_records_of_all_versions_round_trip(engine: Engine) -> None:
+def test_records_of_all_versions_round_trip() -> None:
     # Unknown tagged fields, invalid UTF-8 and bytes after the end are lost.
     same = 0
     readable = [(key, value) for key, value, answer in EVERY_VERSION if "error" not in answer]
     for key, value in readable:
         record = decode_record(key, value)
-        written = encode_record(record, engine=engine)
+        written = encode_record(record)
         assert encoded_parts(record) == encoded_parts(decode_record(*written))
         same += written == (key, value)
     assert 0.5 < same / len(readable) < 1
@@ -50,12 +48,11 @@ def test_records_of_all_versions_round_trip(engine: Engine) -> None:
 @settings(max_examples=1000 if LONG else 30)
 @given(data=st.data())
 @pytest.mark.parametrize(("number", "version"), VERSIONS)
-def test_drawn_records_round_trip_and_the_engines_agree(number: int, version: int, data: st.DataObject) -> None:
+def test_drawn_records_round_trip(number: int, version: int, data: st.DataObject) -> None:
     record = data.draw(records(number, version))
 
     written = encode_record(record)
 
-    assert written == encode_record(record, engine="reference")
     assert encoded_parts(record) == encoded_parts(decode_record(*written))
 
 
@@ -93,10 +90,10 @@ def test_all_types_and_versions_are_encoded() -> None:
     ],
     ids=["commit", "commit with topic id", "group", "empty group", "null epochs", "tombstone", "no value"],
 )
-def test_an_encoded_record_equals_kafkas(record: Record, key: str, value: str | None, engine: Engine) -> None:
+def test_an_encoded_record_equals_kafkas(record: Record, key: str, value: str | None) -> None:
     expected = bytes.fromhex(key), None if value is None else bytes.fromhex(value)
 
-    assert expected == encode_record(record, engine=engine)
+    assert expected == encode_record(record)
 
 
 @pytest.mark.parametrize(
@@ -108,25 +105,23 @@ def test_an_encoded_record_equals_kafkas(record: Record, key: str, value: str | 
     ],
     ids=["uuid", "array", "structure"],
 )
-def test_a_tagged_field_at_its_default_is_left_out(
-    record: Record, path: tuple[str, ...], default: Any, engine: Engine
-) -> None:
+def test_a_tagged_field_at_its_default_is_left_out(record: Record, path: tuple[str, ...], default: Any) -> None:
     given = changed(record, ("value", *path), default)
 
-    assert encode_record(record, engine=engine) == encode_record(given, engine=engine)
+    assert encode_record(record) == encode_record(given)
 
 
-def test_null_is_not_the_default_of_a_nullable_field(engine: Engine) -> None:
-    written = encode_record(changed(METADATA, ("value", "classicMemberMetadata"), None), engine=engine)
+def test_null_is_not_the_default_of_a_nullable_field() -> None:
+    written = encode_record(changed(METADATA, ("value", "classicMemberMetadata"), None))
 
-    assert encode_record(METADATA, engine=engine) != written
+    assert encode_record(METADATA) != written
     read = decode_record(*written).value
     assert read is not None
     assert read["classicMemberMetadata"] is None
 
 
-def test_a_field_that_the_version_lacks_is_left_out(engine: Engine) -> None:
-    sizes = [len(encode_record(dataclasses.replace(GROUP, version=v), engine=engine)[1] or b"") for v in range(4)]
+def test_a_field_that_the_version_lacks_is_left_out() -> None:
+    sizes = [len(encode_record(dataclasses.replace(GROUP, version=v))[1] or b"") for v in range(4)]
 
     assert [sizes[0], sizes[0] + 4, sizes[1] + 8, sizes[2] + 2] == sizes
 
@@ -142,31 +137,7 @@ def test_a_field_that_the_version_lacks_is_left_out(engine: Engine) -> None:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_equivalent_types_encode_to_the_same_bytes(record: Record, kind: str, engine: Engine) -> None:
+def test_equivalent_types_encode_to_the_same_bytes(record: Record, kind: str) -> None:
     plain = {1: COMMIT, 2: GROUP}[record.type]
 
-    assert encode_record(plain, engine=engine) == encode_record(record, engine=engine), kind
-
-
-@pytest.mark.parametrize(
-    ("name", "wrong"),
-    [
-        ("write_varint", lambda _: b"\0"),
-        ("is_default", lambda *_: False),
-        ("PRESENT", b"\0"),
-        ("ABSENT", b"\0"),
-        ("UNSET_UUID", b"\xff" * 16),
-        ("write_bytes", lambda data, *_, **__: data),
-    ],
-)
-def test_a_wrong_reference_is_detected(name: str, wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    samples = [decode_record(key, value) for key, value, answer in EVERY_VERSION if "error" not in answer]
-    given = [GROUP, CURRENT, dataclasses.replace(COMMIT, version=4), changed(CURRENT, EPOCHS, []), *samples]
-    given.append(changed(given[2], ("value", "topicId"), "A" * 22))
-
-    def written(engine: Engine) -> list[Written]:
-        return [encode_record(record, engine=engine) for record in given]
-
-    assert written("rust") == written("reference")
-    monkeypatch.setattr(encode, name, wrong)
-    assert written("rust") != written("reference")
+    assert encode_record(plain) == encode_record(record), kind

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assignor import _core, errors
-from assignor.offsets import Record, decode_record, encode_record
+from assignor.offsets import Record, decode_record
 from tests.offsets.decoding import RECORDED
 from tests.offsets.samples import GROUP, MEMBER
 
@@ -40,7 +40,7 @@ def test_rows_give_the_same_bytes_as_structures() -> None:
         if record.type != GROUP.type or record.version != GROUP.version or record.value is None:
             continue
         rows = [tuple(member[name] for name in MEMBER) for member in record.value["members"]]
-        assert written(record, "members", rows) == (key, value) == encode_record(record, engine="reference")
+        assert written(record, "members", rows) == (key, value)
         compared += bool(rows)
     assert compared > 1_000
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor import Plan, Subscription, TopicPartition, plan
 from assignor.offsets import decode_record
-from assignor.reference.history import Metadata
 from assignor.wire import DecodedSubscription, decode_assignment, decode_subscription
 from tests.support.engines import Engine
-from tests.support.recorded_fleet import logs, topics
+from tests.support.recorded_fleet import logs, topics_around
 
 if TYPE_CHECKING:
     from assignor.offsets import Record
@@ -81,7 +80,7 @@ def plans(record: Written, engine: Engine) -> list[Plan]:
         )
         for member, read in record.subscribed().items()
     }
-    return [plan(snapshot.topics, members, engine=engine) for snapshot in metadata().around(record.time)]
+    return [plan(topics, members, engine=engine) for topics in topics_around(record.time)]
 
 
 def size(found: Plan, record: Written, **changed: Any) -> int:
@@ -93,12 +92,6 @@ def size(found: Plan, record: Written, **changed: Any) -> int:
     }
     known = {"leader": record.value["leader"], "clients": clients, "versions": versions} | changed
     return found.group_metadata_size(record.group, **known)
-
-
-@functools.cache
-def metadata() -> Metadata:
-    """Return the topic metadata over time."""
-    return Metadata.read(topics())
 
 
 def range_records() -> list[Written]:

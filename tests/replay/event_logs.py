@@ -12,8 +12,7 @@ from tests.support.recorded_fleet import TRUTH, logs
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from assignor._engine import Engine
-    from assignor.reference.replay import LogRecord
+    from tests.support.record_bytes import LogRecord
 
 Event = dict[str, Any]
 
@@ -25,12 +24,11 @@ def replayed(
     groups: Mapping[str, Sequence[LogRecord]],
     topics: Iterable[Mapping[str, Any]] = (),
     *,
-    engine: Engine = "reference",
     end: int | None = None,
     **settings: Any,
 ) -> tuple[list[Event], Replay]:
     """Return the events of a recording, in the order in which the command prints them, and the replay at its end."""
-    replay = Replay(topics, engine=engine, **settings)
+    replay = Replay(topics, **settings)
     events = [event for records in groups.values() for record in records for event in replay.push(record)]
     if end is not None:
         events += replay.advance(end)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.reference.replay import LogRecord
 from tests.replay.logs import CONSUMER, SHARE, STREAMS, classic, classic_gone, commit, event, member, metadata
 from tests.support.mutation import mutated
-from tests.support.record_bytes import subscription
+from tests.support.record_bytes import LogRecord, subscription
 
 if TYPE_CHECKING:
     import random

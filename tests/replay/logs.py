@@ -1,4 +1,4 @@
-"""Hand-written logs of groups, and their replay by both engines.
+"""Hand-written logs of groups, and their replay.
 
 A log is a list of events. `at` sets the time of an event; by default, events have the times 0 s, 1 s, 2 s and so on.
 """
@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assignor import _core
-from assignor.reference.history import Metadata, replay_group
-from assignor.reference.replay import LogRecord
-from tests.support.record_bytes import assignment, subscription, write_record
+from tests.support.record_bytes import LogRecord, assignment, subscription, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -183,24 +181,20 @@ def log(events: Iterable[Event]) -> list[LogRecord]:
     ]
 
 
-# ---- both engines
+# ---- replay
 
 
-def replay_all(engine: str, logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
+def replay_all(logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
     """Return the history of each log, with the columns of `assignor.spark.schemas.HISTORY`."""
-    if engine == "reference":
-        known = Metadata.read(topics)
-        return [replay_group(records, known) for records in logs]
-    assert engine == "rust"
     column = pa.array([[record._asdict() for record in records] for records in logs], pa.list_(RECORD))
     answer = pa.array(_core.replay_groups(column, pa.RecordBatch.from_pylist(list(topics), schema=TOPICS)))
     answer.validate(full=True)
     return list(answer.to_pylist())
 
 
-def replayed(engine: str, *events: Event, topics: Sequence[Row] = ()) -> Row:
+def replayed(*events: Event, topics: Sequence[Row] = ()) -> Row:
     """Return the history of one log."""
-    (history,) = replay_all(engine, [log(events)], topics)
+    (history,) = replay_all([log(events)], topics)
     return history
 
 

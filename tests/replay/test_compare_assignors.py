@@ -1,16 +1,12 @@
-"""Comparison of hand-written classic generations with the answers of Kafka's other assignors, in both engines."""
+"""Comparison of hand-written classic generations with the answers of Kafka's other assignors."""
 
 from __future__ import annotations
 
-import random
 import struct
-from collections import Counter
 
 import pytest
 
-from assignor import assign
-from assignor.model import Subscription, TopicPartition
-from tests.replay.logs import Event, Row, classic, member, metadata, outcomes, replayed
+from tests.replay.logs import Row, classic, member, metadata, outcomes, replayed
 from tests.support.record_bytes import partitions, subscription
 
 TOPIC = metadata({0: {"t": 4}})
@@ -32,7 +28,7 @@ def reasons(history: Row) -> list[str]:
     return [remark for generation in history["generations"] for remark in generation["reasons"]]
 
 
-def test_each_assignor_of_a_classic_group_is_compared_and_counted(engine: str) -> None:
+def test_each_assignor_of_a_classic_group_is_compared_and_counted() -> None:
     fresh = [member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2, 3]})]
     in_turn = [member("a", ["t"], {"t": [0, 2]}), member("b", ["t"], {"t": [1, 3]})]
     events = [
@@ -44,7 +40,7 @@ def test_each_assignor_of_a_classic_group_is_compared_and_counted(engine: str) -
         classic(6, *fresh, protocol="roundrobin"),
         classic(7),
     ]
-    history = replayed(engine, *events, topics=TOPIC)
+    history = replayed(*events, topics=TOPIC)
     assert outcomes(history) == [
         ("range", "equal"),
         ("roundrobin", "equal"),
@@ -59,21 +55,21 @@ def test_each_assignor_of_a_classic_group_is_compared_and_counted(engine: str) -
     assert [generation["range"] for generation in history["generations"]] == ["equal"] + [None] * 6
 
 
-def test_sticky_starts_from_the_user_data_of_the_recorded_subscriptions(engine: str) -> None:
+def test_sticky_starts_from_the_user_data_of_the_recorded_subscriptions() -> None:
     def joins(owned: dict[str, list[int]], generation: int) -> bytes:
         return subscription("t", user_data=sticky_data(owned, generation), generation=generation)
 
     def outcome(of_a: bytes) -> str | None:
         of_b = joins({"t": [0, 1, 2, 3]}, 1)
         members = [member("a", of_a, {"t": [0, 1]}), member("b", of_b, {"t": [2, 3]})]
-        ((_, found),) = outcomes(replayed(engine, classic(2, *members, protocol="sticky"), topics=TOPIC))
+        ((_, found),) = outcomes(replayed(classic(2, *members, protocol="sticky"), topics=TOPIC))
         return found
 
     newer, older = (joins({"t": [0, 1]}, generation) for generation in (2, 0))
     assert [outcome(data) for data in (newer, older, subscription("t"))] == ["equal", "different", "different"]
 
 
-def test_a_cooperative_member_gets_a_partition_after_its_owner_has_given_it_up(engine: str) -> None:
+def test_a_cooperative_member_gets_a_partition_after_its_owner_has_given_it_up() -> None:
     joins = [
         member("a", cooperative({"t": [0, 1, 2, 3]}, 1), {"t": [0, 1]}),
         member("b", cooperative({}, -1), {}),
@@ -86,7 +82,7 @@ def test_a_cooperative_member_gets_a_partition_after_its_owner_has_given_it_up(e
     events = [
         classic(number, *members, protocol="cooperative-sticky") for number, members in ((2, joins), (3, settles))
     ]
-    history = replayed(engine, *events, classic(4, *at_once, protocol="cooperative-sticky"), topics=TOPIC)
+    history = replayed(*events, classic(4, *at_once, protocol="cooperative-sticky"), topics=TOPIC)
     assert [outcome for _, outcome in outcomes(history)] == ["equal", "equal", "different"]
 
 
@@ -111,14 +107,12 @@ def test_a_cooperative_member_gets_a_partition_after_its_owner_has_given_it_up(e
         ("roundrobin", b"", None),
     ],
 )
-def test_a_leader_that_is_another_client_is_named(
-    engine: str, protocol: str, data: bytes | None, reason: str | None
-) -> None:
+def test_a_leader_that_is_another_client_is_named(protocol: str, data: bytes | None, reason: str | None) -> None:
     unlike_kafka = [
         member("a", subscription("t", user_data=data), {"t": [0]}),
         member("b", subscription("t", user_data=data), {"t": [1, 2, 3]}),
     ]
-    history = replayed(engine, classic(1, *unlike_kafka, protocol=protocol), topics=TOPIC)
+    history = replayed(classic(1, *unlike_kafka, protocol=protocol), topics=TOPIC)
     differs = (
         f"2 of 2 members own other partitions than Kafka's {protocol} assignor gives them"
         "; in total the same partitions are assigned"
@@ -127,94 +121,46 @@ def test_a_leader_that_is_another_client_is_named(
     assert reasons(history) == [differs, *remark]
 
 
-def test_a_leader_with_an_older_subscription_is_another_client(engine: str) -> None:
+def test_a_leader_with_an_older_subscription_is_another_client() -> None:
     old = [
         member("a", subscription("t", version=2), {"t": [0]}),
         member("b", subscription("t"), {"t": [1, 2, 3]}),
     ]
-    history = replayed(engine, classic(1, *old, protocol="sticky"), topics=TOPIC)
+    history = replayed(classic(1, *old, protocol="sticky"), topics=TOPIC)
     remark = "the leader a is not a Java client of Kafka 3.5 or newer: its subscription has version 2"
     assert reasons(history)[1:] == [remark]
 
 
-def test_a_repeated_generation_is_compared_once(engine: str) -> None:
+def test_a_repeated_generation_is_compared_once() -> None:
     restarted = [
         member("a", ["t"], {"t": [0, 2]}, instance="x"),
         member("c", ["t"], {"t": [1, 3]}, instance="y"),
     ]
     first = [restarted[0], member("b", ["t"], {"t": [1, 3]}, instance="y")]
     events = [classic(5, *members, protocol="roundrobin") for members in (first, restarted)]
-    assert outcomes(replayed(engine, *events, topics=TOPIC)) == [("roundrobin", "equal"), (None, None)]
+    assert outcomes(replayed(*events, topics=TOPIC)) == [("roundrobin", "equal"), (None, None)]
 
 
 # ---- which metadata counts
 
 
-def test_the_metadata_may_be_a_mixture_of_both_snapshots(engine: str) -> None:
+def test_the_metadata_may_be_a_mixture_of_both_snapshots() -> None:
     topics = metadata({0: {"t": 2, "u": 2}, 50: {"t": 4, "u": 4, "v": 2}})
     members = [
         member("a", ["t", "u", "v"], {"t": [0, 2], "u": [0]}),
         member("b", ["t", "u", "v"], {"t": [1, 3], "u": [1]}),
     ]
-    assert outcomes(replayed(engine, classic(1, *members, protocol="roundrobin").at(10), topics=topics)) == [
+    assert outcomes(replayed(classic(1, *members, protocol="roundrobin").at(10), topics=topics)) == [
         ("roundrobin", "equal")
     ]
 
 
-def test_a_leader_may_lack_a_topic_or_have_old_metadata(engine: str) -> None:
+def test_a_leader_may_lack_a_topic_or_have_old_metadata() -> None:
     topics = metadata({0: {"t": 2, "u": 2}, 50: {"t": 4, "u": 2}, 70: {"t": 4, "u": 2}})
     lacking = [member("a", ["t", "u"], {"t": [0, 2]}), member("b", ["t", "u"], {"t": [1, 3]})]
     stale = [member("a", ["t"], {"t": [0]}), member("b", ["t"], {"t": [1]})]
     events = [classic(number, *members, protocol="roundrobin").at(60) for number, members in ((1, lacking), (2, stale))]
-    assert reasons(replayed(engine, *events, topics=topics)) == [
+    assert reasons(replayed(*events, topics=topics)) == [
         "the assignor did not have the metadata of u yet",
         "the assignor used topic metadata that was 50 ms older than the latest",
     ]
-
-
-# ---- engine against engine
-
-
-def drawn(rng: random.Random) -> Event:
-    """Draw a generation that its assignor explains, or one that differs a little."""
-    protocol = rng.choice(["roundrobin", "sticky", "cooperative-sticky"])
-    counts = {"t": 5, "u": 3, "v": 4}
-    wants = {}
-    for id in rng.sample("abcdef", rng.randint(1, 5)):
-        owned = {topic: rng.sample(range(count + 1), rng.randint(0, 3)) for topic, count in counts.items()}
-        generation = rng.choice([-1, 3, 4, 4])
-        topics = tuple(rng.sample(["t", "u", "v"], rng.choice([1, 2, 3, 3, 3])))
-        data = rng.choice([None, b"", sticky_data(owned, generation), struct.pack(">i", generation)])
-        wants[id] = (topics, owned, generation, data)
-    subscriptions = {
-        id: Subscription(
-            topics,
-            owned_partitions=tuple(TopicPartition(topic, id) for topic, ids in owned.items() for id in ids),
-            generation=generation,
-            user_data=data or b"",
-        )
-        for id, (topics, owned, generation, data) in wants.items()
-    }
-    members = []
-    for id, given in assign(counts, subscriptions, assignor=protocol).items():
-        gets: dict[str, list[int]] = {}
-        for topic, partition in given:
-            if rng.random() < 0.99:
-                gets.setdefault(topic, []).append(partition)
-        topics, owned, generation, data = wants[id]
-        blob = subscription(*topics, owned=owned, generation=generation, user_data=data)
-        members.append(member(id, blob, gets))
-    return classic(5, *members, protocol=protocol)
-
-
-def test_engines_agree_on_any_generation_of_the_other_assignors() -> None:
-    rng = random.Random(7)
-    topics = metadata({0: {"t": 5, "u": 3, "v": 4}})
-    found = Counter[tuple[str | None, str | None]]()
-    for _ in range(600):
-        generation = drawn(rng)
-        rust, specified = (replayed(engine, generation, topics=topics) for engine in ("rust", "reference"))
-        assert rust == specified
-        found.update(outcomes(rust))
-    assert len(found) == 6
-    assert min(found.values()) > 20

@@ -1,4 +1,4 @@
-"""The fields of events are the same in both engines, in the schema for Spark and in the documentation."""
+"""The fields of events are the same in the core, in the schema for Spark and in the documentation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from assignor import _core
 from assignor.recording.report_events import COLUMNS, KINDS
-from assignor.reference.replay import events
 from assignor.replay_columns import COMMON, FIELDS, topic_batch
 from assignor.spark.events_schema import EVENTS
 
@@ -17,14 +16,9 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 
 def columns() -> list[str]:
-    """Return the columns that the Rust engine returns."""
+    """Return the columns that the core returns."""
     (batch,) = _core.Replay(topic_batch([])).finish()
     return list(pa.record_batch(batch).schema.names)
-
-
-def test_both_engines_have_the_same_fields() -> None:
-    assert events.COMMON == COMMON
-    assert events.FIELDS == FIELDS
 
 
 def test_the_columns_are_the_fields_of_all_kinds() -> None:

@@ -18,9 +18,9 @@ from assignor.recording import Recording, local, records
 from assignor.recording.event_findings import STUCK_MS, findings_of_events
 from assignor.recording.findings import Finding
 from assignor.recording.summary import summarize
-from assignor.reference.replay import LogRecord
 from tests.replay.generated_events import METADATA, random_log
 from tests.replay.logs import Event, classic, commit, member
+from tests.support.record_bytes import LogRecord
 from tests.support.recorded_fleet import RECORDING
 
 Row = dict[str, Any]

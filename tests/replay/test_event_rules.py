@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from tests.replay.logs import Event as Step
     from tests.replay.logs import Protocol
-    from tests.support.engines import Engine
 
 Event = dict[str, Any]
 
@@ -308,30 +307,30 @@ def test_a_member_that_stops_committing_is_stuck() -> None:
     assert (end["at"], end["until"], end["member"], end["topic_partitions"]) == (200_001, 200_001, "b", [["t", 1]])
 
 
-def test_commits_of_several_partitions_are_one_burst(engine: Engine) -> None:
+def test_commits_of_several_partitions_are_one_burst() -> None:
     both = [member("a", ["t"], {"t": [0, 1]})]
     bursts = [(0, 0), (3, 1), (5, 0), (9, 1)]
     beats = [commit("t", id).at(5_000 * place + after) for place in range(1, 8) for after, id in bursts]
     steps = [BEGIN.at(0), classic(1, *both).at(0), *beats, commit("t", 1).at(200_000)]
 
-    begin, end = events_of(steps, "stuck", engine=engine)
+    begin, end = events_of(steps, "stuck")
 
     assert (begin["at"], begin["since"], begin["usual_interval_ms"]) == (85_009, 35_009, 5_000)
     assert (end["since"], end["until"]) == (35_009, 200_000)
 
 
-def test_a_burst_of_commits_alone_is_not_regular(engine: Engine) -> None:
+def test_a_burst_of_commits_alone_is_not_regular() -> None:
     steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *(commit("t", 1).at(5_000 + place) for place in range(20))]
     later = [commit("t", 1).at(35_000), commit("t", 0).at(300_000)]
 
-    assert [] == events_of([*steps, *later], "stuck", engine=engine)
+    assert [] == events_of([*steps, *later], "stuck")
 
 
 @pytest.mark.parametrize(("shortest", "usual"), [(1, 100), (100, 100), (250, 300), (1_000, 1_000)])
-def test_the_usual_interval_has_a_lower_bound(engine: Engine, shortest: int, usual: int) -> None:
+def test_the_usual_interval_has_a_lower_bound(shortest: int, usual: int) -> None:
     steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *(commit("t", 1).at(100 * place) for place in range(1, 62))]
 
-    (begin, _) = events_of([*steps, commit("t", 1).at(60_000)], "stuck", engine=engine, stuck_interval_ms=shortest)
+    (begin, _) = events_of([*steps, commit("t", 1).at(60_000)], "stuck", stuck_interval_ms=shortest)
 
     assert (begin["usual_interval_ms"], begin["at"]) == (usual, 6_100 + 10 * usual)
 
@@ -351,11 +350,11 @@ def test_each_problem_of_offsets_is_an_event() -> None:
     ]
 
 
-def test_evidence_names_a_leader_with_a_comma(engine: Engine) -> None:
+def test_evidence_names_a_leader_with_a_comma() -> None:
     alone = member("a,b", ["t"], {"t": [0, 1]})
     steps = [BEGIN, classic(1, alone), classic(2, alone)]
 
-    rebalance = events_of(steps, "rebalance", engine=engine)[-1]
+    rebalance = events_of(steps, "rebalance")[-1]
 
     assert rebalance["causes"] == ["leader_rejoined"]
     assert rebalance["evidence"] == "The members and their topics are unchanged: the leader a,b joined again."

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assignor import errors
-from assignor.reference.replay.events import COMMON, FIELDS
 from assignor.replay import Replay
+from assignor.replay_columns import COMMON, FIELDS
 from tests.replay.event_logs import replayed
 from tests.replay.generated_events import METADATA, random_log
 from tests.replay.logs import classic, commit, event, log, member
 
 if TYPE_CHECKING:
-    from assignor.reference.replay import LogRecord
+    from tests.support.record_bytes import LogRecord
 
 Event = dict[str, Any]
 
-SETTINGS: dict[str, Any] = {"engine": "reference", "storm_rebalances": 3, "storm_window_ms": 5_000, "stuck_factor": 2}
+SETTINGS: dict[str, Any] = {"storm_rebalances": 3, "storm_window_ms": 5_000, "stuck_factor": 2}
 
 
 def in_pieces(rng: random.Random, records: list[LogRecord], *, is_open: bool) -> tuple[list[Event], Replay]:
@@ -74,7 +74,7 @@ def test_a_log_that_is_delivered_twice_gives_each_event_once() -> None:
 
 def test_clusters_have_separate_groups() -> None:
     one = log([classic(0), classic(1, member("a", ["t"], {"t": [0]}))])
-    replay = Replay(engine="reference")
+    replay = Replay()
     events = [each for record in one for cluster in ("x", "y") for each in replay.push(record, cluster)]
     assert [each["cluster"] for each in events if each["event"] == "rebalance"] == ["x", "y"]
     assert [state["cluster"] for state in replay.states()] == ["x", "y"]
@@ -100,7 +100,7 @@ def test_clusters_have_separate_groups() -> None:
 def test_a_bad_record_is_an_event_and_is_counted(
     key: bytes | None, value: bytes, group: str | None, number: int | None, error: str
 ) -> None:
-    replay = Replay(engine="reference")
+    replay = Replay()
     (found,) = replay.push((3, 1_000, key, value))
     kind = None if group is None else "offsets"
     expected = {"event": "bad_record", "cluster": "", "group": group, "kind": kind, "at": 1_000, "offset": 3}
@@ -112,12 +112,12 @@ def test_a_bad_record_is_an_event_and_is_counted(
 
 
 def test_a_snapshot_that_cannot_be_used_is_rejected() -> None:
-    replay = Replay(engine="reference")
+    replay = Replay()
     replay.push(log([commit("t", 0)])[0])
     data, states = replay.snapshot(), replay.states()
     wrong = {
         "not a snapshot": b"something else",
-        "another engine": data[:8] + b"R" + data[9:],
+        "another engine": data[:8] + b"P" + data[9:],
         "version 3": data[:9] + b"\0\3" + data[11:],
         "length or checksum is wrong": data[:-1],
         "checksum": data[:-1] + b" ",
@@ -126,22 +126,20 @@ def test_a_snapshot_that_cannot_be_used_is_rejected() -> None:
         with pytest.raises(errors.SnapshotError, match=text):
             replay.restore(changed)
     with pytest.raises(errors.SnapshotError, match="settings"):
-        Replay(engine="reference", stuck_factor=3).restore(data)
+        Replay(stuck_factor=3).restore(data)
     assert replay.states() == states
 
 
-def test_settings_and_engines_are_checked() -> None:
+def test_settings_are_checked() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="stuck_factor must be >= 1, not 0"):
-        Replay(engine="reference", stuck_factor=0)
-    with pytest.raises(errors.IllegalArgumentError, match="engine must be"):
-        Replay(engine="other")  # type: ignore[arg-type]  # deliberately wrong value
+        Replay(stuck_factor=0)
 
 
 def test_the_log_of_a_newer_broker_continues_after_an_unknown_type() -> None:
     unknown = event(2, {"group": "g"}, None)
     records = [*log([commit("t", 0)]), *log([unknown])]
     assert records[1].offset == records[0].offset
-    replay = Replay(engine="reference")
+    replay = Replay()
     assert replay.push((1, 0, b"\0\x63", b"")) != []
     assert replay.push(records[0]) == []
     assert replay.states()[0]["committed_offsets"] == 1

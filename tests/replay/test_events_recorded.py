@@ -11,7 +11,8 @@ import pyarrow.compute as pc
 import pytest
 
 from assignor.coordinator.causes import RebalanceCause
-from assignor.replay_columns import RustReplay, event_dicts
+from assignor.replay import Replay
+from assignor.replay_columns import event_dicts
 from tests.replay.event_logs import STORM, broker_reasons, place, replayed
 from tests.support.recorded_fleet import logs, snapshots, topics
 
@@ -36,14 +37,10 @@ def causes_of(reason: str) -> set[str]:
 
 
 @functools.cache
-def fleet() -> tuple[list[Event], RustReplay]:
-    """Return the events of the fleet and their replay; without comparisons, which other tests cover.
-
-    The reference is too slow for the whole storm, and the engine is too slow if each record is a batch.
-    `test_event_engines.py` compares both on a part of the storm.
-    """
+def fleet() -> tuple[list[Event], Replay]:
+    """Return the events of the fleet and their replay; without comparisons, which other tests cover."""
     records = pa.Table.from_pylist([record._asdict() for group in logs().values() for record in group])
-    replay = RustReplay(topics(), is_compared=False)
+    replay = Replay(topics(), is_compared=False)
     events = [event for batch in records.to_batches() for event in event_dicts(replay._core.push(batch))]
     events += replay.advance(pc.max(records["timestamp"]).as_py()) + replay.finish()
     return sorted(events, key=place), replay

@@ -26,9 +26,9 @@ from assignor.coordinator import (
     OffsetToCommit,
     SyncGroupRequest,
 )
-from assignor.reference.replay import LogRecord
 from assignor.wire import decode_assignment, encode_subscription
 from tests.replay.event_logs import replayed
+from tests.support.record_bytes import LogRecord
 
 START, TICK, SESSION = 1_000_000, 500, 6_000
 

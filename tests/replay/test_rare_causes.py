@@ -10,7 +10,6 @@ from tests.replay.logs import CONSUMER, STREAMS, classic, classic_gone, commit, 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assignor._engine import Engine
     from tests.replay.logs import Event as Step
 
 Row = dict[str, Any]
@@ -21,14 +20,14 @@ BEGIN = classic(0, protocol_type="").at(0)
 OLD_ID, NEW_ID = topic_id("old"), topic_id("new")
 
 
-def events_of(steps: Sequence[Step], name: str, engine: Engine, rows: Sequence[Row] = ()) -> list[Row]:
-    found, _ = replayed({"g": log(steps)}, rows, engine=engine)
+def events_of(steps: Sequence[Step], name: str, rows: Sequence[Row] = ()) -> list[Row]:
+    found, _ = replayed({"g": log(steps)}, rows)
     return [each for each in found if each["event"] == name]
 
 
-def causes(engine: Engine, steps: Sequence[Step], rows: Sequence[Row] = ()) -> list[list[str]]:
+def causes(steps: Sequence[Step], rows: Sequence[Row] = ()) -> list[list[str]]:
     """Return the causes of each rebalance."""
-    return [each["causes"] for each in events_of(steps, "rebalance", engine, rows)]
+    return [each["causes"] for each in events_of(steps, "rebalance", rows)]
 
 
 def with_id(id: str, rows: list[Row]) -> list[Row]:
@@ -42,7 +41,7 @@ def owners(generation: int, at: int, count: int) -> Step:
     return classic(generation, *members).at(at)
 
 
-def test_deletion_creation_and_growth_of_the_only_topic_are_causes_of_three_rebalances(engine: Engine) -> None:
+def test_deletion_creation_and_growth_of_the_only_topic_are_causes_of_three_rebalances() -> None:
     rows = [
         *with_id(OLD_ID, metadata({0: {"t": 12}})),
         *metadata({50: {"x": 1}}),
@@ -55,10 +54,10 @@ def test_deletion_creation_and_growth_of_the_only_topic_are_causes_of_three_reba
         ["topic_deleted", "leader_rejoined"],
         ["topic_created", "leader_rejoined"],
         ["partitions_increased", "leader_rejoined"],
-    ] == causes(engine, steps, rows)
+    ] == causes(steps, rows)
 
 
-def test_a_topic_that_is_created_again_between_two_rebalances_was_deleted_and_created(engine: Engine) -> None:
+def test_a_topic_that_is_created_again_between_two_rebalances_was_deleted_and_created() -> None:
     rows = [*with_id(OLD_ID, metadata({0: {"t": 12}})), *with_id(NEW_ID, metadata({50: {"t": 4}}))]
     steps = [BEGIN, owners(1, 1, 12), owners(2, 60, 4), owners(3, 70, 4)]
 
@@ -66,14 +65,14 @@ def test_a_topic_that_is_created_again_between_two_rebalances_was_deleted_and_cr
         ["consumer_subscribed"],
         ["topic_deleted", "topic_created", "leader_rejoined"],
         ["leader_rejoined"],
-    ] == causes(engine, steps, rows)
+    ] == causes(steps, rows)
 
 
-def test_members_without_partitions_do_not_show_that_a_topic_was_deleted(engine: Engine) -> None:
+def test_members_without_partitions_do_not_show_that_a_topic_was_deleted() -> None:
     steps = [BEGIN, owners(1, 1, 12), owners(2, 60, 0)]
 
-    assert [["consumer_subscribed"], ["leader_rejoined"]] == causes(engine, steps)
-    assert [["consumer_subscribed"], ["leader_rejoined"]] == causes(engine, steps, metadata({0: {"t": 12}}))
+    assert [["consumer_subscribed"], ["leader_rejoined"]] == causes(steps)
+    assert [["consumer_subscribed"], ["leader_rejoined"]] == causes(steps, metadata({0: {"t": 12}}))
 
 
 def epochs(*hashes: int) -> list[Step]:
@@ -85,29 +84,29 @@ def epochs(*hashes: int) -> list[Step]:
     return steps
 
 
-def test_a_topic_with_a_new_id_explains_the_hash_of_the_metadata(engine: Engine) -> None:
+def test_a_topic_with_a_new_id_explains_the_hash_of_the_metadata() -> None:
     rows = [*with_id(OLD_ID, metadata({0: {"t": 4}})), *with_id(NEW_ID, metadata({9: {"t": 4}}))]
 
-    assert ["topic_deleted", "topic_created"] == causes(engine, epochs(7, 8), rows)[-1]
+    assert ["topic_deleted", "topic_created"] == causes(epochs(7, 8), rows)[-1]
 
 
-def test_other_racks_explain_the_hash_of_the_metadata(engine: Engine) -> None:
+def test_other_racks_explain_the_hash_of_the_metadata() -> None:
     first, same, other = [["r0", "r1"], ["r1"]], [["r1", "r0"], ["r1"]], [["r0", "r1"], ["r2"]]
 
-    moved = events_of(epochs(7, 8), "rebalance", engine, metadata({0: {"t": first}, 9: {"t": other}}))[-1]
+    moved = events_of(epochs(7, 8), "rebalance", metadata({0: {"t": first}, 9: {"t": other}}))[-1]
     assert (["unknown"], "The racks of the replicas of t changed.") == (moved["causes"], moved["evidence"])
     rows = metadata({0: {"t": first}, 9: {"t": same}})
-    assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(engine, epochs(7, 8), rows)[-1]
+    assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(epochs(7, 8), rows)[-1]
 
 
-def test_rows_of_the_topic_metadata_may_have_any_order_and_racks_may_be_null(engine: Engine) -> None:
+def test_rows_of_the_topic_metadata_may_have_any_order_and_racks_may_be_null() -> None:
     racks = {0: {"t": [["r0"], ["r1", None]]}, 9: {"t": [["r0"], ["r1"]]}}
     rows = list(reversed(metadata(racks)))  # type: ignore[arg-type]  # a rack may be null
 
-    assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(engine, epochs(7, 8), rows)[-1]
+    assert ["partitions_increased", "topic_created", "topic_deleted"] == causes(epochs(7, 8), rows)[-1]
 
 
-def test_a_topic_in_only_one_snapshot_does_not_count_as_a_change_of_racks(engine: Engine) -> None:
+def test_a_topic_in_only_one_snapshot_does_not_count_as_a_change_of_racks() -> None:
     steps = [
         event(16, {"groupId": "g", "regularExpression": "t.*"}, {"topics": ["t"]}).at(0),
         CONSUMER.joins("a", subscribedTopicNames=[], subscribedTopicRegex="t.*").at(0),
@@ -115,24 +114,24 @@ def test_a_topic_in_only_one_snapshot_does_not_count_as_a_change_of_racks(engine
         *(each.at(10) for each in (CONSUMER.epoch(2, metadataHash=8), CONSUMER.target_epoch(2))),
     ]
     rows = metadata({0: {"x": 1}, 9: {"x": 1, "t": [["r0"], ["r1"]]}})
-    last = events_of(steps, "rebalance", engine, rows)[-1]
+    last = events_of(steps, "rebalance", rows)[-1]
 
     assert "The hash of the topic metadata changed." == last["evidence"]
 
 
-def test_a_conversion_names_both_protocols(engine: Engine) -> None:
+def test_a_conversion_names_both_protocols() -> None:
     gone = [*STREAMS.leaves("m"), STREAMS.epoch(None)]
     steps = [
         *(each.at(0) for each in streams(1)),
         *(each.at(60) for each in (*gone, classic(2, member("a", ["t"], {"t": [0]})))),
     ]
-    last = events_of(steps, "rebalance", engine)[-1]
+    last = events_of(steps, "rebalance")[-1]
 
     assert ["protocol_downgraded"] == last["causes"][:1]
     assert "The group changed from the streams protocol to the classic protocol." in last["evidence"]
 
 
-def test_partitions_that_are_assigned_again_after_a_downgrade_are_not_an_increase(engine: Engine) -> None:
+def test_partitions_that_are_assigned_again_after_a_downgrade_are_not_an_increase() -> None:
     targets = {"a": [0, 4], "b": [1, 3], "n": [2, 5]}
     consumers = [
         *(CONSUMER.joins(id, subscribedTopicNames=["t"]) for id in targets),
@@ -149,10 +148,10 @@ def test_partitions_that_are_assigned_again_after_a_downgrade_are_not_an_increas
         classic(2, *all_of_t).at(63),
     ]
 
-    assert ["protocol_downgraded"] == causes(engine, steps, metadata({-1: {"t": 6}}))[-1]
+    assert ["protocol_downgraded"] == causes(steps, metadata({-1: {"t": 6}}))[-1]
 
 
-def test_a_later_epoch_was_not_caused_by_the_upgrade(engine: Engine) -> None:
+def test_a_later_epoch_was_not_caused_by_the_upgrade() -> None:
     first = [classic_gone(), CONSUMER.joins("n", subscribedTopicNames=["t"]), CONSUMER.epoch(3)]
     later = [CONSUMER.joins("o", subscribedTopicNames=["t"]), CONSUMER.epoch(4)]
     steps = [
@@ -161,48 +160,48 @@ def test_a_later_epoch_was_not_caused_by_the_upgrade(engine: Engine) -> None:
         *(each.at(660) for each in (*later, CONSUMER.target_epoch(4))),
     ]
 
-    assert [["protocol_upgraded", "consumer_subscribed"], ["consumer_subscribed"]] == causes(engine, steps)[-2:]
+    assert [["protocol_upgraded", "consumer_subscribed"], ["consumer_subscribed"]] == causes(steps)[-2:]
 
 
 def static(member_id: str, *topics: str) -> Step:
     return CONSUMER.joins(member_id, subscribedTopicNames=topics or ["t"], instanceId=f"instance-{member_id[0]}")
 
 
-def test_a_static_member_that_returned_did_not_cause_a_later_epoch(engine: Engine) -> None:
+def test_a_static_member_that_returned_did_not_cause_a_later_epoch() -> None:
     steps = [
         *(each.at(0) for each in (static("a"), static("b"), CONSUMER.epoch(1), CONSUMER.target_epoch(1))),
         *(each.at(5) for each in (*CONSUMER.leaves("b"), static("b2"))),
         *(each.at(9) for each in (static("c"), CONSUMER.epoch(2), CONSUMER.target_epoch(2))),
         *(each.at(20) for each in (*CONSUMER.leaves("b2"), CONSUMER.epoch(3), CONSUMER.target_epoch(3))),
     ]
-    _, second, third = events_of(steps, "rebalance", engine)
+    _, second, third = events_of(steps, "rebalance")
 
     assert (["consumer_subscribed"], []) == (second["causes"], second["replaced"])
     assert ["b2"] == third["left"]
 
 
-def test_a_static_member_that_returns_with_another_subscription_causes_the_epoch_of_its_batch(engine: Engine) -> None:
+def test_a_static_member_that_returns_with_another_subscription_causes_the_epoch_of_its_batch() -> None:
     returned = (*CONSUMER.leaves("b"), static("b2", "t", "u"), CONSUMER.epoch(2), CONSUMER.target_epoch(2))
     steps = [
         *(each.at(0) for each in (static("a"), static("b"), CONSUMER.epoch(1), CONSUMER.target_epoch(1))),
         *(each.at(5) for each in returned),
     ]
-    _, last = events_of(steps, "rebalance", engine)
+    _, last = events_of(steps, "rebalance")
 
     assert (["static_member_returned", "subscription_changed"], ["b2"]) == (last["causes"], last["replaced"])
 
 
-def test_events_of_the_first_members_have_the_kind_classic(engine: Engine) -> None:
-    assert ["classic"] * 2 == [each["kind"] for each in events_of([owners(7, 0, 4)], "member", engine)]
+def test_events_of_the_first_members_have_the_kind_classic() -> None:
+    assert ["classic"] * 2 == [each["kind"] for each in events_of([owners(7, 0, 4)], "member")]
 
 
-def test_times_that_run_backwards_do_not_show_that_a_member_was_active(engine: Engine) -> None:
+def test_times_that_run_backwards_do_not_show_that_a_member_was_active() -> None:
     session = {"sessionTimeout": 6_000}
     both = [member("a", ["t"], {"t": [0]}) | session, member("b", ["t"], {"t": [1]}) | session]
     steps = [BEGIN.at(5_000), classic(1, *both).at(5_000), classic(2, both[0]).at(4_000)]
 
     # Rebalances are in the order of their times.
-    assert ["consumer_closed", "consumer_dead", "application_crashed"] == causes(engine, steps)[0]
+    assert ["consumer_closed", "consumer_dead", "application_crashed"] == causes(steps)[0]
 
 
 def streams(epoch: int) -> list[Step]:
@@ -215,14 +214,14 @@ def streams(epoch: int) -> list[Step]:
     ]
 
 
-def test_commits_of_a_streams_group_that_replaces_a_classic_group_have_an_owner(engine: Engine) -> None:
+def test_commits_of_a_streams_group_that_replaces_a_classic_group_have_an_owner() -> None:
     steps = [BEGIN, owners(1, 0, 4), classic(2).at(50), *(each.at(60) for each in (classic_gone(), *streams(3)))]
 
-    assert [] == events_of([*steps, commit("t", 0).at(70), commit("t", 1).at(70)], "offsets", engine)
+    assert [] == events_of([*steps, commit("t", 0).at(70), commit("t", 1).at(70)], "offsets")
 
 
-def test_an_empty_streams_group_reports_no_unowned_partitions(engine: Engine) -> None:
+def test_an_empty_streams_group_reports_no_unowned_partitions() -> None:
     left = (*STREAMS.leaves("m"), STREAMS.epoch(2, validatedTopologyEpoch=0))
     steps = [*(each.at(0) for each in streams(1)), *(each.at(10) for each in left)]
 
-    assert [] == events_of(steps, "rebalance", engine, metadata({-1: {"t": 2}}))[-1]["unowned"]
+    assert [] == events_of(steps, "rebalance", metadata({-1: {"t": 2}}))[-1]["unowned"]

@@ -10,25 +10,31 @@ from __future__ import annotations
 
 import functools
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
 from kafka.protocol.consumer.group import JoinGroupResponse
 from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-from assignor.errors import WireError
-from assignor.reference.history import Metadata
-from assignor.reference.replay import LogRecord, replay
-from assignor.reference.replay.member import merged
+from assignor.model import TopicPartition
+from assignor.offsets import decode_record
+from assignor.wire import DecodedSubscription, decode_assignment, decode_subscription
 from tests.replay.logs import replay_all
-from tests.support.recorded_fleet import logs, topics
+from tests.support.recorded_fleet import logs, topics, topics_around
 
 if TYPE_CHECKING:
     from assignor.model import PartitionInfo
-    from assignor.reference.replay import Generation, ParsedMember
 
 Row = dict[str, Any]
+
+
+class Member(NamedTuple):
+    """Member of a generation: its subscription and its partitions."""
+
+    subscription: DecodedSubscription
+    partitions: tuple[TopicPartition, ...]
+
 
 COUNTS = {
     ("analytics.hourly", "range", "equal"): 4,
@@ -60,15 +66,25 @@ NOT_JAVA = {
 def compared() -> list[tuple[str, Row]]:
     """Return the group and the generation of each comparison, without classic range."""
     found = logs()
-    histories = zip(found, replay_all("rust", list(found.values()), topics()), strict=True)
+    histories = zip(found, replay_all(list(found.values()), topics()), strict=True)
     generations = [(group, each) for group, history in histories for each in history["generations"]]
     return [(group, each) for group, each in generations if each["outcome"] and each["range"] is None]
 
 
-def parsed(group: str, length: int | None = None) -> list[tuple[Generation, list[ParsedMember]]]:
-    """Return the generations of a classic group whose members are parsed."""
-    records: list[LogRecord] = logs()[group][:length]
-    return [(each, each.parsed_members) for each in replay(records).generations if each.parsed_members]
+def generations(group: str, length: int | None = None) -> list[tuple[int, dict[str, Member]]]:
+    """Return time and members of each generation of a classic group, without generations that have no members."""
+    found = []
+    for each in logs()[group][:length]:
+        record = decode_record(each.key, each.value)
+        if record.type == 2 and record.value is not None and record.value["members"]:
+            members = {member["memberId"]: read_member(member) for member in record.value["members"]}
+            found.append((each.timestamp, members))
+    return found
+
+
+def read_member(member: Row) -> Member:
+    """Decode the subscription and the partitions of a member."""
+    return Member(decode_subscription(member["subscription"]), decode_assignment(member["assignment"]).partitions)
 
 
 def test_assignments_of_java_clients_and_brokers_equal_kafkas_answers() -> None:
@@ -98,49 +114,44 @@ class Cluster:
 
 
 def kafka_pythons_answer(
-    members: list[ParsedMember], topics: dict[str, list[PartitionInfo]]
-) -> dict[str, dict[str, list[int]]]:
+    members: dict[str, Member], topics: dict[str, list[PartitionInfo]]
+) -> dict[str, set[TopicPartition]]:
     """Return the assignment of kafka-python's sticky assignor for the members of a generation."""
     joined = []
-    for member in members:
-        assert not isinstance(member.subscription, WireError)
-        wants = ConsumerProtocolSubscription(0, member.subscription.topics, member.subscription.user_data)
+    for member_id, (subscription, _) in members.items():
+        wants = ConsumerProtocolSubscription(0, list(subscription.topics), subscription.user_data)
         joined.append(
-            JoinGroupResponse.JoinGroupResponseMember(member_id=member.id, group_instance_id=None, metadata=wants)
+            JoinGroupResponse.JoinGroupResponseMember(member_id=member_id, group_instance_id=None, metadata=wants)
         )
     wanted = {topic for member in joined for topic in member.metadata.topics}
     cluster = Cluster({topic: partitions for topic, partitions in topics.items() if topic in wanted})
     answer = StickyPartitionAssignor().assign(cluster, joined)
-    return {member: merged(given.assigned_partitions) for member, given in answer.items()}
+    return {
+        member: {TopicPartition(topic, id) for topic, ids in given.assigned_partitions for id in ids}
+        for member, given in answer.items()
+    }
 
 
 def test_kafka_pythons_sticky_gives_the_assignments_of_the_group_it_leads() -> None:
-    metadata = Metadata.read(topics())
-    generations = parsed("notify-dispatch")
-    for generation, members in generations:
-        has = {member.id: member.assignment for member in members}
-        around = metadata.around(generation.timestamp)
-        assert has in [kafka_pythons_answer(members, snapshot.topics) for snapshot in around]
-    assert len(generations) == 5
+    found = generations("notify-dispatch")
+    for time, members in found:
+        has = {member_id: set(member.partitions) for member_id, member in members.items()}
+        assert has in [kafka_pythons_answer(members, known) for known in topics_around(time)]
+    assert len(found) == 5
 
 
-@pytest.mark.parametrize(
-    ("group", "length", "generations"), [("profile-migrating", None, 6), ("inventory-sync", 700, 500)]
-)
+@pytest.mark.parametrize(("group", "length", "least"), [("profile-migrating", None, 6), ("inventory-sync", 700, 500)])
 def test_librdkafkas_cooperative_sticky_waits_for_the_owner_of_a_partition(
-    group: str, length: int | None, generations: int
+    group: str, length: int | None, least: int
 ) -> None:
-    found = parsed(group, length)
+    found = generations(group, length)
     for _, members in found:
-        owners: dict[tuple[str, int], str] = {}
-        for member in members:
-            assert not isinstance(member.subscription, WireError)
-            owners.update(dict.fromkeys(member.subscription.owned, member.id))
-        given = Counter[tuple[str, int]]()
-        for member in members:
-            assert not isinstance(member.assignment, WireError)
-            gets = [(topic, id) for topic, ids in member.assignment.items() for id in ids]
-            given.update(gets)
-            assert {owners.get(partition, member.id) for partition in gets} <= {member.id}
+        owners: dict[TopicPartition, str] = {}
+        for member_id, member in members.items():
+            owners.update(dict.fromkeys(member.subscription.owned_partitions, member_id))
+        given = Counter[TopicPartition]()
+        for member_id, member in members.items():
+            given.update(member.partitions)
+            assert {owners.get(partition, member_id) for partition in member.partitions} <= {member_id}
         assert max(given.values()) == 1
-    assert len(found) >= generations
+    assert len(found) >= least

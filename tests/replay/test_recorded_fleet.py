@@ -1,40 +1,26 @@
-"""Replay of the recorded fleet, compared with the cluster's descriptions of its groups and between the engines."""
+"""Replay of the recorded fleet, compared with the cluster's descriptions of its groups."""
 
 from __future__ import annotations
 
 import copy
-import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from assignor.reference.replay import LogRecord
 from tests.replay.logs import assigned, comparisons, replay_all
-from tests.support.mutation import mutated
 from tests.support.recorded_fleet import logs, snapshots, topics
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    pass
 
 Row = dict[str, Any]
 
 STORM = "inventory-sync"
-"""Group with 12,474 generations; only a long test replays all of them with the reference."""
+"""Group with 12,474 generations."""
 
 SUBTOPOLOGY_READS = {"0": "user-profile"}
 """Source topic of the only subtopology of the only streams group."""
-
-
-def cut_storm(length: int = 1_500) -> dict[str, list[LogRecord]]:
-    return {group: records[:length] if group == STORM else records for group, records in logs().items()}
-
-
-def assert_engines_agree(cases: Sequence[Sequence[LogRecord]]) -> list[Row]:
-    rust = replay_all("rust", cases, topics())
-    for ours, specified in zip(rust, replay_all("reference", cases, topics()), strict=True):
-        assert ours == specified
-    return rust
 
 
 REMARKS = [
@@ -102,7 +88,7 @@ def test_the_log_up_to_a_snapshot_gives_the_snapshot(label: str) -> None:
     described = {snapshot["group"]: snapshot for snapshot in snapshots()[label]}
     ends = next(iter(described.values()))["log_end_before"]
     found = logs(ends)
-    histories = dict(zip(found, replay_all("rust", list(found.values()), topics()), strict=True))
+    histories = dict(zip(found, replay_all(list(found.values()), topics()), strict=True))
 
     differ = {(group, name) for group in described for name in compare(described[group], histories[group])}
 
@@ -119,7 +105,7 @@ def test_only_one_description_shows_a_rebalance_in_progress() -> None:
 
 def test_the_comparison_with_a_snapshot_detects_all_changes() -> None:
     snapshot = next(each for each in snapshots()["s1"] if each["group"] == "payments-audit")
-    (history,) = replay_all("rust", [logs(snapshot["log_end_before"])["payments-audit"]], topics())
+    (history,) = replay_all([logs(snapshot["log_end_before"])["payments-audit"]], topics())
     assert compare(snapshot, history) == []
     for name, change in {
         "state": "Empty",
@@ -137,7 +123,7 @@ def test_the_comparison_with_a_snapshot_detects_all_changes() -> None:
 
 def test_rebalances_of_the_fleet_are_counted() -> None:
     groups = [STORM, "billing", "warehouse-static"]
-    histories = replay_all("rust", [logs()[group] for group in groups])
+    histories = replay_all([logs()[group] for group in groups])
     assert [history["rebalances"] for history in histories] == [12_474, 7, 4]
 
 
@@ -145,87 +131,10 @@ def test_thirty_of_thirty_two_range_generations_equal_kafkas() -> None:
     found = logs()
     outcomes = Counter[str | None]()
     remarks = []
-    for group, history in zip(found, replay_all("rust", list(found.values()), topics()), strict=True):
+    for group, history in zip(found, replay_all(list(found.values()), topics()), strict=True):
         for place, (outcome, said) in enumerate(comparisons(history)):
             outcomes[outcome] += 1
             remarks += [(group, history["generations"][place]["generation"], outcome, remark) for remark in said]
     del outcomes[None]
     assert outcomes == {"equal": 30, "different": 2}
     assert remarks == REMARKS
-
-
-# ---- engine against engine
-
-
-def test_engines_agree_on_the_whole_fleet() -> None:
-    cut = cut_storm()
-    histories = dict(zip(cut, assert_engines_agree(list(cut.values())), strict=True))
-    assert len(histories) == 24
-    assert histories[STORM]["rebalances"] > 1_000
-
-
-@pytest.mark.long
-def test_engines_agree_on_the_whole_storm() -> None:
-    (history,) = assert_engines_agree([logs()[STORM]])
-    assert (history["generation"], history["unowned"]) == (12_474, 14)
-
-
-def test_engines_agree_on_parts_of_the_log() -> None:
-    rng = random.Random(11)
-    fleet = list(cut_storm(300).values())
-    cases = []
-    for _ in range(150):
-        records = rng.choice(fleet)
-        cases.append(records[: rng.randrange(len(records) + 1)])
-    assert len({history["state"] for history in assert_engines_agree(cases)}) > 3
-
-
-def test_engines_agree_on_parts_with_missing_or_damaged_records() -> None:
-    rng = random.Random(12)
-    fleet = list(cut_storm(150).values())
-    cases = []
-    for _ in range(200):
-        records = rng.choice(fleet)
-        cut = records[: rng.randrange(len(records) + 1)]
-        damage = rng.choice([0.02, 0.2])
-        cases.append(
-            [damaged(rng, record) if rng.random() < damage else record for record in cut if rng.random() > 0.1]
-        )
-    histories = assert_engines_agree(cases)
-    assert sum(history["bad_records"] for history in histories) > 100
-    assert {outcome for history in histories for outcome, _ in comparisons(history)} >= {
-        "equal",
-        "different",
-        "unknown",
-    }
-
-
-def damaged(rng: random.Random, record: LogRecord) -> LogRecord:
-    if rng.random() < 0.1:
-        return record._replace(key=mutated(rng, record.key or b""))
-    if rng.random() < 0.1:
-        return record._replace(value=None)
-    if not record.value or rng.random() < 0.5:
-        return record._replace(value=mutated(rng, record.value or b""))
-    # The record of a classic group consists mostly of blobs, so a changed byte is usually in a blob.
-    at = rng.randrange(len(record.value))
-    return record._replace(value=record.value[:at] + b"\x7f" + record.value[at + 1 :])
-
-
-def test_two_swapped_members_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    case = logs()["billing"]
-    assert_engines_agree([case])
-    answer = replay_all
-
-    def swapped(engine: str, cases: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
-        histories = answer(engine, cases, topics)
-        if engine == "reference":
-            ids = [member["member_id"] for member in histories[0]["members"]][:2]
-            for span in histories[0]["assignment"]:
-                if span["member_id"] in ids:
-                    span["member_id"] = ids[1 - ids.index(span["member_id"])]
-        return histories
-
-    monkeypatch.setitem(globals(), "replay_all", swapped)
-    with pytest.raises(AssertionError):
-        assert_engines_agree([case])

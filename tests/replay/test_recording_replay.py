@@ -12,8 +12,8 @@ import pytest
 from assignor import _core
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.offsets import decode_batch
-from assignor.reference.replay import LogRecord
 from tests.replay.logs import TOPICS, replay_all
+from tests.support.record_bytes import LogRecord
 from tests.support.recorded_fleet import RECORDING, topics
 
 ABORTED = 7
@@ -64,7 +64,7 @@ def test_one_pass_gives_decoded_records_and_histories(size: int) -> None:
     for row in records.to_pylist():
         if row["group_id"] is not None and not row["aborted"]:
             logs.setdefault(row["group_id"], []).append(LogRecord(*(row[name] for name in LogRecord._fields)))
-    expected = replay_all("rust", list(logs.values()), topics())
+    expected = replay_all(list(logs.values()), topics())
     assert dict(zip(logs, expected, strict=True)) == histories
     assert len(histories) > 20
 

@@ -1,8 +1,6 @@
-"""Replay of hand-written logs in both engines: kind, state, members and generations of a group."""
+"""Replay of hand-written logs: kind, state, members and generations of a group."""
 
 from __future__ import annotations
-
-import random
 
 import pyarrow as pa
 import pytest
@@ -27,7 +25,6 @@ from tests.replay.logs import (
     replay_all,
     replayed,
 )
-from tests.support.mutation import mutated
 from tests.support.record_bytes import assignment, subscription
 
 TWO = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
@@ -46,15 +43,15 @@ def generations(history: Row) -> list[tuple[str, int]]:
 # ---- kinds and states
 
 
-def test_an_empty_log_has_no_group(engine: str) -> None:
-    history = replayed(engine)
+def test_an_empty_log_has_no_group() -> None:
+    history = replayed()
     assert shown(history) == ("offsets", "Empty", None, None)
     assert (history["members"], history["generations"], history["assignment"]) == ([], [], [])
     assert (history["least_loaded"], history["most_loaded"], history["unowned"]) == (None, None, None)
 
 
-def test_a_classic_group_with_members_is_stable(engine: str) -> None:
-    history = replayed(engine, classic(0, protocol_type=""), classic(1, *TWO))
+def test_a_classic_group_with_members_is_stable() -> None:
+    history = replayed(classic(0, protocol_type=""), classic(1, *TWO))
     assert shown(history) == ("classic", "Stable", "range", 1)
     assert assigned(history) == {"a": {"t": [0, 1]}, "b": {"t": [2]}}
     assert (history["topics"], history["partitions"]) == (1, 3)
@@ -64,8 +61,8 @@ def test_a_classic_group_with_members_is_stable(engine: str) -> None:
     assert (second["offset"], second["timestamp"], second["members"], second["partitions"]) == (101, 1_000, 2, 3)
 
 
-def test_a_classic_group_without_members_is_empty(engine: str) -> None:
-    history = replayed(engine, classic(1, *TWO), commit("t", 0), classic(2))
+def test_a_classic_group_without_members_is_empty() -> None:
+    history = replayed(classic(1, *TWO), commit("t", 0), classic(2))
     assert shown(history) == ("classic", "Empty", None, 2)
     assert (history["members"], history["committed_offsets"]) == ([], 1)
 
@@ -96,24 +93,24 @@ def test_a_classic_group_without_members_is_empty(engine: str) -> None:
         ("Stable", [CONSUMER.joins("a"), CONSUMER.epoch(2), CONSUMER.target_epoch(2), CONSUMER.has("a", 2, 0, {})]),
     ],
 )
-def test_records_determine_the_state_of_a_consumer_group(engine: str, state: str, events: list[Event]) -> None:
-    history = replayed(engine, *events)
+def test_records_determine_the_state_of_a_consumer_group(state: str, events: list[Event]) -> None:
+    history = replayed(*events)
     assert shown(history) == ("consumer", state, "uniform", history["generations"][-1]["generation"])
 
 
-def test_a_consumer_group_is_reconciling_until_all_members_are_settled(engine: str) -> None:
+def test_a_consumer_group_is_reconciling_until_all_members_are_settled() -> None:
     before = [CONSUMER.joins("a"), CONSUMER.joins("b"), CONSUMER.epoch(3), CONSUMER.target_epoch(3)]
-    assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}))["state"] == "Reconciling"
-    assert replayed(engine, *before, CONSUMER.has("a", 3, 0, {}), *CONSUMER.leaves("b"))["state"] == "Stable"
+    assert replayed(*before, CONSUMER.has("a", 3, 0, {}))["state"] == "Reconciling"
+    assert replayed(*before, CONSUMER.has("a", 3, 0, {}), *CONSUMER.leaves("b"))["state"] == "Stable"
 
 
-def test_a_share_group_is_stable_with_members_and_empty_without_them(engine: str) -> None:
+def test_a_share_group_is_stable_with_members_and_empty_without_them() -> None:
     joined = [SHARE.joins("a", subscribedTopicNames=["t"]), SHARE.epoch(2), SHARE.has("a", 2, 0, {"t": [0, 2]})]
-    history = replayed(engine, *joined, topics=TOPIC)
+    history = replayed(*joined, topics=TOPIC)
     assert shown(history) == ("share", "Stable", None, 2)
     assert assigned(history) == {"a": {"t": [0, 2]}}
     assert history["unowned"] is None
-    assert shown(replayed(engine, *joined, *SHARE.leaves("a"), SHARE.epoch(3))) == ("share", "Empty", None, 3)
+    assert shown(replayed(*joined, *SHARE.leaves("a"), SHARE.epoch(3))) == ("share", "Empty", None, 3)
 
 
 READY = [STREAMS.joins("a"), STREAMS.streams_topology(1, {"0": ["t"]}), STREAMS.epoch(2, validatedTopologyEpoch=1)]
@@ -135,57 +132,54 @@ READY = [STREAMS.joins("a"), STREAMS.streams_topology(1, {"0": ["t"]}), STREAMS.
         ("Stable", [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 1, {})]),
     ],
 )
-def test_records_determine_the_state_of_a_streams_group(engine: str, state: str, events: list[Event]) -> None:
-    assert shown(replayed(engine, *events)) == ("streams", state, None, 2)
+def test_records_determine_the_state_of_a_streams_group(state: str, events: list[Event]) -> None:
+    assert shown(replayed(*events)) == ("streams", state, None, 2)
 
 
-def test_offsets_without_a_group_record_are_an_empty_group_of_kind_offsets(engine: str) -> None:
-    history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 1), commit("u", 0))
+def test_offsets_without_a_group_record_are_an_empty_group_of_kind_offsets() -> None:
+    history = replayed(commit("t", 0), commit("t", 1), commit("t", 1), commit("u", 0))
     assert shown(history) == ("offsets", "Empty", None, None)
     assert history["committed_offsets"] == 3
 
 
-def test_legacy_offset_commits_count_too(engine: str) -> None:
+def test_legacy_offset_commits_count_too() -> None:
     key = {"group": "g", "topic": "t", "partition": 0}
-    assert replayed(engine, event(0, key, {}, version=0))["committed_offsets"] == 1
+    assert replayed(event(0, key, {}, version=0))["committed_offsets"] == 1
     for tombstone in (event(0, key, None), commit("t", 0, offset=None)):
-        assert replayed(engine, event(0, key, {}, version=0), tombstone)["committed_offsets"] == 0
+        assert replayed(event(0, key, {}, version=0), tombstone)["committed_offsets"] == 0
 
 
 # ---- deleted and converted groups
 
 
-def test_a_deleted_group_is_gone_and_keeps_its_last_kind(engine: str) -> None:
-    history = replayed(
-        engine, classic(1, *TWO), commit("t", 0), classic(2), commit("t", 0, offset=None), classic_gone()
-    )
+def test_a_deleted_group_is_gone_and_keeps_its_last_kind() -> None:
+    history = replayed(classic(1, *TWO), commit("t", 0), classic(2), commit("t", 0, offset=None), classic_gone())
     assert shown(history) == ("classic", "gone", None, 2)
     assert (history["members"], history["rebalances"], history["topics"]) == ([], 2, 0)
     for protocol, kind in ((CONSUMER, "consumer"), (SHARE, "share"), (STREAMS, "streams")):
-        history = replayed(engine, protocol.epoch(2), protocol.epoch(3), protocol.epoch(None))
+        history = replayed(protocol.epoch(2), protocol.epoch(3), protocol.epoch(None))
         assert shown(history) == (kind, "gone", None, 3)
 
 
-def test_a_tombstone_without_a_group_record_means_gone(engine: str) -> None:
-    history = replayed(engine, commit("t", 0), commit("t", 0, offset=None), classic_gone())
+def test_a_tombstone_without_a_group_record_means_gone() -> None:
+    history = replayed(commit("t", 0), commit("t", 0, offset=None), classic_gone())
     assert shown(history) == ("offsets", "gone", None, None)
 
 
-def test_a_deleted_group_with_offsets_is_of_kind_offsets(engine: str) -> None:
-    history = replayed(engine, classic(1, *TWO), commit("t", 0), classic(2), classic_gone())
+def test_a_deleted_group_with_offsets_is_of_kind_offsets() -> None:
+    history = replayed(classic(1, *TWO), commit("t", 0), classic(2), classic_gone())
     assert shown(history) == ("offsets", "Empty", None, None)
     assert (history["committed_offsets"], history["rebalances"]) == (1, 2)
 
 
-def test_a_deleted_topic_can_leave_a_group_without_offsets(engine: str) -> None:
-    history = replayed(engine, commit("t", 0), commit("t", 1), commit("t", 0, offset=None), commit("t", 1, offset=None))
+def test_a_deleted_topic_can_leave_a_group_without_offsets() -> None:
+    history = replayed(commit("t", 0), commit("t", 1), commit("t", 0, offset=None), commit("t", 1, offset=None))
     assert shown(history) == ("offsets", "Empty", None, None)
     assert history["committed_offsets"] == 0
 
 
-def test_an_upgrade_turns_a_classic_group_into_a_consumer_group(engine: str) -> None:
+def test_an_upgrade_turns_a_classic_group_into_a_consumer_group() -> None:
     history = replayed(
-        engine,
         classic(6, *TWO),
         classic_gone(),
         CONSUMER.epoch(7),
@@ -201,34 +195,33 @@ def test_an_upgrade_turns_a_classic_group_into_a_consumer_group(engine: str) -> 
     assert (epoch["protocol_type"], epoch["protocol"], epoch["leader"], epoch["range"]) == (None, None, None, None)
 
 
-def test_a_downgrade_turns_a_consumer_group_into_a_classic_group(engine: str) -> None:
+def test_a_downgrade_turns_a_consumer_group_into_a_classic_group() -> None:
     up = [CONSUMER.joins("a"), CONSUMER.epoch(8), CONSUMER.target_epoch(8), CONSUMER.has("a", 8, 0, {"t": [0]})]
     down = [*CONSUMER.leaves("a"), CONSUMER.target_epoch(None), CONSUMER.epoch(None), classic(9, *TWO)]
-    history = replayed(engine, *up, *down)
+    history = replayed(*up, *down)
     assert shown(history) == ("classic", "Stable", "range", 9)
     assert generations(history) == [("consumer", 8), ("classic", 9)]
     assert [member["member_id"] for member in history["members"]] == ["a", "b"]
-    assert shown(replayed(engine, *up, *down, classic_gone())) == ("classic", "gone", None, 9)
+    assert shown(replayed(*up, *down, classic_gone())) == ("classic", "gone", None, 9)
 
 
-def test_a_recreated_group_starts_without_history_of_members(engine: str) -> None:
-    history = replayed(engine, classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(1, *TWO))
+def test_a_recreated_group_starts_without_history_of_members() -> None:
+    history = replayed(classic(5, *TWO), classic(6), classic_gone(), classic(0), classic(1, *TWO))
     assert shown(history) == ("classic", "Stable", "range", 1)
     assert generations(history) == [("classic", number) for number in (5, 6, 0, 1)]
 
 
-def test_the_last_of_two_current_group_records_counts(engine: str) -> None:
-    assert shown(replayed(engine, CONSUMER.epoch(9), classic(1, *TWO))) == ("classic", "Stable", "range", 1)
-    assert shown(replayed(engine, classic(1, *TWO), CONSUMER.epoch(9))) == ("consumer", "Empty", "uniform", 9)
+def test_the_last_of_two_current_group_records_counts() -> None:
+    assert shown(replayed(CONSUMER.epoch(9), classic(1, *TWO))) == ("classic", "Stable", "range", 1)
+    assert shown(replayed(classic(1, *TWO), CONSUMER.epoch(9))) == ("consumer", "Empty", "uniform", 9)
 
 
 # ---- members
 
 
-def test_a_static_restart_repeats_the_generation(engine: str) -> None:
+def test_a_static_restart_repeats_the_generation() -> None:
     restarted = (member("a2", ["t"], {"t": [0, 1]}, instance="one"), TWO[1])
     history = replayed(
-        engine,
         classic(3, member("a1", ["t"], {"t": [0, 1]}, instance="one"), TWO[1]),
         classic(3, *restarted),
         topics=TOPIC,
@@ -242,17 +235,17 @@ def test_a_static_restart_repeats_the_generation(engine: str) -> None:
     assert [generation["same_members"] for generation in history["generations"]] == [False, False]
 
 
-def test_members_have_their_clients_and_the_order_of_the_record(engine: str) -> None:
-    history = replayed(engine, classic(1, TWO[1], TWO[0]))
+def test_members_have_their_clients_and_the_order_of_the_record() -> None:
+    history = replayed(classic(1, TWO[1], TWO[0]))
     assert [(member["client_id"], member["client_host"]) for member in history["members"]] == [
         ("client-b", "/10.0.0.1"),
         ("client-a", "/10.0.0.1"),
     ]
 
 
-def test_entries_of_a_topic_listed_twice_are_merged(engine: str) -> None:
+def test_entries_of_a_topic_listed_twice_are_merged() -> None:
     gets = assignment(("u", [4]), ("t", [3, 1]), ("empty", []), ("t", [2, 3]))
-    history = replayed(engine, classic(1, member("a", ["t", "u"], gets), protocol="cooperative-sticky"))
+    history = replayed(classic(1, member("a", ["t", "u"], gets), protocol="cooperative-sticky"))
     assert assigned(history) == {"a": {"t": [1, 2, 3], "u": [4]}}
     assert history["assignment"] == [
         {"member_id": "a", "topic": "t", "start": 1, "count": 3},
@@ -261,17 +254,16 @@ def test_entries_of_a_topic_listed_twice_are_merged(engine: str) -> None:
     assert (history["topics"], history["partitions"], history["most_loaded"]) == (2, 4, 4)
 
 
-def test_blobs_of_connect_workers_are_not_parsed(engine: str) -> None:
+def test_blobs_of_connect_workers_are_not_parsed() -> None:
     worker = member("w", subscription("t"), assignment(("t", [0])))
-    history = replayed(engine, classic(1, worker, protocol="sessioned", protocol_type="connect"), topics=TOPIC)
+    history = replayed(classic(1, worker, protocol="sessioned", protocol_type="connect"), topics=TOPIC)
     assert shown(history) == ("classic", "Stable", "sessioned", 1)
     assert history["members"][0]["partitions"] is None
     assert (history["topics"], history["partitions"], history["idle_members"], history["unowned"]) == (0, 0, 0, None)
 
 
-def test_partitions_pending_revocation_still_belong_to_a_member(engine: str) -> None:
+def test_partitions_pending_revocation_still_belong_to_a_member() -> None:
     history = replayed(
-        engine,
         CONSUMER.epoch(2),
         CONSUMER.joins("b", instanceId="i"),
         CONSUMER.joins("a"),
@@ -282,14 +274,14 @@ def test_partitions_pending_revocation_still_belong_to_a_member(engine: str) -> 
     assert [member["group_instance_id"] for member in history["members"]] == [None, "i"]
 
 
-def test_streams_tasks_are_partitions_of_their_source_topics(engine: str) -> None:
+def test_streams_tasks_are_partitions_of_their_source_topics() -> None:
     has = STREAMS.has("a", 2, 1, {"0": [0, 1], "1": [1]})
     topology = STREAMS.streams_topology(1, {"0": ["t", "u"], "1": ["=r", "t"]})
-    assert assigned(replayed(engine, STREAMS.joins("a"), STREAMS.epoch(2), has)) == {"a": {"0": [0, 1], "1": [1]}}
-    history = replayed(engine, STREAMS.joins("a"), topology, STREAMS.epoch(2), has)
+    assert assigned(replayed(STREAMS.joins("a"), STREAMS.epoch(2), has)) == {"a": {"0": [0, 1], "1": [1]}}
+    history = replayed(STREAMS.joins("a"), topology, STREAMS.epoch(2), has)
     assert assigned(history) == {"a": {"r": [1], "t": [0, 1], "u": [0, 1]}}
     giving_up = STREAMS.has("a", 2, 2, {"0": [0]}, **{"1": [3]})
-    history = replayed(engine, STREAMS.joins("a"), topology, STREAMS.epoch(2), has, giving_up)
+    history = replayed(STREAMS.joins("a"), topology, STREAMS.epoch(2), has, giving_up)
     assert assigned(history) == {"a": {"r": [3], "t": [0, 3], "u": [0]}}
 
 
@@ -304,9 +296,9 @@ def test_streams_tasks_are_partitions_of_their_source_topics(engine: str) -> Non
         (["range", "custom", "custom", "uniform", "uniform"], "uniform"),
     ],
 )
-def test_members_of_a_consumer_group_vote_for_its_assignor(engine: str, votes: list[str | None], assignor: str) -> None:
+def test_members_of_a_consumer_group_vote_for_its_assignor(votes: list[str | None], assignor: str) -> None:
     joins = [CONSUMER.joins(f"m{place}", serverAssignor=vote) for place, vote in enumerate(votes)]
-    assert replayed(engine, *joins, CONSUMER.epoch(2))["protocol"] == assignor
+    assert replayed(*joins, CONSUMER.epoch(2))["protocol"] == assignor
 
 
 # ---- records without effect
@@ -314,16 +306,16 @@ def test_members_of_a_consumer_group_vote_for_its_assignor(engine: str, votes: l
 STORY = [classic(0, protocol_type=""), classic(1, *TWO), commit("t", 0), classic(2, TWO[0])]
 
 
-def test_bad_records_are_counted_and_ignored(engine: str) -> None:
+def test_bad_records_are_counted_and_ignored() -> None:
     bad = [Event(None, b""), Event(b"", None), Event(b"\0\2\0\5g", None), Event(b"\0\2\0\1g", b"\0\x63")]
-    history = replayed(engine, *STORY, *bad)
+    history = replayed(*STORY, *bad)
     assert history.pop("bad_records") == 4
-    expected = replayed(engine, *STORY)
+    expected = replayed(*STORY)
     assert expected.pop("bad_records") == 0
     assert history == expected
 
 
-def test_unrelated_records_are_ignored(engine: str) -> None:
+def test_unrelated_records_are_ignored() -> None:
     key = {"groupId": "g"}
     others = [
         Event(b"\0\x19\0\1g", b"?"),
@@ -335,12 +327,12 @@ def test_unrelated_records_are_ignored(engine: str) -> None:
         event(16, {**key, "regularExpression": "t.*"}, {"topics": ["t"]}),
         event(21, {**key, "memberId": "x"}, {}),
     ]
-    assert replayed(engine, *STORY, *others) == replayed(engine, *STORY)
+    assert replayed(*STORY, *others) == replayed(*STORY)
 
 
 def test_a_slice_of_a_column_is_replayed() -> None:
     logs = [log(STORY[:length]) for length in range(5)]
-    histories = replay_all("rust", logs)
+    histories = replay_all(logs)
     rows = [[record._asdict() for record in records] for records in logs]
     column = pa.array(rows, pa.list_(RECORD))
     nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
@@ -377,31 +369,3 @@ def test_text_that_exceeds_the_limit_of_a_column_is_rejected() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="the list column assignment exceeds 29 rows at group 1 of 1"):
         _core.replay_groups(anonymous.cast(pa.list_(RECORD)), nothing, limit=29)
     assert len(pa.array(_core.replay_groups(column, nothing, limit=360))) == 2
-
-
-# ---- engine against engine
-
-STORIES = [
-    STORY,
-    [classic(6, *TWO), classic_gone(), CONSUMER.epoch(7), CONSUMER.joins("a", subscribedTopicNames=["t"])],
-    [CONSUMER.joins("a", serverAssignor="range"), CONSUMER.epoch(2), CONSUMER.has("a", 2, 1, {"t": [0]}, u=[1])],
-    [*READY, STREAMS.target_epoch(2), STREAMS.has("a", 2, 1, {"0": [1]}), *STREAMS.leaves("a"), STREAMS.epoch(None)],
-    [SHARE.joins("a", subscribedTopicNames=["t"]), SHARE.epoch(2), SHARE.has("a", 2, 0, {"t": [0]}), commit("t", 1)],
-]
-
-
-def test_engines_agree_on_shuffled_and_mutated_logs() -> None:
-    rng = random.Random(5)
-    logs = []
-    for _ in range(3_000):
-        events = [event for story in rng.sample(STORIES, 2) for event in story]
-        for _ in range(rng.randrange(4)):
-            place = rng.randrange(len(events))
-            key, value = events[place].key or b"", events[place].value
-            events[place] = rng.choice([Event(key, None), Event(key, mutated(rng, value or b""))])
-        if rng.random() < 0.5:
-            rng.shuffle(events)
-        logs.append(log(event.at(rng.randrange(200_000)) for event in events))
-    rust = replay_all("rust", logs, TOPIC)
-    assert rust == replay_all("reference", logs, TOPIC)
-    assert len({shown(history)[:2] for history in rust}) > 12

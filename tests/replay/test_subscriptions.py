@@ -1,4 +1,4 @@
-"""Replay of subscriptions: racks, topics and patterns of members, in both engines."""
+"""Replay of subscriptions: racks, topics and patterns of members."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def subscriptions(history: Row) -> list[tuple[object, ...]]:
     return [tuple(member[name] for name in ("rack", "topics", "pattern")) for member in history["members"]]
 
 
-def test_classic_members_have_the_rack_and_topics_of_their_subscription(engine: str) -> None:
+def test_classic_members_have_the_rack_and_topics_of_their_subscription() -> None:
     members = [
         member("a", ["u", "t"], rack="r1"),
         member("b", ["t"], rack=""),
@@ -42,14 +42,13 @@ def test_classic_members_have_the_rack_and_topics_of_their_subscription(engine: 
         (None, [], None),
         (None, None, None),
     ]
-    assert expected == subscriptions(replayed(engine, classic(1, *members, protocol="sticky")))
+    assert expected == subscriptions(replayed(classic(1, *members, protocol="sticky")))
     worker = classic(1, members[0], protocol="sessioned", protocol_type="connect")
-    assert [(None, None, None)] == subscriptions(replayed(engine, worker))
+    assert [(None, None, None)] == subscriptions(replayed(worker))
 
 
-def test_consumer_members_have_their_topics_or_their_pattern(engine: str) -> None:
+def test_consumer_members_have_their_topics_or_their_pattern() -> None:
     history = replayed(
-        engine,
         CONSUMER.epoch(1),
         CONSUMER.joins("a", rackId="r1", subscribedTopicNames=["u", "t"], subscribedTopicRegex=""),
         CONSUMER.joins("b", rackId="", subscribedTopicRegex="t.*"),
@@ -59,10 +58,10 @@ def test_consumer_members_have_their_topics_or_their_pattern(engine: str) -> Non
     assert [("r1", ["u", "t"], None), (None, None, "t.*"), (None, [], None)] == subscriptions(history)
 
 
-def test_topics_resolved_for_a_pattern_are_added_to_the_named_topics(engine: str) -> None:
+def test_topics_resolved_for_a_pattern_are_added_to_the_named_topics() -> None:
     def both(*events: Event) -> tuple[object, ...]:
         joins = CONSUMER.joins("a", subscribedTopicNames=["u", "t"], subscribedTopicRegex="[st]")
-        (subscription,) = subscriptions(replayed(engine, CONSUMER.epoch(1), joins, *events))
+        (subscription,) = subscriptions(replayed(CONSUMER.epoch(1), joins, *events))
         return subscription
 
     unresolved = (None, ["u", "t"], "[st]")
@@ -71,16 +70,16 @@ def test_topics_resolved_for_a_pattern_are_added_to_the_named_topics(engine: str
     assert (None, ["u", "t"], None) == both(found("[st]", ["s"]), found("[st]", []))
 
 
-def test_partitions_without_an_owner_include_topics_resolved_for_a_pattern(engine: str) -> None:
+def test_partitions_without_an_owner_include_topics_resolved_for_a_pattern() -> None:
     joins = CONSUMER.joins("a", subscribedTopicNames=["t"], subscribedTopicRegex="u")
     log = [CONSUMER.epoch(1), joins, CONSUMER.has("a", 1, 0, {"t": [0]})]
     topics = metadata({0: {"t": 3, "u": 4}})
-    assert 6 == replayed(engine, *log, found("u", ["u"]), topics=topics)["unowned"]
-    assert replayed(engine, *log, topics=topics)["unowned"] is None
+    assert 6 == replayed(*log, found("u", ["u"]), topics=topics)["unowned"]
+    assert replayed(*log, topics=topics)["unowned"] is None
 
 
-def test_members_of_share_and_streams_groups_have_their_rack(engine: str) -> None:
-    share = replayed(engine, SHARE.epoch(1), SHARE.joins("a", rackId="r1", subscribedTopicNames=["t"]))
-    streams = replayed(engine, STREAMS.epoch(1), STREAMS.joins("a", rackId="r1"))
+def test_members_of_share_and_streams_groups_have_their_rack() -> None:
+    share = replayed(SHARE.epoch(1), SHARE.joins("a", rackId="r1", subscribedTopicNames=["t"]))
+    streams = replayed(STREAMS.epoch(1), STREAMS.joins("a", rackId="r1"))
     assert [("r1", ["t"], None)] == subscriptions(share)
     assert [("r1", None, None)] == subscriptions(streams)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-ENGINE: Any = "rust"
-
 
 def checksum(events: DataFrame | pa.Table) -> tuple[dict[str, int], str]:
     """Return the number of events of each kind, and a hash of all their columns that does not depend on their order."""
@@ -74,7 +72,7 @@ def stream(
             os.utime(path, (1_000 + number, 1_000 + number))  # the file source reads the oldest file first
         done = stop
         records = spark.readStream.schema(CLUSTER_RECORDS).option("maxFilesPerTrigger", 1).parquet(str(source))
-        writer = events(records, engine=ENGINE, **options).writeStream.format("parquet")
+        writer = events(records, **options).writeStream.format("parquet")
         writer = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
         query = writer.start(str(folder / "out"))
         query.awaitTermination()

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from assignor import _core
 from assignor.recording.metadata import topics_table
 from assignor.spark import events
 from assignor.spark import session as session_module
 from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import KEY
-from assignor.spark.replay_events import batch_events, new_engine_replay
+from assignor.spark.replay_events import batch_events
 from tests.spark import fleet_rows, test_fleet
-from tests.spark.event_runs import ENGINE, checksum, stream
+from tests.spark.event_runs import checksum, stream
 from tests.spark.java_options import archive_options
 from tests.support.synthetic_log import SyntheticLog
 
@@ -118,7 +119,7 @@ def alone(log: pa.Table, *, finish: bool) -> tuple[dict[str, int], str]:
     """Return the checksum of the events that an `EventMachine` finds in this process."""
     keyed = log.append_column("bucket", pa.array([0] * log.num_rows, pa.int32()))
     keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
-    settings = MachineSettings(lambda: new_engine_replay(topics_table(None), ENGINE, {}), finish=finish)
+    settings = MachineSettings(lambda: _core.Replay(topics_table(None)), finish=finish)
     return checksum(pa.Table.from_batches(batch_events(keyed.to_batches(), settings)))
 
 
@@ -139,7 +140,7 @@ def main(folder: Path, fleet_groups: int, groups: int, steps: int) -> None:
         answers = {
             "records": log.num_rows,
             "fleet": fleet_answer(spark, fleet_groups),
-            "batch": events_answer(spark, log, lambda: events(frame, engine=ENGINE), finish=True),
+            "batch": events_answer(spark, log, lambda: events(frame), finish=True),
             "stream": events_answer(
                 spark, log, lambda: stream(spark, folder / "stream", parts, [2], idle_ms=None)[0], finish=False
             ),

@@ -11,10 +11,12 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from assignor import _core
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.recording import Recording
 from assignor.replay import Replay
-from tests.spark.event_runs import ENGINE, checksum, logs, stream, uneven_parts
+from assignor.replay_columns import topic_batch
+from tests.spark.event_runs import checksum, logs, stream, uneven_parts
 from tests.support.recorded_fleet import RECORDING
 from tests.support.synthetic_log import RECORDS, SyntheticLog
 
@@ -53,11 +55,10 @@ def expected(*, finish: bool) -> tuple[dict[str, int], str]:
     """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
     from assignor.recording.metadata import topics_table
     from assignor.spark.event_machine import event_batch
-    from assignor.spark.replay_events import new_engine_replay
 
     found: list[Any] = []
     for log in logs(logs_of_two_clusters()):
-        replay = new_engine_replay(topics_table(topics()), ENGINE, {})
+        replay = _core.Replay(topics_table(topics()))
         for batch in log.drop_columns(["partition"]).combine_chunks().to_batches():
             found += replay.push(batch)
         found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
@@ -71,7 +72,7 @@ def test_a_batch_has_the_events_of_the_replay(spark: SparkSession, *, finish: bo
     from assignor.spark import events
 
     records = spark.createDataFrame(logs_of_two_clusters())
-    found = checksum(events(records, topics(), engine=ENGINE, delay_ms=DELAY, finish=finish))
+    found = checksum(events(records, topics(), delay_ms=DELAY, finish=finish))
 
     assert expected(finish=finish) == found
     counts, _ = found
@@ -97,9 +98,9 @@ def test_two_clusters_have_separate_events_and_duplicates_change_nothing(spark: 
     log = SyntheticLog(groups=5, steps=12, log_partitions=2).records()
     one = spark.createDataFrame(log)
     two = one.selectExpr("*", "'eu' as cluster").unionByName(one.selectExpr("*", "'us' as cluster"))
-    single = in_order(events(one, engine=ENGINE)).toArrow().drop_columns(["cluster"])
+    single = in_order(events(one)).toArrow().drop_columns(["cluster"])
     # Nothing identifies a record without a group, so a repeated one is another bad record.
-    both = in_order(events(two.unionByName(two.where("hex(key) not like '0063%'")), engine=ENGINE)).toArrow()
+    both = in_order(events(two.unionByName(two.where("hex(key) not like '0063%'")))).toArrow()
 
     for cluster in ("eu", "us"):
         assert single == both.filter(pc.equal(both["cluster"], cluster)).drop_columns(["cluster"])
@@ -110,7 +111,7 @@ def test_the_number_of_buckets_does_not_change_the_events(spark: SparkSession) -
     from assignor.spark import events
 
     frame = spark.createDataFrame(SyntheticLog(groups=12, steps=20, log_partitions=1).records())
-    one, three = (events(frame, engine=ENGINE, buckets=count, delay_ms=None) for count in (1, 3))
+    one, three = (events(frame, buckets=count, delay_ms=None) for count in (1, 3))
 
     assert checksum(one) == checksum(three)
 
@@ -122,15 +123,15 @@ def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession, tmp_pa
     frame = spark.createDataFrame(logs_of_two_clusters().slice(0, 5))
     streaming = spark.readStream.schema(SCHEMA).parquet(str(tmp_path))
     with pytest.raises(WrongTypeError, match="records has no column value of type binary"):
-        events(frame.drop("value"), engine=ENGINE)
+        events(frame.drop("value"))
     with pytest.raises(WrongTypeError, match=r"records has no column cluster of type string; .*, value$"):
-        events(frame.withColumnRenamed("cluster", "Cluster"), engine=ENGINE)
+        events(frame.withColumnRenamed("cluster", "Cluster"))
     with pytest.raises(IllegalArgumentError, match="until and finish are for batches: a stream has no end"):
-        events(streaming, engine=ENGINE, until=1)
+        events(streaming, until=1)
     with pytest.raises(IllegalArgumentError, match="buckets must be an int >= 1, not 0"):
-        events(frame, engine=ENGINE, buckets=0)
+        events(frame, buckets=0)
     with pytest.raises(IllegalArgumentError, match="stuck_factor must be >= 1, not 0"):
-        events(frame, engine=ENGINE, stuck_factor=0)
+        events(frame, stuck_factor=0)
 
 
 # ---- without a Spark session
@@ -145,18 +146,23 @@ def keyed(records: pa.Table) -> pa.RecordBatch:
     return records.sort_by([(name, "ascending") for name in (*KEY, "offset")]).combine_chunks().to_batches()[0]
 
 
+def new_machine() -> _core.Replay:
+    """Return a replay without topic metadata."""
+    return _core.Replay(topic_batch([]))
+
+
 class StreamOfOneKey:
     """Stream of one key without Spark."""
 
     def __init__(self, new_replay: Callable[[], Any] | None = None) -> None:
         tws_tester = pytest.importorskip("pyspark.sql.streaming.tws_tester")
-        from assignor.spark.event_machine import MachineSettings, PlainReplay
+        from assignor.spark.event_machine import MachineSettings
         from assignor.spark.event_stream import EventProcessor
 
         def read_at(row: Any) -> int:
             return int(row["read_at"].timestamp() * 1000)
 
-        settings = MachineSettings(new_replay or (lambda: PlainReplay(Replay(engine="reference"))))
+        settings = MachineSettings(new_replay or new_machine)
         processor = EventProcessor(settings, 60_000)
         self.tester = tws_tester.TwsTester(processor, timeMode="EventTime", eventTimeExtractor=read_at)
 
@@ -206,7 +212,7 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
     assert [] == list(opened(tester.tester.setWatermark(now)))
     late = list(opened(tester.tester.setWatermark(now + 1)))
 
-    replay = Replay(engine="reference")
+    replay = Replay()
     wanted = [event for row in log.to_pylist() for event in replay.push(_record(row))]
     wanted += replay.advance(log["timestamp"][-1].as_py() - DELAY)
     assert _in_time(wanted) == _in_time(found)
@@ -216,13 +222,11 @@ def test_a_processor_keeps_its_state_and_fires_deadlines_of_silent_partitions() 
 
 def test_a_repeated_micro_batch_does_not_use_the_machine_of_the_discarded_attempt() -> None:
     # A worker keeps its `EventMachine` after an attempt that Spark discards. The stored state precedes the attempt.
-    made: list[Replay] = []
+    made: list[_core.Replay] = []
 
-    def new_replay() -> Any:
-        from assignor.spark.event_machine import PlainReplay
-
-        made.append(Replay(engine="reference"))
-        return PlainReplay(made[-1])
+    def new_replay() -> _core.Replay:
+        made.append(new_machine())
+        return made[-1]
 
     log, tester, now = log_of_one_partition(), StreamOfOneKey(new_replay), 1_800_000_000_000
     third = log.num_rows // 3
@@ -242,10 +246,10 @@ def test_a_repeated_micro_batch_does_not_use_the_machine_of_the_discarded_attemp
 
 
 def test_a_worker_keeps_machines_up_to_a_limit_and_drops_those_of_other_queries() -> None:
-    from assignor.spark.event_machine import EventMachine, MachineSettings, PlainReplay
+    from assignor.spark.event_machine import EventMachine, MachineSettings
     from assignor.spark.live_machines import LiveMachines
 
-    settings = MachineSettings(lambda: PlainReplay(Replay(engine="reference")))
+    settings = MachineSettings(new_machine)
     old, *machines = (EventMachine(settings) for _ in range(4))
     live = LiveMachines(limit=100)
     live.keep((b"old", 0), b"1", old, 40)
@@ -286,10 +290,3 @@ def test_packed_records_are_bounded_and_complete() -> None:
         (row["partition"], id) for row in found for part in _read(row["packed"]) for id in part["offset"].to_pylist()
     ]
     assert list(zip(rows["partition"].to_pylist(), rows["offset"].to_pylist(), strict=True)) == offsets
-
-
-def test_an_event_with_a_column_that_the_schema_lacks_is_an_error() -> None:
-    from assignor.spark.event_machine import rows
-
-    with pytest.raises(IllegalArgumentError, match="the schema of events has no column weight"):
-        rows([{"event": "storm", "weight": 1}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from tests.spark import fleet_rows
 from tests.spark.fleet_rows import ASSIGNMENTS, MEMBERS, TOPICS, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from pyspark.sql import DataFrame, SparkSession
 
@@ -35,10 +34,6 @@ SCENARIOS = [
     Scenario("restart").rolling_restart(),
     Scenario("static restart").make_static().rolling_restart(),
 ]
-
-
-OF_BOTH_ENGINES = {f"group-{number}" for number in range(60 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 20)}
-"""Groups for which the reference, which is slow, simulates the scenarios."""
 
 
 def table(rows: Sequence[Row], schema: pa.Schema) -> pa.Table:
@@ -116,45 +111,6 @@ def test_recorded_groups_get_the_answer_of_assign(recorded_tables: RecordedTable
 
     assert expected == found
     assert {("", "billing"), ("", "orders-next"), ("", "crm-cdc-sink")} < set(found)
-
-
-def test_both_engines_give_the_same_result(
-    spark: SparkSession, few: tuple[list[Row], list[Row]], assigned: list[Row]
-) -> None:
-    topics = few[0]
-    members, spans = ([row for row in rows if row["group_id"] in OF_BOTH_ENGINES] for rows in (few[1], assigned))
-    current = [{**row, "member_id": "x" if number % 5 == 0 else row["member_id"]} for number, row in enumerate(spans)]
-    rust, reference = (fleet(spark, topics, members, current, engine=engine) for engine in ("rust", "reference"))
-
-    methods: list[Callable[[Fleet], DataFrame]] = [
-        lambda found: found.assign(),
-        lambda found: found.resolve(),
-        lambda found: found.balance(),
-        lambda found: found.moves(),
-        lambda found: found.what_if(SCENARIOS),
-    ]
-    for method in methods:
-        assert in_order(method(reference)) == in_order(method(rust))
-    assert rows(rust.moves())
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("spark.sql.execution.arrow.maxRecordsPerBatch", "7"),
-        ("spark.sql.execution.arrow.useLargeVarTypes", "true"),
-    ],
-)
-def test_the_size_and_the_types_of_arrow_batches_do_not_change_the_result(
-    spark: SparkSession, few: tuple[list[Row], list[Row]], assigned: list[Row], name: str, value: str
-) -> None:
-    spark.conf.set(name, value)
-    try:
-        found = in_order(fleet(spark, *few).assign())
-    finally:
-        spark.conf.unset(name)
-
-    assert sorted(map(repr, assigned)) == found
 
 
 def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, few: tuple[list[Row], list[Row]]) -> None:
@@ -368,8 +324,6 @@ def test_invalid_arguments_are_errors_before_any_job(spark: SparkSession) -> Non
 
     with pytest.raises(IllegalArgumentError, match=r"^moves\(\) needs the owned partitions: Fleet\(topics, "):
         given.moves()
-    with pytest.raises(IllegalArgumentError, match=r"^engine must be 'rust' or 'reference', not 'java'$"):
-        fleet(spark, *small(), engine="java")
     with pytest.raises(IllegalArgumentError, match=r"^scenarios must contain at least one Scenario$"):
         given.what_if([])
     with pytest.raises(IllegalArgumentError, match=r"^two scenarios have the name 'x'; names must be unique$"):

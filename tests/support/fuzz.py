@@ -1,4 +1,7 @@
-"""Fuzzer that feeds malformed bytes to the decoders and invalid records to the encoder, and compares the engines.
+"""Fuzzer that feeds malformed bytes to the decoders and invalid records to the encoder, and judges the outcomes.
+
+An outcome of a ConsumerProtocol message must equal that of the reference. A decoded record must be the same after it is
+encoded and decoded again, and an encoded record must decode to what was given.
 
 As a program, this module is a worker that limits its address space to slightly more than its current size, and then
 answers requests, one JSON object per line. A huge allocation for a malformed length or count ends the worker.
@@ -15,19 +18,18 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from assignor.errors import AssignorError, WireError
-from assignor.offsets import Record, decode_record, encode_record
-from assignor.reference.offsets.schema import TYPES
+from assignor.offsets import DECODED, Record, decode_record, encode_record
 from assignor.wire import decode_assignment, decode_subscription
 from tests.conformance import wire_vectors
 from tests.offsets.distorted_records import distorted
 from tests.support import vector_files
-from tests.support.engines import Engine
 from tests.support.mutation import mutated
+from tests.support.record_layouts import TYPES
 
 SPARE = 64 * 2**20
 """Memory in bytes that the worker may allocate after its start; no input is longer than 1 KiB."""
@@ -43,15 +45,22 @@ Message: TypeAlias = tuple[bytes, bytes | None]
 """Input of a decoder: a ConsumerProtocol message and None, or key and value of a record."""
 
 
-class Decoder(NamedTuple):
-    """A decoder, and valid samples of its input."""
+class Codec(NamedTuple):
+    """A decoder or encoder.
 
-    read: Callable[[bytes, bytes | None, Engine], object]
-    samples: list[Message]
+    Attributes:
+        call: The function.
+        samples: Valid inputs.
+        is_right: Function that judges the outcome of an input.
+    """
+
+    call: Callable[..., object]
+    samples: list[Any]
+    is_right: Callable[[tuple[Any, ...], object], bool]
 
 
 @cache
-def decoders() -> dict[str, Decoder]:
+def decoders() -> dict[str, Codec]:
     """Return all decoders by name: of ConsumerProtocol messages (strict and tolerant), and of each record type."""
     cases = [case for path in wire_vectors.files(vector_files.OWN_FOLDER) for case in wire_vectors.read(path)]
     messages: dict[str, list[Message]] = {"subscription": [], "assignment": []}
@@ -59,14 +68,10 @@ def decoders() -> dict[str, Decoder]:
         if case.data and case.decoded and len(case.data) <= LONGEST_SAMPLE:
             messages[case.kind].append((case.data, None))
     found = {
-        "subscription": Decoder(lambda data, _, engine: decode_subscription(data, engine=engine), []),
-        "subscription, tolerant": Decoder(
-            lambda data, _, engine: decode_subscription(data, tolerant=True, engine=engine), []
-        ),
-        "assignment": Decoder(lambda data, _, engine: decode_assignment(data, engine=engine), []),
+        "subscription": _of_protocol(decode_subscription, messages["subscription"]),
+        "subscription, tolerant": _of_protocol(partial(decode_subscription, tolerant=True), messages["subscription"]),
+        "assignment": _of_protocol(decode_assignment, messages["assignment"]),
     }
-    for name, decoder in found.items():
-        decoder.samples.extend(messages[name.partition(",")[0]])
     records: dict[int, list[Message]] = {number: [] for number, record_type in TYPES.items() if record_type.layout}
     with gzip.open(EVERY_VERSION, "rt", encoding="utf-8") as lines:
         for answer in map(json.loads, lines):
@@ -76,25 +81,74 @@ def decoders() -> dict[str, Decoder]:
                 records[answer["type"]].append((key, None if value is None else bytes.fromhex(value)))
     for number, samples in records.items():
         name = f"record {number} {TYPES[number].name}"
-        found[name] = Decoder(lambda key, value, engine: decode_record(key, value, engine=engine), samples)
+        found[name] = Codec(decode_record, samples, is_decoded)
     return found
 
 
-class Encoder(NamedTuple):
-    """An encoder, and valid samples of its input."""
+def _of_protocol(decode: Callable[..., object], samples: list[Message]) -> Codec:
+    """Return a decoder of ConsumerProtocol messages, which the reference judges."""
+    by_reference = partial(decode, engine="reference")
 
-    read: Callable[[Record, Engine], object]
-    samples: list[Record]
+    def is_right(message: tuple[Any, ...], found: object) -> bool:
+        return found == outcome(lambda data, _: by_reference(data), message)
+
+    return Codec(lambda data, _: decode(data), samples, is_right)
+
+
+def is_decoded(message: tuple[Any, ...], found: object) -> bool:
+    """Return True if a decoded record is the same after it is encoded and decoded again."""
+    if not isinstance(found, Record):
+        return isinstance(found, Rejected) and _is_placed(message, found)
+    if found.status != DECODED:
+        return True
+    again = outcome(encode_record, (found,))
+    return is_encoded((found,), again) and not isinstance(again, Rejected)
+
+
+def _is_placed(message: Message, found: Rejected) -> bool:
+    """Return True if an error of decoding names a part of the record and an offset in this part."""
+    key, value = message
+    part = {"key": key, "value": value}.get(found.field.partition(".")[0])
+    return part is not None and found.offset is not None and 0 <= found.offset <= len(part)
+
+
+def is_encoded(message: tuple[Record], found: object) -> bool:
+    """Return True if an encoded record decodes to what was given."""
+    (given,) = message
+    if not isinstance(found, tuple) or isinstance(found, Rejected):
+        return isinstance(found, Rejected) and found.offset is None
+    decoded = outcome(decode_record, found)
+    return (
+        isinstance(decoded, Record)
+        and decoded.type == given.type
+        and is_same(decoded.key, given.key)
+        and (decoded.version == given.version or given.value is None)
+        and is_same(decoded.value, given.value)
+    )
+
+
+def is_same(decoded: Any, given: Any) -> bool:
+    """Return True if a decoded value is the given one, apart from fields that are not encoded."""
+    if decoded is None or given is None:
+        return decoded is given
+    if isinstance(decoded, dict):
+        fields = {str.__str__(name): content for name, content in given.items()}
+        return decoded.keys() <= fields.keys() and all(is_same(decoded[name], fields[name]) for name in decoded)
+    if isinstance(decoded, list):
+        return len(decoded) == len(given) and all(map(is_same, decoded, given))
+    if isinstance(decoded, str):
+        return decoded == str.__str__(given)
+    return bool(decoded == (bytes(given) if isinstance(decoded, bytes) else given))
 
 
 @cache
-def encoders() -> dict[str, Encoder]:
+def encoders() -> dict[str, Codec]:
     """Return an encoder for each record type, by name."""
     found = {}
     for name, decoder in decoders().items():
         if name.startswith("record "):
             records = [decode_record(key, value) for key, value in decoder.samples]
-            found[name] = Encoder(lambda record, engine: encode_record(record, engine=engine), records)
+            found[name] = Codec(encode_record, records, is_encoded)
     return found
 
 
@@ -139,14 +193,14 @@ def overwritten(data: bytes, at: int, count: bytes) -> bytes:
     return data[:at] + count + data[at + len(count) :]
 
 
-def outcome(codec: Decoder | Encoder, message: tuple[Any, ...], engine: Engine) -> object:
+def outcome(call: Callable[..., object], message: tuple[Any, ...]) -> object:
     """Return the value, or all parts of the error. A decoder must only raise `WireError`."""
     try:
-        return codec.read(*message, engine)  # type: ignore[call-arg]  # a message is what its codec reads
+        return call(*message)
     except WireError as error:
         return Rejected(error.reason, error.offset, error.field)
     except AssignorError as error:
-        if isinstance(codec, Decoder):
+        if call is not encode_record:
             raise
         return Rejected(str(error), None, type(error).__name__)
 
@@ -164,32 +218,24 @@ class Report(NamedTuple):
 
     inputs: int
     rejected: int
-    compared: int
-    apart: list[tuple[str, ...]]
-    """The first inputs on which the engines differ, with bytes as hex."""
+    judged: int
+    wrong: list[tuple[str, ...]]
+    """The first inputs with a wrong outcome, with bytes as hex."""
 
 
-def run(
-    codec: Decoder | Encoder,
-    messages: Iterable[tuple[Any, ...]],
-    share: int,
-    other: Decoder | Encoder | None = None,
-) -> Report:
-    """Run every message on the Rust engine, and compare each `share`-th message with the reference.
-
-    `other` replaces the codec of the reference.
-    """
-    read = rejected = compared = 0
-    apart: list[tuple[str, ...]] = []
+def run(codec: Codec, messages: Iterable[tuple[Any, ...]], share: int) -> Report:
+    """Call the codec with every message, and judge the outcome of each `share`-th message."""
+    read = rejected = judged = 0
+    wrong: list[tuple[str, ...]] = []
     for message in messages:
-        rust = outcome(codec, message, "rust")
-        rejected += isinstance(rust, Rejected)
+        found = outcome(codec.call, message)
+        rejected += isinstance(found, Rejected)
         if read % share == 0:
-            compared += 1
-            if rust != outcome(other or codec, message, "reference") and len(apart) < 5:
-                apart.append(tuple(data.hex() if isinstance(data, bytes) else repr(data) for data in message))
+            judged += 1
+            if not codec.is_right(message, found) and len(wrong) < 5:
+                wrong.append(tuple(data.hex() if isinstance(data, bytes) else repr(data) for data in message))
         read += 1
-    return Report(read, rejected, compared, apart)
+    return Report(read, rejected, judged, wrong)
 
 
 class Worker:

@@ -1,19 +1,28 @@
 """Encoder of `__consumer_offsets` records and the blobs inside them, for logs in tests.
 
-The layouts are the tables of `assignor.reference.offsets.schema`, which other tests compare with Kafka's bytes. A
-missing field is zero, empty or null; a missing tagged field is left out.
+The layouts are the tables of `record_layouts`, which other tests compare with Kafka's bytes. A missing field
+is zero, empty or null; a missing tagged field is left out.
 """
 
 from __future__ import annotations
 
 import base64
 import struct
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assignor.reference.offsets.schema import INTEGERS, TYPES, Array, Field, FieldType, Struct
+from tests.support.record_layouts import INTEGERS, TYPES, Array, Field, FieldType, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+class LogRecord(NamedTuple):
+    """Record of the log; a value of None is a tombstone."""
+
+    offset: int
+    timestamp: int
+    key: bytes | None
+    value: bytes | None
 
 
 def write_record(

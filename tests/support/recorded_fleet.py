@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assignor.model import PartitionInfo
 from assignor.offsets import decode_batch
-from assignor.reference.replay import LogRecord
+from tests.support.record_bytes import LogRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -55,6 +56,23 @@ def topics() -> list[Row]:
     columns = ["t", "topic", "topic_id", "partition", "racks"]
     rows: list[Row] = pq.read_table(RECORDING / "topics.parquet", columns=columns).to_pylist()
     return rows
+
+
+@functools.cache
+def topics_over_time() -> dict[int, dict[str, list[PartitionInfo]]]:
+    """Return the partitions of each topic by time, in ascending order of time."""
+    found: dict[int, dict[str, list[PartitionInfo]]] = {}
+    for row in sorted(topics(), key=lambda row: (row["t"], row["partition"])):
+        partition = PartitionInfo(row["partition"], tuple(row["racks"] or ()))
+        found.setdefault(row["t"], {}).setdefault(row["topic"], []).append(partition)
+    return found
+
+
+def topics_around(time: int) -> list[dict[str, list[PartitionInfo]]]:
+    """Return the topics of the last time at or before a time, and of the first time after it."""
+    known = topics_over_time()
+    before, after = ([each for each in known if (each <= time) == is_before] for is_before in (True, False))
+    return [known[each] for each in before[-1:] + after[:1]]
 
 
 @functools.cache

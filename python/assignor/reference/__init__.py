@@ -1,1 +1,1 @@
-"""Specification of the engine in plain Python, structured like `src/`; the engine is compared with it."""
+"""Specification of what Kafka defines in plain Python, structured like `src/`; the engine is compared with it."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from assignor.errors import IllegalArgumentError, WireError
 from assignor.model import MemberInfo, PartitionInfo, Subscription, TopicPartition
 from assignor.ordering import java_order
-from assignor.reference.columns import members_as_mapping, topics_as_mapping
 from assignor.reference.matching.pattern import Pattern, check_topic
 from assignor.reference.wire import decode_subscription
 from assignor.validation import check_name, is_int, read_names, shown, wrong_type
@@ -66,8 +65,7 @@ class TopicConsumers:
 def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Partition]]:
     """Parse topics; return them in Java's order, each with its partitions by ascending id."""
     topics: dict[str, list[Partition]] = {}
-    given = topics_as_mapping(partitions_per_topic)
-    for name, partitions in _items(given, "partitions_per_topic", "topics to partitions"):
+    for name, partitions in _items(partitions_per_topic, "partitions_per_topic", "topics to partitions"):
         topic = check_name(name, "a topic name")
         topics[topic] = _read_partitions(topic, partitions)
     return {topic: topics[topic] for topic in sorted(topics, key=java_order)}
@@ -76,8 +74,7 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
 def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
     """Parse members, in the order of the mapping; a pattern is replaced by the existing topics that it matches."""
     members = []
-    given = members_as_mapping(subscriptions)
-    for name, subscription in _items(given, "subscriptions", "member ids to subscriptions"):
+    for name, subscription in _items(subscriptions, "subscriptions", "member ids to subscriptions"):
         member_id = check_name(name, "a member id")
         if isinstance(subscription, Subscription):
             info = MemberInfo(member_id, subscription.group_instance_id, subscription.rack)

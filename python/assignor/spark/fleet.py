@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
-from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
 from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from assignor._engine import Engine
     from assignor.clients.snapshot import ClusterSnapshot
     from assignor.spark.scenario import Scenario
 
@@ -50,7 +48,6 @@ class Fleet:
             `member_id`, and `topics` or `pattern` are required. Other columns are ignored.
         current: The partitions that members own, with the columns of `schemas.ASSIGNMENTS`. `sticky`,
             `cooperative-sticky` and `uniform` start from them; `moves` and `balance(of="current")` need them.
-        engine: `"rust"`, or `"reference"` for the specification in plain Python.
 
     The columns `assignor` and `group_protocol` of members name the assignor of a group; without them it is `range`.
     Groups whose assignor is not one of Kafka's, such as `stream`, and groups whose members name different assignors are
@@ -63,7 +60,6 @@ class Fleet:
     Raises:
         WrongTypeError: An argument is not a DataFrame, is a streaming DataFrame, or has a missing, duplicate or
             mistyped column. This is checked before any job starts.
-        IllegalArgumentError: Unknown engine.
 
     Invalid rows are found when the job reads them. The job then fails with an error that names the cluster and the
     group or topic. These rows are invalid: a duplicate member or topic, a member with both topics and a pattern, an
@@ -86,11 +82,7 @@ class Fleet:
         +-------+--------+---------+------+-----+-----+
     """
 
-    def __init__(
-        self, topics: DataFrame, members: DataFrame, current: DataFrame | None = None, *, engine: Engine = "rust"
-    ) -> None:
-        check_engine(engine)
-        self._engine = engine
+    def __init__(self, topics: DataFrame, members: DataFrame, current: DataFrame | None = None) -> None:
         self._topics, topic_columns = _read(topics, schemas.TOPICS, "topics", {"racks", "topic_id"})
         optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}
         self._members, self._member_columns = _read(members, schemas.MEMBERS, "members", optional)
@@ -103,15 +95,12 @@ class Fleet:
         self._snapshot: ClusterSnapshot | None = None
 
     @classmethod
-    def from_recording(
-        cls, folder: str | os.PathLike[str], *, spark: SparkSession | None = None, engine: Engine = "rust"
-    ) -> Fleet:
+    def from_recording(cls, folder: str | os.PathLike[str], *, spark: SparkSession | None = None) -> Fleet:
         """Return the groups of a recorded cluster at the end of its log.
 
         Args:
             folder: Recording folder, see `assignor.recording`. Its topic metadata is read immediately.
             spark: Spark session; the active session by default.
-            engine: As for `Fleet`.
 
         Returns:
             Members of classic groups with protocol type `consumer` and of consumer groups (KIP-848), with the assignor,
@@ -125,7 +114,7 @@ class Fleet:
         from assignor.spark.recorded_fleet import recorded
 
         topics, members, current = recorded(spark or _active(), folder)
-        return cls(topics, members, current, engine=engine)
+        return cls(topics, members, current)
 
     @classmethod
     def from_admin(
@@ -135,7 +124,6 @@ class Fleet:
         cluster: str | None = None,
         groups: Iterable[str] | None = None,
         spark: SparkSession | None = None,
-        engine: Engine = "rust",
     ) -> Fleet:
         """Return the current groups of a live cluster. This does not change the cluster.
 
@@ -144,7 +132,6 @@ class Fleet:
             cluster: Name of the cluster in the rows; the cluster's id by default.
             groups: Ids of the groups to read; all groups by default.
             spark: Spark session; the active session by default.
-            engine: As for `Fleet`.
 
         Returns:
             The fleet. `assignor.clients.confluent.read_cluster` reads the cluster immediately; its documentation lists
@@ -156,12 +143,10 @@ class Fleet:
         """
         from assignor.clients.confluent import read_cluster
 
-        return cls.from_snapshot(read_cluster(admin, cluster, groups), spark=spark, engine=engine)
+        return cls.from_snapshot(read_cluster(admin, cluster, groups), spark=spark)
 
     @classmethod
-    def from_snapshot(
-        cls, snapshot: ClusterSnapshot, *, spark: SparkSession | None = None, engine: Engine = "rust"
-    ) -> Fleet:
+    def from_snapshot(cls, snapshot: ClusterSnapshot, *, spark: SparkSession | None = None) -> Fleet:
         """Return the groups of a cluster that a `read_cluster` function of `assignor.clients` has read."""
         tables = snapshot.to_arrow()
         spark = spark or _active()
@@ -173,7 +158,6 @@ class Fleet:
             frame("topics", schemas.TOPICS),
             frame("members", schemas.MEMBERS),
             frame("current", schemas.ASSIGNMENTS),
-            engine=engine,
         )
         fleet._snapshot = snapshot
         return fleet
@@ -357,7 +341,7 @@ class Fleet:
     def _call(self, method: str, answer: StructType, *arguments: Any, with_current: bool = False) -> DataFrame:
         with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
         rows, columns = group_rows(self._members, self._member_columns, self._current if with_current else None)
-        return call_engine(rows, columns, self._clusters, method, answer, self._engine, *arguments)
+        return call_engine(rows, columns, self._clusters, method, answer, *arguments)
 
 
 def _active() -> SparkSession:

@@ -15,7 +15,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType
 
-from assignor._engine import choose
 from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
 from assignor.spark.packing import BUCKET, RUN, joined, packed, packed_schema
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, columns_are_known
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
     from pyspark.sql.types import StructType
 
-    from assignor._engine import Engine
 
 _FIRST_BITS = 33
 """Number of the lower bits of `monotonically_increasing_id`, which count the rows of a Spark partition."""
@@ -84,7 +82,6 @@ def call_engine(
     clusters: DataFrame,
     method: str,
     answer: StructType,
-    engine: Engine,
     *arguments: Any,
 ) -> DataFrame:
     """Call a method of the engine for each group.
@@ -95,7 +92,6 @@ def call_engine(
         clusters: Result of `clusters_row`.
         method: Name of the method of `Clusters`.
         answer: The keys and the columns of its result.
-        engine: Engine whose `Clusters` is used.
         *arguments: Arguments of the method after the groups.
 
     Returns:
@@ -107,26 +103,25 @@ def call_engine(
     all_clusters = clusters.scalar()
     known = F.when(is_first, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
     asked = rows.select(*columns, known.alias("clusters"))
-    return _mapped(asked, _answers(method, engine, arguments), answer)
+    return _mapped(asked, _answers(method, arguments), answer)
 
 
 _Function = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
 
 
-def _answers(method: str, engine: Engine, arguments: tuple[Any, ...]) -> _Function:
+def _answers(method: str, arguments: tuple[Any, ...]) -> _Function:
     """Return the function that computes the answers of all rows of a Spark partition."""
 
     def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
         from assignor import _core
 
-        clusters_class = choose(engine, _core.Clusters, "fleet")
         known: Any = None
 
         def rows() -> Iterator[pa.RecordBatch]:
             nonlocal known
             for batch in batches:
                 if known is None and batch.num_rows:
-                    known = clusters_class(batch["clusters"].slice(0, 1))
+                    known = _core.Clusters(batch["clusters"].slice(0, 1))
                 yield batch.drop_columns("clusters")
 
         for count, groups in groups_of(rows()):

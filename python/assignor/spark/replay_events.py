@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import functools
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark.sql import functions as F
 
 from assignor import _core
-from assignor._engine import check_engine
 from assignor.errors import IllegalArgumentError, MissingDependencyError
 from assignor.recording.metadata import topics_table
-from assignor.spark.event_machine import EventMachine, EventReplay, MachineSettings, PlainReplay, event_batch
+from assignor.spark.event_machine import EventMachine, MachineSettings, event_batch
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.events_schema import EVENTS
 from assignor.spark.schemas import CLUSTER_RECORDS, check_columns, lookup_names
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame
 
-    from assignor._engine import Engine
 
 DELAY_MS = 10_000
 IDLE_MS = 60_000
@@ -38,7 +36,6 @@ def events(
     delay_ms: int | None = DELAY_MS,
     idle_ms: int | None = IDLE_MS,
     buckets: int = 1,
-    engine: Engine = "rust",
     **settings: Any,
 ) -> DataFrame:
     """Return the events of each group: rebalances with their causes, members, storms, stuck members and more.
@@ -64,7 +61,6 @@ def events(
             time of processing, or None for never.
         buckets: Number of parts into which the groups of a partition are split, for more parallelism than the log has
             partitions. Each part has a clock of its own.
-        engine: `"rust"`, or `"reference"` for the specification in plain Python.
         **settings: Settings of `assignor.replay.Replay`, such as `storm_rebalances` and `stuck_factor`.
 
     Returns:
@@ -78,14 +74,13 @@ def events(
 
     A stream sets the state store of the session to RocksDB, which `transformWithState` needs.
     """
-    check_engine(engine)
     _check_number("buckets", buckets, 1)
     for name, value in (("delay_ms", delay_ms), ("idle_ms", idle_ms)):
         if value is not None:
             _check_number(name, value, 0)
     if until is not None:
         _check_number("until", until, -(2**63))
-    new_replay = functools.partial(new_engine_replay, topics_table(topics), engine, settings)
+    new_replay = functools.partial(_core.Replay, topics_table(topics), **settings)
     new_replay()  # report invalid metadata and settings here, not from a worker
     return replay_events(
         records, new_replay, until=until, finish=finish, delay_ms=delay_ms, idle_ms=idle_ms, buckets=buckets
@@ -136,16 +131,6 @@ def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -
             yield from map(event_batch, machine.push(records))
     if machine is not None:
         yield from map(event_batch, machine.end())
-
-
-def new_engine_replay(metadata: pa.RecordBatch, engine: Engine, settings: dict[str, Any]) -> EventReplay:
-    """Return a replay without groups."""
-    if engine == "rust":
-        found: Any = _core.Replay(metadata, **settings)
-        return cast("EventReplay", found)
-    from assignor.replay import Replay
-
-    return PlainReplay(Replay(metadata.to_pylist(), engine="reference", **settings))
 
 
 def _bucket(buckets: int) -> Column:

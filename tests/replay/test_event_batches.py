@@ -1,8 +1,9 @@
-"""Replay as events by both engines: equal events for the recorded fleet and for random logs, in any batches."""
+"""Replay of batches and of single records: equal events for the recorded fleet and for random logs."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -10,9 +11,9 @@ import pytest
 
 from assignor import _core
 from assignor.errors import SnapshotError, WrongTypeError
-from assignor.reference.replay import LogRecord
 from assignor.replay import Replay
 from assignor.replay_columns import event_dicts, topic_batch
+from tests.replay import generated_events
 from tests.replay.event_logs import cut_storm
 from tests.replay.logs import (
     CONSUMER,
@@ -27,9 +28,10 @@ from tests.replay.logs import (
     event,
     member,
 )
+from tests.support.record_bytes import LogRecord
 from tests.support.recorded_fleet import topics
 
-LOGS = 40
+LOGS = 30
 BAD = (b"\0\2\0\1g", b"\0\x19\0\1g", b"", None, b"\0\1\0\1g\0\1t\0\0\0\1")
 
 
@@ -127,30 +129,34 @@ def random_settings(rng: random.Random) -> dict[str, Any]:
     }
 
 
-def test_engines_agree_on_random_logs() -> None:
+def test_batches_of_random_logs_have_the_events_of_single_records() -> None:
     rng = random.Random(20)
     seen = set()
-    for _ in range(LOGS):
-        settings, records = random_settings(rng), random_log(rng)
-        reference, rust = Replay(engine="reference", **settings), Replay(engine="rust", **settings)
-        for place, record in enumerate(records):
-            expected = reference.push(record)
-            assert expected == rust.push(record), record
-            assert reference.next_deadline() == rust.next_deadline()
-            if place % 10 == 5:
-                rust.restore(rust.snapshot())
-                assert reference.advance(record.timestamp) == rust.advance(record.timestamp)
-            seen |= {each["event"] for each in expected}
-        assert reference.finish() == rust.finish()
-        assert reference.states() == rust.states()
-        assert reference.positions() == rust.positions()
-        assert reference.counts() == rust.counts()
-        assert reference.advance(10**12) == rust.advance(10**12)
-    assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} >= seen
-    assert len(seen) >= 6
+    for number in range(LOGS):
+        settings = random_settings(rng)
+        records = generated_events.random_log(rng, 60) if number % 3 == 0 else random_log(rng)
+        single, events = Replay(**settings), []
+        for record in records:
+            events += single.push(record)
+        table = pa.Table.from_pylist([record._asdict() for record in records])
+        assert events + single.finish() == batched(table, rng.choice([1, 3, 10, 100]), **settings)
+        other = restored(single, **settings)
+        late = single.advance(10**12)
+        assert late == other.advance(10**12)
+        seen |= {each["event"] for each in events + late}
+    assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} == seen
 
 
-def test_engines_agree_on_a_member_that_stops_committing() -> None:
+def restored(replay: Replay, **settings: Any) -> Replay:
+    """Return another replay with the state of a replay, after a comparison of what both return about it."""
+    other = Replay(**settings)
+    other.restore(replay.snapshot())
+    for method in ("next_deadline", "finish", "states", "positions", "counts"):
+        assert getattr(replay, method)() == getattr(other, method)()
+    return other
+
+
+def test_a_member_that_stops_committing_is_stuck_after_a_multiple_of_its_interval() -> None:
     steady = [commit("t", 0, offset=place).at(1_000 * place) for place in range(1, 9)]
     start = classic(1, member("a", ["t"], {"t": [0, 1]})).at(0)
     end = [commit("t", 1).at(40_000), classic(2, member("b", ["t"], {"t": [0, 1]})).at(41_000)]
@@ -159,10 +165,9 @@ def test_engines_agree_on_a_member_that_stops_committing() -> None:
     ]
 
     for factor in (2, 3, 10):
-        reference, rust = (Replay(engine=engine, stuck_factor=factor) for engine in ("reference", "rust"))
-        expected = [each for record in records for each in reference.push(record)]
-        assert expected == [each for record in records for each in rust.push(record)]
-        found = [(each["at"], each["until"]) for each in expected if each["event"] == "stuck"]
+        replay = Replay(stuck_factor=factor)
+        events = [each for record in records for each in replay.push(record)]
+        found = [(each["at"], each["until"]) for each in events if each["event"] == "stuck"]
         assert found == [(8_000 + 1_000 * factor, None), (40_000, 40_000)]
 
 
@@ -176,11 +181,11 @@ def fleet() -> pa.Table:
     return pa.Table.from_pylist([record._asdict() for _, record in rows])
 
 
-def batched(records: pa.Table, size: int) -> list[Row]:
-    """Return the events of the engine for batches of a size; each batch has a replay of its own."""
+def batched(records: pa.Table, size: int, topics: Sequence[Row] = (), **settings: Any) -> list[Row]:
+    """Return the events of batches of a size; each batch has a replay of its own."""
     state, events = None, []
     for batch in records.to_batches(max_chunksize=size):
-        replay = _core.Replay(topic_batch(topics()))
+        replay = _core.Replay(topic_batch(topics), **settings)
         if state is not None:
             replay.restore(state)
         events += event_dicts(replay.push(batch))
@@ -190,12 +195,12 @@ def batched(records: pa.Table, size: int) -> list[Row]:
 
 def test_batches_and_snapshots_change_no_event() -> None:
     records = fleet()
-    reference = Replay(topics(), engine="reference")
-    expected = [each for row in records.to_pylist() for each in reference.push(tuple(row.values()))]
-    expected += reference.finish()
+    single = Replay(topics())
+    expected = [each for row in records.to_pylist() for each in single.push(tuple(row.values()))]
+    expected += single.finish()
 
-    assert expected == batched(records, 1_000_000)
-    assert expected == batched(records, 700)
+    assert expected == batched(records, 1_000_000, topics())
+    assert expected == batched(records, 700, topics())
     assert len(expected) > 500
 
 
