@@ -11,7 +11,6 @@ pub mod check;
 pub mod error;
 pub mod fleet;
 pub mod group;
-pub mod history;
 pub mod matching;
 pub mod offsets;
 pub mod plan;

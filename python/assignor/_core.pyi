@@ -1,6 +1,6 @@
 """Types of the Rust core. Some of them have counterparts in `assignor.reference` with the same names and signatures."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypeVar, final, overload
 from uuid import UUID
 
@@ -16,7 +16,6 @@ __all__ = [
     "Group",
     "Matcher",
     "Plan",
-    "RecordingReplay",
     "Replay",
     "TopicPattern",
     "Topics",
@@ -34,12 +33,12 @@ __all__ = [
     "encode_record",
     "encode_record_with_rows",
     "encode_subscription",
+    "event_schema",
     "folded_hash",
     "match_each",
     "match_topics",
     "plan",
     "record_groups",
-    "replay_groups",
     "untrack",
 ]
 
@@ -246,21 +245,6 @@ def record_groups(keys: ArrowArray) -> ArrowArray:
     """Return the group id of each record key; null if a key has no group id or is malformed."""
 
 @final
-class RecordingReplay:
-    """Decoding and replay of records in one pass. Records are sorted by group, and within a group by offset."""
-
-    def __new__(cls, metadata: ArrowArray) -> RecordingReplay: ...
-    def push(self, records: ArrowArray) -> tuple[ArrowRecordBatch, tuple[ArrowArray, ArrowArray]]:
-        """Decode and replay a batch with the columns group_id, offset, timestamp, key, value and aborted.
-
-        Returns:
-            The columns of `assignor.offsets.decode_batch`, and group ids and histories of the completed groups.
-        """
-
-    def finish(self) -> tuple[ArrowArray, ArrowArray]:
-        """Return group id and history of the last group; empty columns if there was no group."""
-
-@final
 class Replay:
     """Incremental replay of many groups, as batches of events. `assignor.replay.Replay` is its public form."""
 
@@ -277,7 +261,7 @@ class Replay:
         never_committed_ms: int = 60000,
     ) -> Replay: ...
     def push(self, records: ArrowArray) -> list[ArrowRecordBatch]:
-        """Apply a batch with the columns offset, timestamp, key and value, and cluster if there are several."""
+        """Apply a batch with the columns offset, timestamp, key and value, and cluster and aborted if there are any."""
 
     def push_record(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str) -> list[ArrowRecordBatch]:
         """Apply one record: offset, timestamp, key and value."""
@@ -303,16 +287,45 @@ class Replay:
     def counts(self) -> list[tuple[str, int]]:
         """Return total counts by name, such as `duplicates`."""
 
+    def push_groups(
+        self,
+        records: ArrowArray | None,
+        *,
+        until: int | None = None,
+        kinds: Sequence[str] = (),
+        decoded: bool = False,
+        commits: bool = False,
+        limit: int = 2147483647,
+    ) -> tuple[ArrowRecordBatch | None, ArrowRecordBatch | None, list[ArrowRecordBatch], tuple[ArrowArray, ArrowArray]]:
+        """Apply records that are sorted by group, and end each group after its last record.
+
+        Args:
+            records: The columns of `push`. A batch may end inside a group; with None, the last group ends.
+            until: Time up to which the deadlines of a group fire at its end, or None.
+            kinds: Kinds of events to return.
+            decoded: True to return the decoded records, see `decode_batch`.
+            commits: True to return the offset commits: group_id, topic, partition, committed, timestamp and offset.
+            limit: Highest number of bytes of text, or of rows in lists, per column of the histories.
+
+        Returns:
+            Decoded records, commits, events, and ids and histories of the groups that have ended; see
+            `assignor.spark.schemas.HISTORY`.
+        """
+
+    def forget(self, group: str, cluster: str = "") -> bool:
+        """Forget a group; return False if there is no such group."""
+
     def states(self) -> tuple[ArrowRecordBatch, ArrowArray]:
         """Return the groups as they are now: cluster, group and counts, and histories without generations."""
 
     def positions(self) -> list[ArrowRecordBatch]:
         """Return the partitions with a committed offset or an owner."""
 
-def replay_groups(records: ArrowArray, metadata: ArrowArray, *, limit: int = 2147483647) -> ArrowArray:
-    """Replay a column of groups; `assignor.spark.schemas` describes the columns.
+def event_schema() -> tuple[list[tuple[str, str]], list[tuple[str, str]], list[tuple[str, list[tuple[str, str]]]]]:
+    """Return the schema of events.
 
-    `limit` is the highest number of bytes of text, or of rows in lists, per column; at most Arrow's own limit.
+    Returns:
+        Columns and their types, the meanings of the common fields, and the meanings of the fields of each kind.
     """
 
 def coordinator_partition(group: str, partitions: int) -> int:

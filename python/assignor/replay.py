@@ -96,6 +96,10 @@ class Replay:
         self._topics += rows
         return event_dicts(self._core.observe_topics(topic_batch(self._topics)))
 
+    def forget(self, group: str, cluster: str = "") -> bool:
+        """Forget a group, whose later records then begin a new log; return False if there is no such group."""
+        return self._core.forget(group, cluster)
+
     def snapshot(self) -> bytes:
         """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""
         return self._core.snapshot()

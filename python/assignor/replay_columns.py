@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from assignor import _core
 from assignor.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -13,28 +14,26 @@ if TYPE_CHECKING:
 
     from assignor.columns import ArrowArray, ArrowRecordBatch
 
-__all__ = ["COMMON", "FIELDS", "event_dicts", "pyarrow", "topic_batch", "topic_schema"]
+__all__ = ["COLUMNS", "COMMON", "FIELDS", "event_dicts", "pyarrow", "topic_batch", "topic_schema"]
 
 Event = dict[str, Any]
 
-COMMON = ("event", "cluster", "group", "kind", "at", "offset")
+_COLUMNS, _COMMON, _KINDS = _core.event_schema()
+
+COLUMNS = dict(_COLUMNS)
+"""Columns of a table of events, with their types: text, number, flag, texts, partitions or comparison."""
+
+COMMON = tuple(name for name, _ in _COMMON)
 """Fields of every event."""
 
-FIELDS = {
-    "generation": (
-        *("generation", "protocol_type", "protocol", "leader", "members", "partitions", "duration_ms"),
-        *("same_members", "comparison"),
-    ),
-    "rebalance": ("generation", "causes", "evidence", "joined", "left", "replaced", "moved", "unowned"),
-    "member": ("action", "member", "instance_id", "client_id", "client_host", "previous", "generation", "causes"),
-    "storm": ("since", "until", "rebalances", "topic_partitions", "unowned"),
-    "stuck": ("member", "topic_partitions", "since", "until", "usual_interval_ms"),
-    "offsets": ("problem", "topic_partitions", "evidence"),
-    "bad_record": ("record_type", "error"),
-}
-"""Fields of each kind of event after the common ones."""
+FIELDS = {kind: tuple(name for name, _ in fields) for kind, fields in _KINDS}
+"""Fields of each kind of event after the common ones; the kinds are in the order of the events of one record."""
 
-PARTITIONS = ("moved", "unowned", "topic_partitions")
+MEANINGS = {"": dict(_COMMON), **{kind: dict(fields) for kind, fields in _KINDS}}
+"""Meaning of each field, by kind of event; the common fields are under the empty name."""
+
+PARTITIONS = tuple(name for name, kind in COLUMNS.items() if kind == "partitions")
+"""Columns of partitions."""
 
 
 def pyarrow() -> ModuleType:

@@ -31,8 +31,6 @@ mod _core {
     #[pymodule_export]
     use super::verbs::decoded_group::decoded_group;
     #[pymodule_export]
-    use super::verbs::event_replay::PyReplay;
-    #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
     use super::verbs::folded_hash::folded_hash;
@@ -45,11 +43,9 @@ mod _core {
     #[pymodule_export]
     use super::verbs::plan::mapping::PyPlan;
     #[pymodule_export]
-    use super::verbs::recording_replay::PyRecordingReplay;
-    #[pymodule_export]
     use super::verbs::records::{coordinator_partition, decode_record, encode_record, encode_record_with_rows};
     #[pymodule_export]
-    use super::verbs::replay::replay_groups;
+    use super::verbs::replay::{PyReplay, event_schema};
     #[pymodule_export]
     use super::verbs::topic_pattern::PyTopicPattern;
     #[pymodule_export]

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::commits::{apply_commit, set_owners};
-use super::current_owners::update_owners;
+use super::current_owners::Owners;
+use super::epochs::owned_by_topic;
 use super::events::{Event, sorted};
-use super::generations::{Owners, apply_classic, close_epoch, open_epoch, raise_highest};
+use super::fields::{int, ints, text};
+use super::generations::{apply_classic, close_epoch, open_epoch, raise_highest};
 use super::known_member::with_topic;
 use super::membership::{apply_member, delete_members};
+use super::model::GroupKind;
+use super::owner_changes::update_owners;
 use super::state::{Context, GroupState};
-use super::{GroupKind, int, ints, text};
 use crate::offsets::{DecodedRecord, FieldValue};
 
 /// Epoch of a static member that has left and may return.
@@ -90,7 +93,7 @@ fn apply_epoch(
     if let (6 | 12 | 20, Some(value)) = (record.record_type, value) {
         let epoch = int(value, "assignmentEpoch", 0);
         let opened = state.open_epoch.as_ref().map(|opened| &opened.held.generation);
-        if opened.is_some_and(|opened| opened.kind == kind && epoch >= opened.generation) {
+        if opened.is_some_and(|opened| opened.kind == kind && epoch >= opened.number) {
             target = Some(complete_target(context, state, place.0, epoch, kind));
         }
     }
@@ -106,7 +109,7 @@ fn apply_epoch(
         let member = text(record.key(), "memberId");
         match value {
             Some(value) => {
-                let target = super::epochs::owned_by_topic(value, &["topicPartitions", "activeTasks"]);
+                let target = owned_by_topic(value, &["topicPartitions", "activeTasks"]);
                 state.targets_of.insert(member, target);
             }
             None => _ = state.targets_of.remove(&member),
@@ -132,7 +135,7 @@ fn apply_epoch(
 fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i32, kind: GroupKind) -> Owners {
     if let Some(opened) = &mut state.open_epoch
         && kind == GroupKind::Consumer
-        && opened.held.generation.generation == epoch
+        && opened.held.generation.number == epoch
     {
         let is_copy = opened.held.before.is_some_and(|before| {
             before.kind == GroupKind::Classic && before.generation == epoch && before.members > 0

@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::GroupKind;
 use super::difference::{Difference, GroupRecord};
 use super::known_member::KnownMember;
+use super::metadata::Metadata;
+use super::model::GroupKind;
 use super::topic_causes::{classic_topic_causes, epoch_topic_causes};
 use crate::assign::{Assignor, GroupProtocol};
-use crate::history::Metadata;
 use crate::offsets::protocol::CONSUMER;
 
 /// Causes of a missing member whose session expired; the log does not show whether its connection had ended.

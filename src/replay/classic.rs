@@ -1,7 +1,6 @@
 //! Classic group, from its last record of type 2 (`GROUP_METADATA`).
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -12,8 +11,8 @@ use crate::offsets::FieldValue;
 use crate::offsets::protocol::{self, CONSUMER};
 use crate::wire::TopicPartitions;
 
-use super::member::{distinct, merged};
-use super::{OwnedPartitions, RecordedMember, int, optional_text, text};
+use super::fields::{int, optional_text, text};
+use super::member::{OwnedPartitions, RecordedMember, distinct, merged};
 
 /// Classic group after a record of type 2.
 #[derive(Debug, Clone)]
@@ -27,46 +26,46 @@ pub(super) struct ClassicGroup {
 
 /// Parsed subscription of a member of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParsedSubscription {
+pub(super) struct ParsedSubscription {
     /// The version of the body.
-    pub version: i16,
+    pub(super) version: i16,
     /// The topics.
-    pub topics: Vec<String>,
+    pub(super) topics: Vec<String>,
     /// The rack; None if it is missing or empty.
-    pub rack: Option<String>,
+    pub(super) rack: Option<String>,
     /// The owned partitions, in wire order.
-    pub owned: Vec<TopicPartitions>,
+    pub(super) owned: Vec<TopicPartitions>,
     /// The generation in which the member got them; None if it is missing or negative.
-    pub generation: Option<i32>,
+    pub(super) generation: Option<i32>,
     /// The user data; empty and absent user data differ.
-    pub user_data: Option<Vec<u8>>,
+    pub(super) user_data: Option<Vec<u8>>,
     /// The error of Kafka's reader, if only the tolerant reader can read the bytes.
-    pub strict_error: Option<String>,
+    pub(super) strict_error: Option<String>,
 }
 
 /// Member of a generation: its subscription and the partitions that the leader assigned to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParsedMember {
+pub(super) struct ParsedMember {
     /// The member id.
-    pub id: String,
+    pub(super) id: String,
     /// The group instance id of a static member.
-    pub instance_id: Option<String>,
+    pub(super) instance_id: Option<String>,
     /// The client id.
-    pub client_id: String,
+    pub(super) client_id: String,
     /// The client host.
-    pub client_host: String,
+    pub(super) client_host: String,
     /// The session timeout in milliseconds.
-    pub session_timeout: i32,
+    pub(super) session_timeout: i32,
     /// The rebalance timeout in milliseconds, if the version of the record has it.
-    pub rebalance_timeout: Option<i32>,
+    pub(super) rebalance_timeout: Option<i32>,
     /// The bytes of the subscription.
-    pub metadata: Arc<[u8]>,
+    pub(super) metadata: Arc<[u8]>,
     /// The subscription, or the error of the tolerant reader.
-    pub subscription: Result<ParsedSubscription, String>,
+    pub(super) subscription: Result<ParsedSubscription, String>,
     /// The assignment, or the error.
-    pub assignment: Result<OwnedPartitions, String>,
+    pub(super) assignment: Result<OwnedPartitions, String>,
     /// The bytes of the assignment; None after a snapshot, which does not have them.
-    pub assigned: Option<Arc<[u8]>>,
+    pub(super) assigned: Option<Arc<[u8]>>,
 }
 
 impl ClassicGroup {
@@ -100,11 +99,6 @@ impl ClassicGroup {
     /// Return true if the members subscribe with `ConsumerProtocol`.
     pub(super) fn is_consumer(&self) -> bool {
         self.protocol_type == CONSUMER
-    }
-
-    /// Return the distinct ids of the members.
-    pub(super) fn ids(&self) -> BTreeSet<String> {
-        self.members.iter().map(|member| member.id.clone()).collect()
     }
 
     /// Count the distinct partitions of the members.

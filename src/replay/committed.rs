@@ -159,6 +159,12 @@ impl Committed {
         sorted(found)
     }
 
+    /// Return the sorted partitions with an owner and without a committed offset.
+    pub(super) fn never_committed(&self) -> Vec<Partition> {
+        let found = self.all().filter(|(_, _, partition)| partition.ownership.is_some() && partition.offset.is_none());
+        sorted(found.map(|(topic, id, _)| (Arc::clone(topic), id)))
+    }
+
     /// Return the partitions of an owner for which an offset was committed while it owned them.
     pub(super) fn committed_by(&self, owner: &str) -> Vec<Partition> {
         let is_committed = |partition: &PartitionState| {

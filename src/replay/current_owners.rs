@@ -1,47 +1,37 @@
-//! Current owners of the partitions of a consumer group, updated member by member.
+//! Current owners of the partitions of a consumer group, by member.
 //!
 //! `commits::set_owners` replaces all owners, so its cost depends on the size of the group. `CurrentOwners` stores the partitions of each
 //! member, so the cost of a record depends only on the partitions of its member.
 
 use std::collections::BTreeSet;
-use std::mem;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::commits::{forget_commits, set_owners};
-use super::events::{Event, Partition};
-use super::generations::Owners;
-use super::known_member::{INSTANCE, with_topic};
-use super::state::{Context, GroupState};
+use super::events::Partition;
+
+/// Owners by partition.
+pub(super) type Owners = FxHashMap<Partition, Arc<str>>;
 
 /// Owner name and sorted partitions of a member.
-type OwnerPartitions = (Arc<str>, Vec<Partition>);
+pub(super) type OwnerPartitions = (Arc<str>, Vec<Partition>);
 
 /// Partitions of the members, for an assignment in which each partition has one owner.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CurrentOwners {
     /// Partitions by member id.
-    members: FxHashMap<Arc<str>, OwnerPartitions>,
+    pub(super) members: FxHashMap<Arc<str>, OwnerPartitions>,
     /// Number of partitions of each owner; owners without partitions are left out.
-    counts: FxHashMap<Arc<str>, usize>,
+    pub(super) counts: FxHashMap<Arc<str>, usize>,
     /// Members whose records changed since the last update of the owners.
     pub(super) changed: BTreeSet<Arc<str>>,
     /// Partitions without an owner whose commits were reported since the last update of the owners.
     pub(super) reported: Vec<Partition>,
 }
 
-/// Changes of the owners.
-struct Changes {
-    /// New partitions of each changed member; None for a member without partitions.
-    now: Vec<(Arc<str>, Option<OwnerPartitions>)>,
-    /// Partitions that changed members have lost.
-    lost: FxHashSet<Partition>,
-}
-
 impl CurrentOwners {
     /// Add the partitions of a member, or remove them.
-    fn replace(&mut self, id: &Arc<str>, now: Option<OwnerPartitions>) {
+    pub(super) fn replace(&mut self, id: &Arc<str>, now: Option<OwnerPartitions>) {
         if let Some((owner, partitions)) = self.members.remove(id)
             && let Some(count) = self.counts.get_mut(&owner)
         {
@@ -55,130 +45,4 @@ impl CurrentOwners {
             self.members.insert(Arc::clone(id), (owner, partitions));
         }
     }
-
-    /// Return the changes caused by these members; None if a partition would have two owners.
-    fn changes(&self, context: &Context, state: &mut GroupState, ids: BTreeSet<Arc<str>>) -> Option<Changes> {
-        let now: Vec<_> =
-            ids.into_iter().map(|id| (Arc::clone(&id), current_partitions(context, state, &id))).collect();
-        let partitions = |found: Option<&OwnerPartitions>| found.map_or_else(Vec::new, |(_, found)| found.clone());
-        let (mut lost, mut gained) = (FxHashSet::default(), Vec::new());
-        for (id, new) in &now {
-            let (old, new) = (partitions(self.members.get(id)), partitions(new.as_ref()));
-            gained.extend(new.iter().filter(|key| old.binary_search(key).is_err()).cloned());
-            lost.extend(old.into_iter().filter(|key| new.binary_search(key).is_err()));
-        }
-        let mut seen = FxHashSet::default();
-        let mut is_free = |(topic, id): &Partition| {
-            state.committed.partition(topic, *id).is_none_or(|partition| partition.ownership.is_none())
-        };
-        let is_single = gained.iter().all(|key| seen.insert(key) && (lost.contains(key) || is_free(key)));
-        is_single.then_some(Changes { now, lost })
-    }
-}
-
-/// Return the partitions of a member's current assignment; None if it has none.
-fn current_partitions(context: &Context, state: &GroupState, id: &str) -> Option<OwnerPartitions> {
-    let (member, now) = (state.members.get(id)?, state.consumer.current.get(id)?);
-    let names = now.partitions.iter().map(|(topic, ids)| (context.metadata.name(topic), ids));
-    let mut partitions: Vec<Partition> = names.flat_map(|(topic, ids)| with_topic(topic, ids)).collect();
-    partitions.sort_unstable();
-    partitions.dedup();
-    (!partitions.is_empty()).then(|| (Arc::clone(&member.owner_name), partitions))
-}
-
-/// Update the owners after the record of a member's current assignment.
-pub(super) fn update_owners(
-    context: &Context,
-    state: &mut GroupState,
-    id: &str,
-    place: (i64, i64),
-    events: &mut Vec<Event>,
-) {
-    let Some(mut current_owners) = state.current_owners.take() else {
-        return compute_owners(context, state, place, events);
-    };
-    let mut ids = mem::take(&mut current_owners.changed);
-    ids.insert(id.into());
-    let Some(changes) = current_owners.changes(context, state, ids) else {
-        return compute_owners(context, state, place, events);
-    };
-    let before: Vec<_> = changes
-        .now
-        .iter()
-        .filter_map(|(id, _)| Some((Arc::clone(id), current_owners.members.get(id)?.0.clone())))
-        .collect();
-    for (id, now) in &changes.now {
-        current_owners.replace(id, now.clone());
-    }
-    if current_owners.counts.is_empty() {
-        // `set_owners` also forgets the last owners.
-        return compute_owners(context, state, place, events);
-    }
-    forget_inactive(state, &current_owners, &changes, &before, place, events);
-    apply_changes(state, &mut current_owners, changes, context.settings.never_committed);
-    state.has_known_owners = true;
-    state.current_owners = Some(current_owners);
-}
-
-/// Forget the commit times of members that left or no longer have partitions.
-fn forget_inactive(
-    state: &mut GroupState,
-    current_owners: &CurrentOwners,
-    changes: &Changes,
-    before: &[(Arc<str>, Arc<str>)],
-    place: (i64, i64),
-    events: &mut Vec<Event>,
-) {
-    let mut ids: BTreeSet<Arc<str>> = changes.now.iter().map(|(id, _)| Arc::clone(id)).collect();
-    // Several members can share an instance id, and so an owner name.
-    let is_shared = |(_, owner): &(Arc<str>, Arc<str>)| owner.starts_with(INSTANCE);
-    if before.iter().filter(|found| is_shared(found)).any(|(_, owner)| !current_owners.counts.contains_key(owner)) {
-        ids.extend(state.commit_times.keys().cloned());
-    }
-    for id in ids {
-        let is_active =
-            state.members.get(&id).is_some_and(|member| current_owners.counts.contains_key(&member.owner_name));
-        if !is_active {
-            forget_commits(state, &id, place, events);
-        }
-    }
-}
-
-/// Change the owners of the partitions.
-fn apply_changes(state: &mut GroupState, current_owners: &mut CurrentOwners, changes: Changes, never_committed: i64) {
-    let clock = state.clock.unwrap_or(0);
-    state.committed.forget_reports(mem::take(&mut current_owners.reported));
-    let Changes { now, mut lost } = changes;
-    let mut is_waiting = false;
-    for (owner, partitions) in now.iter().filter_map(|(_, now)| now.as_ref()) {
-        for key in partitions {
-            lost.remove(key);
-            is_waiting |= state.committed.set_owner(key, owner, clock);
-        }
-    }
-    for key in &lost {
-        state.committed.remove_owner(key);
-    }
-    if is_waiting {
-        state.lower_deadline(clock.saturating_add(never_committed));
-    }
-}
-
-/// Compute the owners of all partitions.
-fn compute_owners(context: &Context, state: &mut GroupState, place: (i64, i64), events: &mut Vec<Event>) {
-    let mut current_owners = CurrentOwners::default();
-    let mut owners = Owners::default();
-    let mut total = 0;
-    let ids: Vec<Arc<str>> = state.members.keys().cloned().collect();
-    for id in &ids {
-        let found = current_partitions(context, state, id);
-        if let Some((owner, partitions)) = &found {
-            total += partitions.len();
-            owners.extend(partitions.iter().map(|key| (key.clone(), Arc::clone(owner))));
-        }
-        current_owners.replace(id, found);
-    }
-    set_owners(state, Some(&owners), None, place, events);
-    state.lower_deadline(state.clock.unwrap_or(0).saturating_add(context.settings.never_committed));
-    state.current_owners = (total == owners.len()).then_some(current_owners);
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::GroupKind;
 use super::events::Partition;
 use super::known_member::KnownMember;
+use super::model::GroupKind;
 
 /// Members by id.
 pub(super) type Members = BTreeMap<Arc<str>, Arc<KnownMember>>;

@@ -6,8 +6,9 @@ use std::slice;
 use crate::offsets::json::uuid_text;
 use crate::offsets::{DecodedRecord, FieldValue};
 
-use super::member::{OwnerCounts, merged};
-use super::{GroupKind, OwnedPartitions, RecordedMember, int, ints, optional_text, text, texts};
+use super::fields::{int, ints, optional_text, text, texts};
+use super::member::{OwnedPartitions, OwnerCounts, RecordedMember, merged};
+use super::model::GroupKind;
 
 /// Assignor that the broker uses if no member names one: the first of `group.consumer.assignors`.
 const DEFAULT_ASSIGNOR: &str = "uniform";
@@ -31,8 +32,6 @@ pub(super) struct EpochGroup {
     pub(super) resolved: BTreeMap<String, Vec<String>>,
     /// Number of owners of each partition.
     pub(super) owner_counts: OwnerCounts,
-    /// Members that joined or left since the last group record.
-    pub(super) changed: BTreeSet<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -86,13 +85,10 @@ impl EpochGroup {
 
     fn put_member(&mut self, id: String, metadata: Option<MemberMetadata>) {
         let joins = metadata.is_some();
-        if joins != self.members.contains_key(&id) {
-            if !self.changed.remove(&id) {
-                self.changed.insert(id.clone());
-            }
-            if let Some(now) = self.current.get(&id) {
-                count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, joins);
-            }
+        if joins != self.members.contains_key(&id)
+            && let Some(now) = self.current.get(&id)
+        {
+            count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, joins);
         }
         put(&mut self.members, id, metadata);
     }
@@ -142,35 +138,9 @@ impl EpochGroup {
         sources.flatten().collect::<BTreeSet<_>>().into_iter().cloned().collect()
     }
 
-    /// Return the number of members.
-    pub(super) fn size(&self) -> usize {
-        self.members.len()
-    }
-
     /// Return the number of distinct partitions of the members.
     pub(super) fn partitions(&self) -> usize {
         self.owner_counts.distinct()
-    }
-
-    /// Start tracking membership changes at a group record.
-    pub(super) fn mark_group_record(&mut self) {
-        self.changed.clear();
-    }
-
-    /// Return true if membership is unchanged since the last group record.
-    pub(super) fn same_members(&self) -> bool {
-        self.changed.is_empty()
-    }
-
-    /// Return the ids of the members.
-    pub(super) fn ids(&self) -> BTreeSet<&str> {
-        self.members.keys().map(String::as_str).collect()
-    }
-
-    /// Return the ids of the members at the last group record.
-    pub(super) fn previous_ids(&self) -> BTreeSet<&str> {
-        let changed = self.changed.iter().map(String::as_str).collect();
-        &self.ids() ^ &changed
     }
 
     /// Return Kafka's name for the group's state, derived as Kafka derives it from the same records.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::GroupKind;
-use crate::history::Comparison;
+use super::comparison::Comparison;
+use super::model::GroupKind;
 
 /// Topic, or topic id, and partition id.
 pub type Partition = (Arc<str>, i32);

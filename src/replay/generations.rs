@@ -8,18 +8,18 @@ use rustc_hash::FxHashMap;
 use super::causes::{classic_causes, epoch_causes};
 use super::classic::ClassicGroup;
 use super::commits::set_owners;
+use super::comparison::{ComparisonOutcome, compare_generation};
+use super::current_owners::Owners;
 use super::difference::{Difference, GroupRecord, Members, difference};
 use super::events::{Event, EventDetails, Partition, sorted};
+use super::fields::int;
+use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::{KnownMember, largest_ids};
 use super::membership::{last_commit, member_events};
-use super::state::{Context, GroupState, HeldGeneration, OpenEpoch, OpenRebalance};
+use super::model::GroupKind;
+use super::state::{Context, GroupState, OpenEpoch, OpenRebalance};
 use super::topic_causes::{ended_topics, unowned};
-use super::{Generation, GenerationNumber, GroupKind, int};
-use crate::history::{ComparisonOutcome, compare_generation};
 use crate::offsets::FieldValue;
-
-/// Owners by partition.
-pub(super) type Owners = FxHashMap<Partition, Arc<str>>;
 
 /// Highest generation that the first record of a new group can have. If the log of a group begins with a higher generation, the log
 /// lacks its earlier records.
@@ -75,9 +75,9 @@ pub(super) fn apply_classic(
     set_owners(state, owners.as_ref(), Some(members), place, events);
     events.extend(shown);
     state.set_members(members.clone());
+    let partitions = owners.as_ref().map_or_else(|| group.partitions(), FxHashMap::len);
     let parsed = if context.is_compared { group.parsed_members() } else { None };
     state.classic = Some(group);
-    let partitions = owners.as_ref().map_or(0, FxHashMap::len);
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
     let held = HeldGeneration { generation: Generation { parsed_members: parsed, ..held.generation }, ..held };
     let same_members = held.generation.same_members;
@@ -184,7 +184,7 @@ fn next_generation(
         offset,
         timestamp: at,
         kind: after.kind,
-        generation: after.generation,
+        number: after.generation,
         protocol_type: after.protocol_type.clone(),
         protocol: after.protocol.clone(),
         leader: after.leader.clone(),
@@ -196,9 +196,9 @@ fn next_generation(
     };
     let before = state.last.replace((GenerationNumber::of(&generation), at));
     let is_same = |(before, _): &(GenerationNumber, i64)| {
-        (before.kind, before.generation) == (generation.kind, generation.generation)
+        (before.kind, before.generation) == (generation.kind, generation.number)
     };
-    let is_rebalance = generation.generation > 0 && !before.as_ref().is_some_and(is_same);
+    let is_rebalance = generation.number > 0 && !before.as_ref().is_some_and(is_same);
     state.last_members = ids;
     state.rebalances += u64::from(is_rebalance);
     state.kinds.retain(|kind| *kind != after.kind);
@@ -223,9 +223,10 @@ fn generation_event(
         state.held = Some(held);
         return;
     }
+    state.tally.add(&held.generation, comparison.as_ref());
     let found = held.generation;
     let details = EventDetails::Generation {
-        generation: found.generation,
+        generation: found.number,
         protocol_type: found.protocol_type,
         protocol: found.protocol,
         leader: found.leader,
@@ -388,7 +389,7 @@ pub(super) fn open_epoch(
 pub(super) fn close_epoch(context: &Context, state: &mut GroupState, owners: Option<Owners>, events: &mut Vec<Event>) {
     let Some(found) = state.open_epoch.take() else { return };
     let generation = &found.held.generation;
-    let (at, offset, kind, number) = (generation.timestamp, generation.offset, generation.kind, generation.generation);
+    let (at, offset, kind, number) = (generation.timestamp, generation.offset, generation.kind, generation.number);
     let same_members = generation.same_members;
     generation_event(context, state, found.held, false, events);
     let Some(rebalance) = found.rebalance else { return };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::classic::ParsedMember;
 use super::events::Partition;
-use super::{int, optional_text, text, texts};
+use super::fields::{int, optional_text, text, texts};
 use crate::offsets::FieldValue;
 
 /// Member of a group, with the fields of its last record.

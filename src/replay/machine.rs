@@ -10,34 +10,20 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::LogRecord;
 use super::apply::apply;
 use super::commits::{apply_commit, commit_deadline, fire_commits};
 use super::events::{Event, EventDetails};
 use super::generations::{close_epoch, release, storm_event};
 use super::membership::flush_pending;
+use super::metadata::Metadata;
+use super::model::{Counts, LogRecord};
 use super::replayed_group::{Position, ReplayedGroup, positions, replayed};
-use super::snapshot::{SnapshotError, read_snapshot, write_snapshot};
+use super::snapshot::{read_snapshot, write_snapshot};
 use super::state::{Context, GroupState};
+use super::stored::SnapshotError;
 use crate::error::WireError;
-use crate::history::Metadata;
 use crate::offsets::commit::read_commit;
 use crate::offsets::{self, DecodedRecord};
-
-/// Record counts over all groups.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Records.
-    pub records: u64,
-    /// Records with an offset that is not higher than that of an earlier record of their group.
-    pub duplicates: u64,
-    /// Records that cannot be decoded.
-    pub bad_records: u64,
-    /// Records of an unknown type.
-    pub unknown_types: u64,
-    /// Records with a timestamp below the highest timestamp of their group so far.
-    pub time_backwards: u64,
-}
 
 /// Replay of many groups, by cluster and group id.
 #[derive(Debug, Default)]
@@ -60,35 +46,46 @@ impl Replay {
 
     /// Apply a record, and add its events. The events of the group's deadlines up to the record's timestamp come first.
     pub fn push(&mut self, cluster: &str, entry: &LogRecord<'_>, events: &mut Vec<Event>) {
+        let Some(commit) = read_commit(entry.key, entry.value) else {
+            return self.push_decoded(cluster, entry, &offsets::decode_record(entry.key, entry.value), events);
+        };
         self.counts.records += 1;
-        if let Some(commit) = read_commit(entry.key, entry.value) {
-            let index = self.group_index(cluster, commit.group);
-            if self.begin(index, entry, events) {
-                let (state, settings) = (&mut self.groups[index], &self.context.settings);
-                let place = (entry.timestamp, entry.offset);
-                apply_commit(state, place, (commit.topic, commit.partition), commit.offset, settings, events);
-                self.queue(index);
-            }
-            return;
+        let index = self.group_index(cluster, commit.group);
+        if self.begin(index, entry, events) {
+            let (state, settings) = (&mut self.groups[index], &self.context.settings);
+            let place = (entry.timestamp, entry.offset);
+            apply_commit(state, place, (commit.topic, commit.partition), commit.offset, settings, events);
+            self.queue(index);
         }
-        let decoded = offsets::decode_record(entry.key, entry.value);
-        let (record, failure) = match decoded {
-            Ok(record) => (Some(record), None),
+    }
+
+    /// Apply a record that the caller has decoded, and add its events, as `push` does.
+    pub fn push_decoded(
+        &mut self,
+        cluster: &str,
+        entry: &LogRecord<'_>,
+        decoded: &Result<DecodedRecord<'_>, WireError>,
+        events: &mut Vec<Event>,
+    ) {
+        self.counts.records += 1;
+        let (key, failure) = match decoded {
+            Ok(_) => (None, None),
             Err(error) => (offsets::decode_key(entry.key).ok(), Some(error)),
         };
-        let Some(group) = record.as_ref().and_then(DecodedRecord::group) else {
-            events.push(self.bad(entry, cluster.into(), None, record.as_ref(), failure));
+        let record = decoded.as_ref().ok().or(key.as_ref());
+        let Some(group) = record.and_then(DecodedRecord::group) else {
+            events.push(self.bad(entry, cluster.into(), None, record, failure));
             return;
         };
         let index = self.group_index(cluster, &group);
         if !self.begin(index, entry, events) {
             return;
         }
-        if let Some(failure) = failure {
+        if failure.is_some() {
             self.groups[index].bad_records += 1;
-            let event = self.bad(entry, cluster.into(), Some(index), record.as_ref(), Some(failure));
+            let event = self.bad(entry, cluster.into(), Some(index), record, failure);
             events.push(event);
-        } else if let Some(record) = &record {
+        } else if let Some(record) = record {
             apply(&self.context, &mut self.groups[index], (entry.timestamp, entry.offset), record, events);
             if !is_of_member(record.record_type) {
                 self.refresh(index);
@@ -132,10 +129,10 @@ impl Replay {
                 break;
             }
             self.deadlines.pop();
-            let state = &mut self.groups[index];
-            if state.queued != Some(deadline) {
+            // A group that was forgotten leaves its entries.
+            let Some(state) = self.groups.get_mut(index).filter(|state| state.queued == Some(deadline)) else {
                 continue;
-            }
+            };
             if cluster.is_some_and(|cluster| cluster != &*state.cluster) {
                 others.push(Reverse((deadline, index)));
                 continue;
@@ -156,7 +153,7 @@ impl Replay {
     /// Return the earliest deadline of all groups.
     pub fn next_deadline(&mut self) -> Option<i64> {
         while let Some(Reverse((deadline, index))) = self.deadlines.peek().copied() {
-            if self.groups[index].queued == Some(deadline) {
+            if self.groups.get(index).is_some_and(|state| state.queued == Some(deadline)) {
                 self.refresh(index);
                 if self.groups[index].earliest == Some(deadline) {
                     return Some(deadline);
@@ -164,7 +161,9 @@ impl Replay {
                 self.groups[index].queued = None;
             }
             self.deadlines.pop();
-            self.queue(index);
+            if index < self.groups.len() {
+                self.queue(index);
+            }
         }
         None
     }
@@ -182,19 +181,54 @@ impl Replay {
             if is_complete && state.storm.since.is_none() {
                 continue;
             }
-            let mut state = state.clone();
-            events.extend(flush_pending(&mut state));
-            release(&self.context, &mut state, &mut events);
-            close_epoch(&self.context, &mut state, None, &mut events);
-            release(&self.context, &mut state, &mut events);
-            events.extend(storm_event(&state, state.clock.unwrap_or(0), state.offset, None));
+            complete(&self.context, &mut state.clone(), &mut events);
         }
         events
     }
 
+    /// End the log of a group, and forget the group; return it as it is after its last record, or None if there is no such group.
+    ///
+    /// Add the events of its deadlines up to `until`, if given, and those that the end of the log completes.
+    pub fn end(
+        &mut self,
+        cluster: &str,
+        group: &str,
+        until: Option<i64>,
+        events: &mut Vec<Event>,
+    ) -> Option<ReplayedGroup> {
+        let index = *self.index.get(cluster)?.get(group)?;
+        if let Some(until) = until {
+            self.advance_group(index, until, |_, found| events.append(found));
+        }
+        complete(&self.context, &mut self.groups[index], events);
+        let found = replayed(&self.groups[index]);
+        self.forget(cluster, group);
+        Some(found)
+    }
+
+    /// Forget a group; return false if there is no such group.
+    pub fn forget(&mut self, cluster: &str, group: &str) -> bool {
+        let Some(groups) = self.index.get_mut(cluster) else { return false };
+        let Some(index) = groups.remove(group) else { return false };
+        if groups.is_empty() {
+            self.index.remove(cluster);
+        }
+        self.groups.swap_remove(index);
+        if self.groups.is_empty() {
+            self.deadlines.clear();
+        } else if let Some(moved) = self.groups.get_mut(index) {
+            if let Some(place) = self.index.get_mut(&moved.cluster).and_then(|groups| groups.get_mut(&moved.group)) {
+                *place = index;
+            }
+            moved.queued = None;
+            self.queue(index);
+        }
+        true
+    }
+
     /// Replace the topic metadata by a longer timeline; add the generations whose comparison waited for it.
     pub fn observe_topics(&mut self, metadata: Metadata, events: &mut Vec<Event>) {
-        self.context.metadata = metadata;
+        self.context.metadata = Arc::new(metadata);
         self.groups.iter_mut().for_each(|state| state.current_owners = None);
         let Some(last) = self.context.metadata.snapshots.last().map(|snapshot| snapshot.time) else { return };
         for index in self.sorted_groups() {
@@ -241,7 +275,7 @@ impl Replay {
 
     /// Return the topic metadata.
     #[must_use]
-    pub fn metadata(&self) -> &Metadata {
+    pub fn metadata(&self) -> &Arc<Metadata> {
         &self.context.metadata
     }
 
@@ -309,7 +343,7 @@ impl Replay {
         cluster: Arc<str>,
         group: Option<usize>,
         record: Option<&DecodedRecord<'_>>,
-        failure: Option<WireError>,
+        failure: Option<&WireError>,
     ) -> Event {
         let record_type = record.map(|record| record.record_type);
         let error = if let Some(failure) = failure {
@@ -329,6 +363,15 @@ impl Replay {
             details: EventDetails::BadRecord { record_type, error },
         }
     }
+}
+
+/// Add the events that the end of the log of a group completes.
+fn complete(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) {
+    events.extend(flush_pending(state));
+    release(context, state, events);
+    close_epoch(context, state, None, events);
+    release(context, state, events);
+    events.extend(storm_event(state, state.clock.unwrap_or(0), state.offset, None));
 }
 
 /// Return true for the record of one member of a group with an epoch. Applying such a record updates `GroupState::earliest` itself.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Partition ids by topic; ids are ascending and distinct, and no list is empty.
-pub type OwnedPartitions = BTreeMap<String, Vec<i32>>;
+pub(super) type OwnedPartitions = BTreeMap<String, Vec<i32>>;
 
 /// Member of a group, from its records.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +30,7 @@ pub struct RecordedMember {
 }
 
 /// Return the distinct partitions that members own.
-#[must_use]
-pub fn owned(members: &[RecordedMember]) -> FxHashSet<(&str, i32)> {
+pub(super) fn owned(members: &[RecordedMember]) -> FxHashSet<(&str, i32)> {
     distinct(members.iter().filter_map(|member| member.partitions.as_ref()))
 }
 

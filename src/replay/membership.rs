@@ -3,12 +3,12 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::GroupKind;
 use super::causes::{EXPIRED, departure_causes};
 use super::commits::forget_commits;
 use super::difference::Difference;
 use super::events::{Event, EventDetails};
 use super::known_member::KnownMember;
+use super::model::GroupKind;
 use super::state::{GroupState, PendingLeave, StaticReturn};
 use crate::offsets::FieldValue;
 

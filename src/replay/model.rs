@@ -1,8 +1,4 @@
-//! Data that replay reads and returns: records of the log, generations and histories.
-
-use std::sync::Arc;
-
-use super::{ParsedMember, RecordedMember, TargetAssignment};
+//! Basic data of replay: kinds of groups, records of the log, and counts of records.
 
 /// Kind of a group: the protocol of its records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,64 +53,17 @@ pub struct LogRecord<'a> {
     pub value: Option<&'a [u8]>,
 }
 
-/// Generation of a classic group, or epoch of another group: one group record with a value.
-#[derive(Debug, Clone)]
-pub struct Generation {
-    /// Offset of the record.
-    pub offset: i64,
-    /// Milliseconds since 1970.
-    pub timestamp: i64,
-    /// Kind of the group.
-    pub kind: GroupKind,
-    /// Generation or group epoch.
-    pub generation: i32,
-    /// Protocol type of a classic group, such as `consumer` or `connect`.
-    pub protocol_type: Option<String>,
-    /// Assignor of a classic group; None for an empty group and for other kinds of group.
-    pub protocol: Option<String>,
-    /// Member id of the leader.
-    pub leader: Option<String>,
-    /// Number of members.
-    pub members: usize,
-    /// Number of distinct partitions of the members.
-    pub partitions: usize,
-    /// True if membership is unchanged since the previous group record and the group is not empty.
-    pub same_members: bool,
-    /// Subscriptions and assignments of the members; None if the engine does not have the assignor of the classic group.
-    pub parsed_members: Option<Arc<[Arc<ParsedMember>]>>,
-    /// The target assignment that the broker computed for the epoch of a consumer group.
-    pub target: Option<TargetAssignment>,
-}
-
-/// Group after the last applied record.
-#[derive(Debug, Clone)]
-pub struct History {
-    /// Kind of the group; the last kind known if the group is gone.
-    pub kind: GroupKind,
-    /// Kafka's name for the state, or `gone`.
-    pub state: &'static str,
-    /// The assignor in use.
-    pub protocol: Option<String>,
-    /// The last generation or group epoch.
-    pub generation: Option<i32>,
-    /// The members.
-    pub members: Vec<RecordedMember>,
-    /// Number of partitions with a committed offset.
-    pub committed_offsets: usize,
-    /// Number of records that could not be decoded; they are ignored.
-    pub bad_records: usize,
-}
-
-/// Kind of group, number and member count of a generation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct GenerationNumber {
-    pub(super) kind: GroupKind,
-    pub(super) generation: i32,
-    pub(super) members: usize,
-}
-
-impl GenerationNumber {
-    pub(super) const fn of(generation: &Generation) -> Self {
-        Self { kind: generation.kind, generation: generation.generation, members: generation.members }
-    }
+/// Record counts over all groups.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records.
+    pub records: u64,
+    /// Records with an offset that is not higher than that of an earlier record of their group.
+    pub duplicates: u64,
+    /// Records that cannot be decoded.
+    pub bad_records: u64,
+    /// Records of an unknown type.
+    pub unknown_types: u64,
+    /// Records with a timestamp below the highest timestamp of their group so far.
+    pub time_backwards: u64,
 }

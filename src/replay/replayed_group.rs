@@ -2,8 +2,13 @@
 
 use std::sync::Arc;
 
+use super::classic::ClassicGroup;
+use super::epochs::EpochGroup;
+use super::events::Partition;
+use super::member::RecordedMember;
+use super::model::GroupKind;
 use super::state::GroupState;
-use super::{ClassicGroup, EpochGroup, GroupKind, History, RecordedMember};
+use super::tally::Tally;
 
 /// Committed offset and owner of a partition of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,14 +34,33 @@ pub struct ReplayedGroup {
     pub cluster: Arc<str>,
     /// The group id.
     pub group: Arc<str>,
-    /// State and members.
-    pub state: History,
-    /// Number of rebalances.
+    /// Kind of the group; the last kind known if the group is gone.
+    pub kind: GroupKind,
+    /// Kafka's name for the state, or `gone`.
+    pub state: &'static str,
+    /// The assignor in use.
+    pub protocol: Option<String>,
+    /// The last generation or group epoch.
+    pub generation: Option<i32>,
+    /// The members.
+    pub members: Vec<RecordedMember>,
+    /// Number of partitions with a committed offset.
+    pub committed_offsets: usize,
+    /// Sorted partitions with an owner and without a committed offset.
+    pub never_committed: Vec<Partition>,
+    /// Counts of the complete generations.
+    pub tally: Tally,
+    /// Number of rebalances: the group records with another generation or another kind of group than the record before.
+    ///
+    /// Generation 0, which belongs to a new group, does not count. A second record of the same generation does not count either; a
+    /// restart of a static member causes such a record.
     pub rebalances: u64,
     /// Number of records, not counting duplicates.
     pub records: u64,
     /// Number of duplicates.
     pub duplicates: u64,
+    /// Number of records that could not be decoded; they are ignored.
+    pub bad_records: u64,
     /// Number of records whose timestamp goes backwards.
     pub time_backwards: u64,
 }
@@ -88,21 +112,21 @@ pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
     ReplayedGroup {
         cluster: Arc::clone(&state.cluster),
         group: Arc::clone(&state.group),
-        state: History {
-            kind: current.or(last.map(|last| last.kind)).unwrap_or(GroupKind::Offsets),
-            state: name,
-            protocol,
-            generation: match current {
-                Some(kind) => state.generation_of(kind),
-                None => last.map(|last| last.generation),
-            },
-            members,
-            committed_offsets: state.committed.offsets,
-            bad_records: state.bad_records as usize,
+        kind: current.or(last.map(|last| last.kind)).unwrap_or(GroupKind::Offsets),
+        state: name,
+        protocol,
+        generation: match current {
+            Some(kind) => state.generation_of(kind),
+            None => last.map(|last| last.generation),
         },
+        members,
+        committed_offsets: state.committed.offsets,
+        never_committed: state.committed.never_committed(),
+        tally: state.tally.clone(),
         rebalances: state.rebalances,
         records: state.records,
         duplicates: state.duplicates,
+        bad_records: state.bad_records,
         time_backwards: state.time_backwards,
     }
 }

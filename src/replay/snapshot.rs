@@ -8,25 +8,26 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::busiest_minute::BusiestMinute;
 use super::classic::{ClassicGroup, ParsedMember, ParsedSubscription};
 use super::committed::{Committed, Ownership, PartitionState};
 use super::difference::GroupRecord;
 use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata, Topology};
+use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
-use super::machine::Counts;
-use super::model::GenerationNumber;
-use super::state::{GroupState, HeldGeneration, OpenEpoch, OpenRebalance, PendingLeave, Settings, StaticReturn};
-use super::stored::{Stored, read_text, write_text};
+use super::model::{Counts, GroupKind};
+use super::state::{GroupState, OpenEpoch, OpenRebalance, PendingLeave, Settings, StaticReturn};
+use super::stored::{SnapshotError, Stored, read_text, write_text};
 use super::storms::Storm;
 use super::stuck::CommitTimes;
+use super::tally::{OutcomeCounts, Tally};
 use super::target::{TargetAssignment, TargetLog, TargetMember};
 use super::timeline_order::TimelineOrder;
-use super::{Generation, GroupKind};
 use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 2;
+const VERSION: u16 = 3;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -52,21 +53,6 @@ const CAUSES: [&str; 19] = [
     "sync_timed_out",
     "expired",
 ];
-
-/// Error for a snapshot that cannot be restored.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SnapshotError(String);
-
-impl SnapshotError {
-    fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    pub(super) fn damaged() -> Self {
-        Self::new("the snapshot is damaged: its content is invalid")
-    }
-}
 
 /// Write the state of groups.
 pub(super) fn write_snapshot(
@@ -210,6 +196,17 @@ impl Stored for TimelineOrder {
     }
 }
 
+impl Stored for BusiestMinute {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.times.write(out);
+        self.most.write(out);
+    }
+
+    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
+        Self::of_times(Stored::read(data)?, Stored::read(data)?).ok_or_else(SnapshotError::damaged)
+    }
+}
+
 macro_rules! stored_structs {
     ($($name:ident { $($field:ident),* $(; $($transient:ident: $default:expr),*)? })*) => {$(
         impl Stored for $name {
@@ -241,8 +238,10 @@ stored_structs! {
     TargetAssignment { timestamp, assignors, is_homogeneous, has_predecessor, members }
     TargetLog { targets, replaced, order, joined, joined_at, is_known }
     GenerationNumber { kind, generation, members }
+    OutcomeCounts { equal, different, unknown }
+    Tally { busiest_minute, range, all }
     Generation {
-        offset, timestamp, kind, generation, protocol_type, protocol, leader, members, partitions, same_members,
+        offset, timestamp, kind, number, protocol_type, protocol, leader, members, partitions, same_members,
         parsed_members, target
     }
     KnownMember {
@@ -263,8 +262,8 @@ stored_structs! {
     OpenRebalance { causes, evidence, joined, left, replaced }
     OpenEpoch { held, rebalance, topics, is_partial }
     GroupState {
-        cluster, group, storm, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, classic,
-        consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, returned, previous, ended,
+        cluster, group, storm, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, tally,
+        classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         has_known_owners, commit_times;
         member_of: None, current_owners: None, earliest: None, queued: None
@@ -292,7 +291,6 @@ impl Stored for EpochGroup {
         self.members.write(out);
         self.current.write(out);
         self.resolved.write(out);
-        self.changed.write(out);
     }
 
     fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
@@ -304,7 +302,6 @@ impl Stored for EpochGroup {
             members: Stored::read(data)?,
             current: Stored::read(data)?,
             resolved: Stored::read(data)?,
-            changed: Stored::read(data)?,
             ..Self::default()
         };
         group.count_all_owners();

@@ -13,12 +13,15 @@ use super::current_owners::CurrentOwners;
 use super::difference::{GroupRecord, Members};
 use super::epochs::EpochGroup;
 use super::events::{Event, EventDetails, Partition};
+use super::generation::{GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
+use super::member::OwnedPartitions;
+use super::metadata::Metadata;
+use super::model::GroupKind;
 use super::storms::Storm;
 use super::stuck::CommitTimes;
+use super::tally::Tally;
 use super::target::TargetLog;
-use super::{Generation, GenerationNumber, GroupKind};
-use crate::history::Metadata;
 
 /// Thresholds of events; times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +54,7 @@ impl Default for Settings {
 #[derive(Debug, Clone, Default)]
 pub struct Context {
     /// Topic metadata.
-    pub metadata: Metadata,
+    pub metadata: Arc<Metadata>,
     /// Thresholds of events.
     pub settings: Settings,
     /// True if later topic metadata can follow.
@@ -80,14 +83,6 @@ pub(super) struct StaticReturn {
     /// Its member id before.
     pub(super) previous: Arc<str>,
     pub(super) member: Arc<KnownMember>,
-}
-
-/// Generation whose comparison waits for later topic metadata, and the group record before it.
-#[derive(Debug, Clone)]
-pub(super) struct HeldGeneration {
-    pub(super) generation: Generation,
-    pub(super) before: Option<GenerationNumber>,
-    pub(super) duration: Option<i64>,
 }
 
 /// Rebalance of an epoch whose target assignment is not written yet.
@@ -124,13 +119,15 @@ pub(super) struct GroupState {
     pub(super) bad_records: u64,
     pub(super) time_backwards: u64,
     pub(super) rebalances: u64,
+    /// Counts of its complete generations.
+    pub(super) tally: Tally,
     pub(super) classic: Option<ClassicGroup>,
     pub(super) consumer: EpochGroup,
     pub(super) share: EpochGroup,
     pub(super) streams: EpochGroup,
     pub(super) targets: TargetLog,
     /// Target assignment of each member, by topic id or by subtopology.
-    pub(super) targets_of: BTreeMap<String, super::OwnedPartitions>,
+    pub(super) targets_of: BTreeMap<String, OwnedPartitions>,
     /// Number of partitions by topic, from the last record of type 4 (`CONSUMER_GROUP_PARTITION_METADATA`).
     pub(super) counts: Option<BTreeMap<String, i32>>,
     /// Partitions of a share group whose share state is initialized.
@@ -185,6 +182,7 @@ impl GroupState {
             bad_records: 0,
             time_backwards: 0,
             rebalances: 0,
+            tally: Tally::default(),
             classic: None,
             consumer: EpochGroup::default(),
             share: EpochGroup::default(),

@@ -1,4 +1,4 @@
-//! Encoding of numbers, text and collections in a snapshot.
+//! Encoding of numbers, text and collections in a snapshot, and the error for a snapshot that cannot be read.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::Hash;
@@ -6,7 +6,20 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::snapshot::SnapshotError;
+/// Error for a snapshot that cannot be restored.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SnapshotError(String);
+
+impl SnapshotError {
+    pub(super) fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
+    pub(super) fn damaged() -> Self {
+        Self::new("the snapshot is damaged: its content is invalid")
+    }
+}
 
 /// Value of a snapshot.
 pub(super) trait Stored: Sized {

@@ -9,42 +9,43 @@ use std::collections::BTreeMap;
 use crate::offsets::DecodedRecord;
 
 use super::epochs::{EpochGroup, owned_by_topic};
+use super::fields::{int, text};
+use super::member::OwnedPartitions;
 use super::timeline_order::TimelineOrder;
-use super::{OwnedPartitions, int, text};
 
 /// Highest epoch of a new group: brokers create a group with epoch 0 or 1, and its first member adds one.
 const HIGHEST_FIRST_EPOCH: i32 = 2;
 
 /// Target assignment that a broker computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetAssignment {
+pub(super) struct TargetAssignment {
     /// Milliseconds since 1970.
-    pub timestamp: i64,
+    pub(super) timestamp: i64,
     /// Names of the assignors with the most votes. If there are several, the log does not show which one the broker used.
-    pub assignors: Vec<String>,
+    pub(super) assignors: Vec<String>,
     /// True if the broker treats all subscriptions as equal.
-    pub is_homogeneous: bool,
+    pub(super) is_homogeneous: bool,
     /// False if the log lacks the target assignment before this one.
-    pub has_predecessor: bool,
+    pub(super) has_predecessor: bool,
     /// The members, in the order in which the broker passes them to its assignor.
-    pub members: Vec<TargetMember>,
+    pub(super) members: Vec<TargetMember>,
 }
 
 /// Member of a target assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TargetMember {
+pub(super) struct TargetMember {
     /// The member id.
-    pub id: String,
+    pub(super) id: String,
     /// The group instance id of a static member.
-    pub instance_id: Option<String>,
+    pub(super) instance_id: Option<String>,
     /// The rack; None if it is missing or empty.
-    pub rack: Option<String>,
+    pub(super) rack: Option<String>,
     /// The topics that it names, then those that the broker found for its pattern.
-    pub topics: Vec<String>,
+    pub(super) topics: Vec<String>,
     /// The previous target, by topic id.
-    pub owned: OwnedPartitions,
+    pub(super) owned: OwnedPartitions,
     /// The new target, by topic id.
-    pub assigned: OwnedPartitions,
+    pub(super) assigned: OwnedPartitions,
 }
 
 /// Targets of a group during replay.

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 
+use super::member::{OwnedPartitions, owned};
 use super::*;
 
 /// Key and value of a record.
@@ -91,20 +92,21 @@ fn commit(partition: i32) -> Pair {
     ([key(1, &["g", "t"]), int32(partition)].concat(), Some(value))
 }
 
-/// Replay records, one per second; return the group and its generations.
-fn history_of(records: &[Pair]) -> (History, Vec<Generation>) {
-    let mut generations = Vec::new();
-    let entries = records.iter().enumerate().map(|(place, (key, value))| LogRecord {
-        offset: place as i64,
-        timestamp: place as i64 * 1_000,
-        key: Some(key),
-        value: value.as_deref(),
-    });
-    (replay(entries, |generation| generations.push(generation)), generations)
+/// Replay records, one per second; return the group and the numbers of its generations.
+fn history_of(records: &[Pair]) -> (ReplayedGroup, Vec<i32>) {
+    let mut replay = Replay::new(Context { is_compared: true, ..Context::default() });
+    let mut events = push(&mut replay, records, 0);
+    let group = replay.end("c", "g", None, &mut events).unwrap();
+    assert_eq!(0, replay.states().len());
+    let number = |event: &Event| match event.details {
+        EventDetails::Generation { generation, .. } => Some(generation),
+        _ => None,
+    };
+    (group, events.iter().filter_map(number).collect())
 }
 
 /// Return the group after records.
-fn history(records: &[Pair]) -> History {
+fn history(records: &[Pair]) -> ReplayedGroup {
     history_of(records).0
 }
 
@@ -115,7 +117,7 @@ fn a_classic_group_has_the_state_and_members_of_its_last_record() {
 
     assert_eq!((GroupKind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
     assert_eq!(vec!["a", "b"], found.members.iter().map(|member| member.id.as_str()).collect::<Vec<_>>());
-    assert_eq!(vec![1, 2], generations.iter().map(|found| found.generation).collect::<Vec<_>>());
+    assert_eq!(vec![1, 2], generations);
     assert_eq!(2, owned(&found.members).len());
 }
 
@@ -198,9 +200,9 @@ fn streams_groups_have_their_own_code_for_a_settled_member() {
 
 #[test]
 fn bad_records_are_counted_and_ignored() {
-    let found = history(&[classic(1, &[("a", &[&[0]])]), (vec![0], None), (key(2, &["g"]), Some(vec![0, 99]))]);
+    let found = history(&[classic(1, &[("a", &[&[0]])]), (key(2, &["g"]), Some(vec![0, 99]))]);
 
-    assert_eq!((2, "Stable", Some(1)), (found.bad_records, found.state, found.generation));
+    assert_eq!((1, "Stable", Some(1)), (found.bad_records, found.state, found.generation));
 }
 
 #[test]
@@ -238,30 +240,48 @@ fn target_epoch(epoch: i32) -> Pair {
     (key(6, &["g"]), Some([vec![0, 0], int32(epoch), vec![0]].concat()))
 }
 
-/// Return the epochs that are complete before the log ends, and whether they have a target assignment.
-fn completed(records: &[Pair]) -> Vec<(i32, bool)> {
-    let mut group = GroupReplay::default();
-    for (key, value) in records {
-        let entry = LogRecord { offset: 0, timestamp: 0, key: Some(key), value: value.as_deref() };
-        group.push(&entry, &offsets::decode_record(entry.key, entry.value));
+#[test]
+fn an_epoch_is_complete_with_its_target_assignment_or_the_next_epoch() {
+    let completed = |records: &[Pair]| {
+        let mut replay = Replay::default();
+        let events = push(&mut replay, records, 0);
+        let has_owners = |event: &Event| match &event.details {
+            EventDetails::Rebalance { generation, moved, .. } => Some((*generation, moved.is_some())),
+            _ => None,
+        };
+        events.iter().filter_map(has_owners).collect::<Vec<_>>()
+    };
+    let log = [epoch(1), joins("", &["t"], ""), epoch(2), epoch(3)];
+    let with = |more: &[Pair]| completed(&[&log, more].concat());
+
+    assert_eq!(vec![(1, true), (2, false)], with(&[]));
+    assert_eq!(vec![(1, true), (2, false)], with(&[target_epoch(2)]));
+    assert_eq!(vec![(1, true), (2, false), (3, true)], with(&[target_epoch(3)]));
+    assert_eq!(vec![(1, true), (2, false), (3, false), (1, true)], with(&[classic(1, &[])]));
+}
+
+#[test]
+fn a_forgotten_group_leaves_the_others_as_they_are() {
+    let of_group = |group: &str| {
+        let mut records = [classic(1, &[("a", &[&[0, 1]])]), commit(0)];
+        records.iter_mut().for_each(|(key, _)| key[4] = group.as_bytes()[0]);
+        records
+    };
+    let (mut all, mut some) = (Replay::default(), Replay::default());
+    for group in ["g", "h", "i"] {
+        push(&mut all, &of_group(group), 0);
     }
-    group.completed().map(|found| (found.generation, found.target.is_some())).collect()
-}
+    push(&mut some, &of_group("h"), 0);
+    push(&mut some, &of_group("i"), 0);
 
-#[test]
-fn an_epoch_waits_for_its_target_assignment() {
-    assert_eq!(Vec::<(i32, bool)>::new(), completed(&[epoch(4), epoch(5)]));
-    assert_eq!(vec![(4, false), (5, true)], completed(&[epoch(4), epoch(5), epoch(6), target_epoch(5)]));
-    assert_eq!(vec![(4, false)], completed(&[epoch(4), epoch(6), target_epoch(5), target_epoch(4)]));
-    assert_eq!(vec![(4, false), (1, false)], completed(&[epoch(4), classic(1, &[])]));
-}
-
-#[test]
-fn a_limited_number_of_epochs_waits() {
-    let records: Vec<Pair> = (0..1_100).map(epoch).collect();
-
-    assert_eq!(100, completed(&records).len());
-    assert_eq!(1_100, history_of(&records).1.len());
+    assert!(all.forget("c", "g") && !all.forget("c", "g") && !all.forget("d", "h"));
+    let (mut of_all, mut of_some) = (Vec::new(), Vec::new());
+    assert_eq!(some.next_deadline(), all.next_deadline());
+    all.advance(1_000_000, None, &mut of_all);
+    some.advance(1_000_000, None, &mut of_some);
+    assert_eq!((of_some.len(), of_some), (2, of_all));
+    assert!(all.forget("c", "i") && all.forget("c", "h"));
+    assert_eq!(None, all.next_deadline());
 }
 
 // ---- events and snapshots
@@ -333,7 +353,7 @@ fn every_truncated_snapshot_is_rejected() {
         assert!(Replay::default().restore(&snapshot::sealed(&data[snapshot::HEADER.min(length)..length])).is_err());
     }
     let error = Replay::default().restore(&[&data[..10], &[0xff], &data[11..]].concat()).unwrap_err();
-    assert_eq!("the snapshot has version 255; this package reads version 2", error.to_string());
+    assert_eq!("the snapshot has version 255; this package reads version 3", error.to_string());
 }
 
 proptest! {

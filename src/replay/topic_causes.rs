@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::difference::{Difference, GroupRecord};
 use super::events::Partition;
 use super::known_member::largest_ids;
-use crate::history::{Metadata, MetadataSnapshot};
+use super::metadata::{Metadata, MetadataSnapshot};
 
 /// Pairs of a list of causes and the sentence with the evidence for them.
 type Found = Vec<(Vec<&'static str>, String)>;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-RECORD = pa.struct([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
+RECORD = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
 TOPICS = pa.schema(
     [
         ("t", pa.int64()),
@@ -185,11 +185,20 @@ def log(events: Iterable[Event]) -> list[LogRecord]:
 
 
 def replay_all(logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
-    """Return the history of each log, with the columns of `assignor.spark.schemas.HISTORY`."""
-    column = pa.array([[record._asdict() for record in records] for records in logs], pa.list_(RECORD))
-    answer = pa.array(_core.replay_groups(column, pa.RecordBatch.from_pylist(list(topics), schema=TOPICS)))
-    answer.validate(full=True)
-    return list(answer.to_pylist())
+    """Return the history of the group of each log, with the columns of `assignor.spark.schemas.HISTORY`."""
+    metadata = pa.RecordBatch.from_pylist(list(topics), schema=TOPICS)
+    return [history for records in logs for history in histories(_core.Replay(metadata), records)]
+
+
+def histories(replay: _core.Replay, records: Sequence[LogRecord], **options: int) -> list[Row]:
+    """Return the histories of the groups of a log."""
+    batch = pa.RecordBatch.from_pylist([record._asdict() for record in records], schema=RECORD)
+    found: list[Row] = []
+    for batch_or_end in (batch, None):
+        *_, (_, ended) = replay.push_groups(batch_or_end, **options)
+        pa.array(ended).validate(full=True)
+        found += pa.array(ended).to_pylist()
+    return found
 
 
 def replayed(*events: Event, topics: Sequence[Row] = ()) -> Row:

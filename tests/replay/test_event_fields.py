@@ -8,7 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from assignor import _core
-from assignor.recording.report_events import COLUMNS, KINDS
+from assignor.recording.tables import EVENT_COLUMNS, KINDS
 from assignor.replay_columns import COMMON, FIELDS, topic_batch
 from assignor.spark.events_schema import EVENTS
 
@@ -32,7 +32,7 @@ def test_the_columns_are_the_fields_of_all_kinds() -> None:
 
 def test_the_report_keeps_all_fields_of_its_kinds() -> None:
     assert {*KINDS} < FIELDS.keys()
-    assert {*COMMON, *(name for kind in KINDS for name in FIELDS[kind])} == COLUMNS < set(columns())
+    assert {*COMMON, *(name for kind in KINDS for name in FIELDS[kind])} == set(EVENT_COLUMNS) < set(columns())
 
 
 def test_the_page_about_replay_lists_the_fields() -> None:

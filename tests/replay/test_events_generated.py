@@ -118,7 +118,7 @@ def test_a_snapshot_that_cannot_be_used_is_rejected() -> None:
     wrong = {
         "not a snapshot": b"something else",
         "another engine": data[:8] + b"P" + data[9:],
-        "version 3": data[:9] + b"\0\3" + data[11:],
+        "version 2": data[:9] + b"\0\2" + data[11:],
         "length or checksum is wrong": data[:-1],
         "checksum": data[:-1] + b" ",
     }

@@ -38,13 +38,13 @@ def metadata() -> pa.RecordBatch:
 
 def in_one_pass(records: pa.RecordBatch, size: int) -> tuple[pa.Table, dict[str, dict[str, Any]]]:
     """Return the decoded records and the history of each group, from records in batches of a size."""
-    replay = _core.RecordingReplay(metadata())
+    replay = _core.Replay(metadata())
     decoded, histories = [], []
     for start in range(0, records.num_rows, size):
-        rows, ended = replay.push(records.slice(start, size))
+        rows, _, _, ended = replay.push_groups(records.slice(start, size), decoded=True)
         decoded.append(pa.record_batch(rows))
         histories.append(ended)
-    histories.append(replay.finish())
+    histories.append(replay.push_groups(None)[-1])
     found = [pair for ids, found in histories for pair in zip(pa.array(ids), pa.array(found), strict=True)]
     by_group = {group.as_py(): history.as_py() for group, history in found}
     assert len(found) == len(by_group), "no group ends twice"
@@ -70,22 +70,23 @@ def test_one_pass_gives_decoded_records_and_histories(size: int) -> None:
 
 
 def test_no_records_give_no_histories() -> None:
-    replay = _core.RecordingReplay(metadata())
+    replay = _core.Replay(metadata())
 
-    rows, ended = replay.push(sorted_records().slice(0, 0))
+    rows, commits, (events,), ended = replay.push_groups(sorted_records().slice(0, 0), decoded=True, commits=True)
 
-    assert [0] * 5 == [len(pa.array(column)) for column in (*ended, *replay.finish(), rows)]
+    last = replay.push_groups(None)[-1]
+    assert [0] * 7 == [len(pa.array(column)) for column in (*ended, *last, rows, commits, events)]
 
 
 def test_invalid_columns_and_metadata_are_rejected() -> None:
-    replay = _core.RecordingReplay(metadata())
+    replay = _core.Replay(metadata())
 
-    with pytest.raises(WrongTypeError, match="column group_id of the records must be Utf8; it is missing"):
-        replay.push(sorted_records().drop_columns(["group_id"]))
-    with pytest.raises(WrongTypeError, match="offset"):
-        replay.push(sorted_records().set_column(1, "offset", sorted_records()["offset"].cast(pa.int32())))
+    with pytest.raises(WrongTypeError, match="column key of the records must be Binary; it is missing"):
+        replay.push_groups(sorted_records().drop_columns(["key"]))
+    with pytest.raises(WrongTypeError, match="column offset of the records must be Int64 without nulls; it is Int32"):
+        replay.push_groups(sorted_records().set_column(1, "offset", sorted_records()["offset"].cast(pa.int32())))
     with pytest.raises(IllegalArgumentError, match="must not be negative"):
-        _core.RecordingReplay(pa.RecordBatch.from_pylist([{**topics()[0], "partition": -1}], schema=TOPICS))
+        _core.Replay(pa.RecordBatch.from_pylist([{**topics()[0], "partition": -1}], schema=TOPICS))
 
 
 def test_keys_without_a_group_have_no_group() -> None:

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 
 from assignor import _core, errors
+from assignor.replay import Replay
 from tests.replay.logs import (
     CONSUMER,
-    RECORD,
     SHARE,
     STREAMS,
     TOPICS,
@@ -19,10 +19,10 @@ from tests.replay.logs import (
     classic_gone,
     commit,
     event,
+    histories,
     log,
     member,
     metadata,
-    replay_all,
     replayed,
 )
 from tests.support.record_bytes import assignment, subscription
@@ -41,13 +41,6 @@ def generations(history: Row) -> list[tuple[str, int]]:
 
 
 # ---- kinds and states
-
-
-def test_an_empty_log_has_no_group() -> None:
-    history = replayed()
-    assert shown(history) == ("offsets", "Empty", None, None)
-    assert (history["members"], history["generations"], history["assignment"]) == ([], [], [])
-    assert (history["least_loaded"], history["most_loaded"], history["unowned"]) == (None, None, None)
 
 
 def test_a_classic_group_with_members_is_stable() -> None:
@@ -307,9 +300,9 @@ STORY = [classic(0, protocol_type=""), classic(1, *TWO), commit("t", 0), classic
 
 
 def test_bad_records_are_counted_and_ignored() -> None:
-    bad = [Event(None, b""), Event(b"", None), Event(b"\0\2\0\5g", None), Event(b"\0\2\0\1g", b"\0\x63")]
-    history = replayed(*STORY, *bad)
-    assert history.pop("bad_records") == 4
+    no_group = [Event(None, b""), Event(b"", None), Event(b"\0\2\0\5g", None)]
+    history = replayed(*STORY, *no_group, Event(b"\0\2\0\1g", b"\0\x63"))
+    assert history.pop("bad_records") == 1
     expected = replayed(*STORY)
     assert expected.pop("bad_records") == 0
     assert history == expected
@@ -330,42 +323,39 @@ def test_unrelated_records_are_ignored() -> None:
     assert replayed(*STORY, *others) == replayed(*STORY)
 
 
-def test_a_slice_of_a_column_is_replayed() -> None:
-    logs = [log(STORY[:length]) for length in range(5)]
-    histories = replay_all(logs)
-    rows = [[record._asdict() for record in records] for records in logs]
-    column = pa.array(rows, pa.list_(RECORD))
+def test_topic_metadata_without_a_column_is_rejected() -> None:
     nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
-    assert pa.array(_core.replay_groups(column[2:4], nothing)).to_pylist() == histories[2:4]
-    assert len(pa.array(_core.replay_groups(column[:0], nothing))) == 0
-
-
-def test_columns_of_another_type_are_rejected() -> None:
-    nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
-    with pytest.raises(errors.WrongTypeError, match="records must be a list of structs of offset int64"):
-        _core.replay_groups(pa.array([1]), nothing)
     with pytest.raises(errors.WrongTypeError, match="column racks of the topic metadata must be a list of Utf8"):
-        _core.replay_groups(pa.array([], pa.list_(pa.struct([]))), nothing.drop_columns(["racks"]))
+        _core.Replay(nothing.drop_columns(["racks"]))
 
 
 def test_text_that_exceeds_the_limit_of_a_column_is_rejected() -> None:
     gets = {"t": range(0, 60, 2), "": range(0, 60, 2)}
-    column = pa.array(
-        [[record._asdict() for record in log([classic(1, TWO[0]), classic(2, member("member", ["t"], gets))])]]
-    )
+    records = log([classic(1, TWO[0]), classic(2, member("member", ["t"], gets))])
     nothing = pa.RecordBatch.from_pylist([], schema=TOPICS)
-    column = pa.concat_arrays([pa.array([[]], pa.list_(RECORD)), column.cast(pa.list_(RECORD))])
 
     def message_of(limit: int) -> str:
         with pytest.raises(errors.IllegalArgumentError) as caught:
-            _core.replay_groups(column, nothing, limit=limit)
+            histories(_core.Replay(nothing), records, limit=limit)
         return str(caught.value)
 
-    where = "at group 2 of 2: pass fewer groups per call"
-    assert message_of(7) == f"the text column kind exceeds 7 bytes {where}"
+    where = "at group g: pass fewer records per call"
+    assert message_of(6) == f"the text column kind exceeds 6 bytes {where}"
     assert message_of(359) == f"the text column assignment.member_id exceeds 359 bytes {where}"
     assert message_of(40) == f"the text column assignment.member_id exceeds 40 bytes {where}"
-    anonymous = pa.array([[record._asdict() for record in log([classic(1, member("", ["t"], {"": gets["t"]}))])]])
-    with pytest.raises(errors.IllegalArgumentError, match="the list column assignment exceeds 29 rows at group 1 of 1"):
-        _core.replay_groups(anonymous.cast(pa.list_(RECORD)), nothing, limit=29)
-    assert len(pa.array(_core.replay_groups(column, nothing, limit=360))) == 2
+    anonymous = log([classic(1, member("", ["t"], {"": gets["t"]}))])
+    with pytest.raises(errors.IllegalArgumentError, match="the list column assignment exceeds 29 rows at group g"):
+        histories(_core.Replay(nothing), anonymous, limit=29)
+    assert len(histories(_core.Replay(nothing), records, limit=1_000)) == 1
+
+
+def test_a_forgotten_group_begins_anew() -> None:
+    replay = Replay()
+    for record in log([classic(1, TWO[0]), classic(2, TWO[1])]):
+        replay.push(record)
+
+    assert [True, False] == [replay.forget("g"), replay.forget("g")]
+    assert [] == replay.states()
+    assert ["member", "generation", "rebalance"] == [
+        event["event"] for record in log([classic(1, TWO[0])]) for event in replay.push(record)
+    ]

@@ -13,7 +13,7 @@ from assignor.errors import IllegalArgumentError
 from assignor.recording.lines import format_count
 from assignor.recording.metadata import topics_table
 from assignor.recording.records import in_log_order, scan
-from assignor.replay_columns import COMMON, FIELDS
+from assignor.replay_columns import COMMON, FIELDS, PARTITIONS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 _ALL_FIELDS = {name: (*COMMON, *fields) for name, fields in FIELDS.items()}
-_PARTITIONS = ("moved", "unowned", "topic_partitions")
 _REPLAYED = ["offset", "timestamp", "key", "value"]
 _ENCODE = {ascii_only: json.JSONEncoder(ensure_ascii=ascii_only).encode for ascii_only in (False, True)}
 
@@ -37,7 +36,7 @@ def to_json(event: Event, *, ascii_only: bool = False) -> str:
     """
     get = event.get
     found = {name: get(name) for name in _ALL_FIELDS[event["event"]]}
-    for name in _PARTITIONS:
+    for name in PARTITIONS:
         partitions = found.get(name)
         if partitions and isinstance(partitions[0], dict):
             found[name] = [(each["topic"], each["partition"]) for each in partitions]

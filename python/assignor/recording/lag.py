@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +40,6 @@ _PENDING = 4_000_000
 Then only the last commit of each partition of a group up to each time of the end offsets is kept.
 """
 
-_COMMIT_TYPES = (0, 1)
 _PARTITION_KEYS = ("group_id", "topic", "partition")
 _UNKNOWN = -1
 _BEFORE_ALL = np.iinfo(np.int64).min
@@ -79,7 +77,7 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
 
     Args:
         recording: The recording.
-        part: Folder with the tables `records`, `generations` and `assignments`.
+        part: Folder with the tables `commits`, `generations` and `assignments`.
 
     Returns:
         The lag by group; empty if the recording has no end offsets.
@@ -176,9 +174,7 @@ class _Commits:
     @classmethod
     def read(cls, part: Path, times: Numbers) -> _Commits:
         reader = _CommitReader(times)
-        is_commit = pc.field("type").isin(_COMMIT_TYPES) & (pc.field("status") == "decoded") & ~pc.field("aborted")
-        columns = ["key_json", "value_json", "timestamp", "offset"]
-        for batch in dataset(part / "records", format="parquet").to_batches(columns=columns, filter=is_commit):
+        for batch in dataset(part / "commits", format="parquet").to_batches():
             reader.add(batch)
         return reader.commits()
 
@@ -201,14 +197,16 @@ class _CommitReader:
         self._counts: dict[int, list[int]] = {}  # number of commits, first and last time by key
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Add commits with the columns key_json, value_json, timestamp and offset."""
+        """Add commits with the columns group_id, topic, partition, committed, timestamp and offset."""
         if not len(batch):
             return
-        texts = batch["key_json"].dictionary_encode()
-        numbers = np.array([self._key(text) for text in texts.dictionary.to_pylist()], np.int64)
-        keys = numbers[texts.indices.to_numpy()]
-        found = pc.struct_field(pc.extract_regex(batch["value_json"], r'^\{"offset":(?P<offset>-?\d+)[,}]'), 0)
-        committed = pc.fill_null(found.cast(pa.int64()), _UNKNOWN).to_numpy(zero_copy_only=False)
+        groups, topics = (batch[name].dictionary_encode() for name in ("group_id", "topic"))
+        pairs = groups.indices.to_numpy().astype(np.int64) * len(topics.dictionary) + topics.indices.to_numpy()
+        places = pairs << 32 | batch["partition"].to_numpy().astype(np.uint32)
+        distinct, keys = np.unique(places, return_inverse=True)
+        names = groups.dictionary.to_pylist(), topics.dictionary.to_pylist()
+        keys = np.array([self._key(place, *names) for place in distinct.tolist()], np.int64)[keys]
+        committed = pc.fill_null(batch["committed"], _UNKNOWN).to_numpy()
         times = batch["timestamp"].to_numpy(zero_copy_only=False)
         self._count(keys, times, committed)
         indices = np.searchsorted(self._times, times)
@@ -229,9 +227,11 @@ class _CommitReader:
         offsets[rank[rows[:, 0]], rows[:, 1]] = np.maximum(rows[:, 3], _UNKNOWN)
         return _Commits(order, _filled(offsets), self._intervals())
 
-    def _key(self, text: str) -> int:
-        key = json.loads(text)
-        return self._keys.setdefault((key["group"], key["topic"], key["partition"]), len(self._keys))
+    def _key(self, place: int, groups: list[str], topics: list[str]) -> int:
+        group, topic = divmod(place >> 32, len(topics))
+        partition = place & 0xFFFFFFFF
+        key = (groups[group], topics[topic], partition - (partition >> 31 << 32))
+        return self._keys.setdefault(key, len(self._keys))
 
     def _count(self, keys: Numbers, times: Numbers, committed: Numbers) -> None:
         chosen = committed >= 0

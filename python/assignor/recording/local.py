@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -14,16 +13,12 @@ from assignor import _core
 from assignor.recording.events import end_of
 from assignor.recording.metadata import topics_table
 from assignor.recording.records import SCHEMA, by_group
-from assignor.recording.report_events import ReportEvents
+from assignor.recording.tables import LISTS, Pushed, push
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assignor.columns import ArrowArray
     from assignor.recording.folder import Recording
-
-_LISTS = {"generations": "generations", "members": "members", "assignment": "assignments"}
-"""Columns of a history that are lists of generations, members or spans, and the tables to which they are written."""
 
 _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 """Tables and their columns without nulls, as in the files that Spark writes."""
@@ -32,7 +27,7 @@ _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 def write_tables(recording: Recording, part: Path) -> None:
     """Decode and replay the records of a recording, and write the tables of a report.
 
-    All records are held in memory. Decoded records are written batch by batch. A second thread finds the events.
+    All records are held in memory. Decoded records are written batch by batch.
 
     Args:
         recording: The recording.
@@ -42,17 +37,14 @@ def write_tables(recording: Recording, part: Path) -> None:
         IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is of another type.
     """
-    metadata = topics_table(recording.topics())
-    replay, events = _core.RecordingReplay(metadata), ReportEvents(metadata, end_of(recording))
-    with _Tables(part) as tables, ThreadPoolExecutor(1) as thread:
+    replay, end = _core.Replay(topics_table(recording.topics())), end_of(recording)
+    has_commits = recording.end_offsets.exists()
+    with _Tables(part) as tables:
         for batch in by_group(recording):
-            found = thread.submit(events.push, batch)
-            decoded, ended = replay.push(batch)
-            tables.write_records(batch, pa.record_batch(decoded))
-            tables.write_groups(*ended)
-            tables.write_events(found.result())
-        tables.write_groups(*replay.finish())
-        tables.write_events(events.finish())
+            pushed = push(replay, batch, end, has_commits=has_commits)
+            tables.write_records(batch, pushed.decoded)
+            tables.write_rest(pushed)
+        tables.write_rest(push(replay, None, end, has_commits=has_commits))
 
 
 class _Tables(contextlib.ExitStack):
@@ -69,23 +61,21 @@ class _Tables(contextlib.ExitStack):
         columns = dict(zip(names, batch.select(names).columns, strict=True))
         self._write("records", columns | dict(zip(decoded.schema.names, decoded.columns, strict=True)))
 
-    def write_groups(self, ids: ArrowArray, histories: ArrowArray) -> None:
-        """Write the histories of completed groups."""
-        group_id, history = pa.array(ids), pa.array(histories)
-        fields = {field.name: history.field(field.name) for field in history.type}
-        lists = [fields.pop(name) for name in _LISTS]
-        self._write("groups", {"group_id": group_id, **fields})
-        for name, entries in zip(_LISTS.values(), lists, strict=True):
-            groups = group_id.take(pc.list_parent_indices(entries))
+    def write_rest(self, pushed: Pushed) -> None:
+        """Write the events, the commits and the histories of groups that have ended."""
+        if pushed.commits is not None:
+            self._write("commits", dict(zip(pushed.commits.schema.names, pushed.commits.columns, strict=True)))
+        fields = {field.name: pushed.histories.field(field.name) for field in pushed.histories.type}
+        lists = {name: fields.pop(name) for name in LISTS}
+        self._write("groups", {"group_id": pushed.group_ids, **fields})
+        for name, entries in lists.items():
+            groups = pushed.group_ids.take(pc.list_parent_indices(entries))
             rows = pc.list_flatten(entries)
             columns = {field.name: rows.field(field.name) for field in rows.type}
-            cluster = {"cluster": pa.repeat("", len(rows))} if name == "assignments" else {}
-            self._write(name, {**cluster, "group_id": groups, **columns})
-
-    def write_events(self, events: pa.Table) -> None:
-        """Write events."""
-        columns = [column.combine_chunks() for column in events.columns]
-        self._write("events", dict(zip(events.column_names, columns, strict=True)))
+            cluster = {"cluster": pa.repeat("", len(rows))} if name == "assignment" else {}
+            self._write(LISTS[name], {**cluster, "group_id": groups, **columns})
+        columns = [column.combine_chunks() for column in pushed.events.columns]
+        self._write("events", dict(zip(pushed.events.column_names, columns, strict=True)))
 
     def _write(self, name: str, columns: dict[str, pa.Array]) -> None:
         fields = [pa.field(column, array.type, (name, column) not in _NOT_NULL) for column, array in columns.items()]

@@ -20,6 +20,9 @@ REPORT_FILE = "report.json"
 TABLES = ("records", "groups", "generations", "members", "assignments", "events")
 """Names of the Parquet folders next to `report.json`."""
 
+WORKING_TABLES = ("commits", "gaps")
+"""Names of Parquet folders that only the summary reads. A complete report does not have them."""
+
 LAG_TABLES = ("lag", "lag_over_time")
 """Names of the Parquet folders that a report of a recording with end offsets has in addition."""
 
@@ -89,6 +92,8 @@ def replace_report_folder(out: Path) -> Iterator[Path]:
         raise IllegalArgumentError(f"cannot create {out}: {error.strerror}; choose another --out folder") from error
     try:
         yield part
+        for name in WORKING_TABLES:
+            shutil.rmtree(part / name, ignore_errors=True)
         if out.exists():
             shutil.rmtree(out)
         part.replace(out)

@@ -13,7 +13,6 @@ from pyarrow.dataset import dataset
 
 from assignor.recording.group_events import read_events
 from assignor.recording.lag import lag_by_group
-from assignor.recording.lines import spans_of
 from assignor.recording.report import (
     MOST_GROUPS_WITH_MEMBERS,
     ComparedAssignments,
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assignor.recording.folder import Recording
+    from assignor.recording.lines import Span
 
 _GROUP_FIELDS = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
@@ -92,8 +92,8 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     rows = pq.read_table(part / "groups").to_pylist()
     assignments = _assignments(part)
     lag = lag_by_group(recording, part)
-    unowned = _unowned(part, recording, [row["group_id"] for row in rows if row["unowned"]])
-    events = read_events(part)
+    gaps = _gaps(part)
+    events = read_events(part, gaps["never_committed"])
     return [
         GroupReport(
             group=row["group_id"],
@@ -105,7 +105,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             ),
             assignments=tuple(assignments.get(row["group_id"], ())),
             events=events.get(row["group_id"], ()),
-            unowned_spans=_spans_if(unowned.get(row["group_id"], []), row["unowned"]),
+            unowned_spans=tuple(gaps["unowned"].get(row["group_id"], ())),
             lag=lag.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
@@ -114,34 +114,13 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     ]
 
 
-def _unowned(part: Path, recording: Recording, groups: list[str]) -> dict[str, list[tuple[str, int]]]:
-    """Return the partitions of subscribed topics in the last metadata snapshot that have no owner, by group."""
-    if not groups:
-        return {}
-    metadata = recording.topics().select(["t", "topic", "partition"])
-    last = metadata.filter(pc.equal(metadata["t"], pc.max(metadata["t"])))
-    existing: dict[str, list[int]] = {}
-    for row in last.to_pylist():
-        existing.setdefault(row["topic"], []).append(row["partition"])
-    chosen = pc.field("group_id").isin(groups)
-    topics: dict[str, set[str]] = {}
-    for row in pq.read_table(part / "members", columns=["group_id", "topics"], filters=chosen).to_pylist():
-        topics.setdefault(row["group_id"], set()).update(row["topics"] or ())
-    owned: dict[str, set[tuple[str, int]]] = {}
-    for row in pq.read_table(part / "assignments", filters=chosen).to_pylist():
-        span = ((row["topic"], id) for id in range(row["start"], row["start"] + row["count"]))
-        owned.setdefault(row["group_id"], set()).update(span)
-    return {
-        group: sorted(
-            {(topic, id) for topic in topics.get(group, ()) for id in existing.get(topic, ())} - owned.get(group, set())
-        )
-        for group in groups
-    }
-
-
-def _spans_if(partitions: list[tuple[str, int]], count: int | None) -> tuple[tuple[str, int, int], ...]:
-    """Return partitions as spans; no spans if replay counted a different number, because it used other metadata."""
-    return tuple(spans_of(partitions)) if len(partitions) == count else ()
+def _gaps(part: Path) -> dict[str, dict[str, list[Span]]]:
+    """Return by problem and group the partitions without an owner, and those with one and no committed offset."""
+    found: dict[str, dict[str, list[Span]]] = {"unowned": {}, "never_committed": {}}
+    for row in pq.read_table(part / "gaps").to_pylist():
+        span = (row["topic"], row["start"], row["count"])
+        found[row["problem"]].setdefault(row["group_id"], []).append(span)
+    return found
 
 
 def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:

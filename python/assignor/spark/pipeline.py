@@ -8,12 +8,11 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from assignor import _core
-from assignor.recording import report_events
+from assignor.recording import tables
 from assignor.recording.metadata import topics_table
-from assignor.recording.report_events import ReportEvents
 from assignor.spark.events_schema import EVENTS
 from assignor.spark.schemas import DECODED, HISTORY, RECORDS
 from assignor.spark.slices import record_slices
@@ -23,16 +22,34 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from assignor.columns import ArrowArray
-
 _RECORD = StructType([*RECORDS.fields, StructField("aborted", BooleanType()), *DECODED.fields])
 """The columns of a decoded record."""
 
-_EVENT = StructType([field for field in EVENTS.fields if field.name in report_events.COLUMNS])
+_EVENT = StructType([field for field in EVENTS.fields if field.name in tables.EVENT_COLUMNS])
 """The columns of an event."""
 
-_ROW = StructType([*_RECORD.fields, StructField("history", HISTORY), StructField("event", _EVENT)])
-"""A row is a decoded record, a group with only its id and its history, or an event; the other columns are null."""
+_COMMIT = StructType(
+    [
+        StructField("group_id", StringType()),
+        StructField("topic", StringType()),
+        StructField("partition", IntegerType()),
+        StructField("committed", LongType()),
+        StructField("timestamp", LongType()),
+        StructField("offset", LongType()),
+    ]
+)
+"""The columns of an offset commit."""
+
+_ROW = StructType(
+    [
+        *_RECORD.fields,
+        StructField("commit", _COMMIT),
+        StructField("history", HISTORY),
+        StructField("event", _EVENT),
+    ]
+)
+"""A row is a decoded record, an offset commit, a group with only its id and its history, or an event; the other columns
+are null."""
 
 
 def with_groups(records: DataFrame) -> DataFrame:
@@ -49,38 +66,38 @@ def with_groups(records: DataFrame) -> DataFrame:
     return records.withColumn("group_id", group)
 
 
-def decode_and_replay(records: DataFrame, topics: pa.Table | None, end: int | None) -> DataFrame:
+def decode_and_replay(
+    records: DataFrame, topics: pa.Table | None, end: int | None, *, has_commits: bool = False
+) -> DataFrame:
     """Decode every record, replay every group, and find the events that a report keeps.
 
-    The records of a group go to one task, in the order of the log. A task holds the history of one group at a time. To
-    find events it also holds the state of each of its groups: members, partitions and time windows that have not ended.
+    The records of a group go to one task, in the order of the log. A task holds the state of one group at a time.
 
     Args:
         records: The columns of `schemas.RECORDS` and `aborted`.
         topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; see `replay`.
         end: Time up to which deadlines fire at the end; None for an empty log.
+        has_commits: True to add the offset commits.
 
     Returns:
-        Rows for `decoded_records`, `group_histories` and `group_events` to select from; lazy. Persist them: each use
-        decodes again.
+        Rows for `decoded_records`, `commits`, `group_histories` and `group_events` to select from; lazy. Persist them:
+        each use decodes again.
 
     Raises:
         WrongTypeError: The metadata lacks a column or has it in another type.
         IllegalArgumentError: The metadata has a partition twice at one time, a negative id or a null.
     """
     metadata = topics_table(topics)
-    _core.RecordingReplay(metadata)  # report invalid metadata here, not from a worker
+    _core.Replay(metadata)  # report invalid metadata here, not from a worker
     schema = to_arrow_schema(_ROW)
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        replay, events = _core.RecordingReplay(metadata), ReportEvents(metadata, end)
+        replay = _core.Replay(metadata)
         for records in (part for batch in batches for part in record_slices(batch)):
-            decoded, ended = replay.push(records)
-            yield _rows(schema, {**_columns(records), **_columns(pa.record_batch(decoded))})
-            yield _group_rows(schema, ended)
-            yield _event_rows(schema, events.push(records))
-        yield _group_rows(schema, replay.finish())
-        yield _event_rows(schema, events.finish())
+            pushed = tables.push(replay, records, end, has_commits=has_commits)
+            yield _rows(schema, {**_columns(records), **_columns(pushed.decoded)})
+            yield from _rest(schema, pushed)
+        yield from _rest(schema, tables.push(replay, None, end, has_commits=has_commits))
 
     by_group = with_groups(records).repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
     return by_group.mapInArrow(run, _ROW)
@@ -89,8 +106,13 @@ def decode_and_replay(records: DataFrame, topics: pa.Table | None, end: int | No
 def decoded_records(rows: DataFrame) -> DataFrame:
     """Select the decoded records: `schemas.RECORDS`, `aborted` and `schemas.DECODED`."""
     aborted = F.coalesce("aborted", F.lit(False))  # makes the column non-nullable in the schema
-    is_record = F.col("history").isNull() & F.col("event").isNull()
+    is_record = F.col("history").isNull() & F.col("event").isNull() & F.col("commit").isNull()
     return rows.where(is_record).withColumn("aborted", aborted).select(*_RECORD.fieldNames())
+
+
+def commits(rows: DataFrame) -> DataFrame:
+    """Select the offset commits: group_id, topic, partition, committed, timestamp and offset."""
+    return rows.where(F.col("commit").isNotNull()).select("commit.*")
 
 
 def group_histories(rows: DataFrame) -> DataFrame:
@@ -101,7 +123,7 @@ def group_histories(rows: DataFrame) -> DataFrame:
 def group_events(rows: DataFrame) -> DataFrame:
     """Select the events; the events of one group are in the order in which they occur.
 
-    The columns are `recording.report_events.COLUMNS`.
+    The columns are `recording.tables.EVENT_COLUMNS`.
     """
     return rows.where(F.col("event").isNotNull()).select("event.*")
 
@@ -110,14 +132,13 @@ def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
     return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
-def _group_rows(schema: pa.Schema, ended: tuple[ArrowArray, ArrowArray]) -> pa.RecordBatch:
-    group_id, history = ended
-    return _rows(schema, {"group_id": pa.array(group_id), "history": pa.array(history)})
-
-
-def _event_rows(schema: pa.Schema, events: pa.Table) -> pa.RecordBatch:
-    columns = [column.combine_chunks() for column in events.columns]
-    return _rows(schema, {"event": pa.StructArray.from_arrays(columns, events.column_names)})
+def _rest(schema: pa.Schema, pushed: tables.Pushed) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of offset commits, of groups that have ended, and of events."""
+    if pushed.commits is not None:
+        yield _rows(schema, {"commit": pushed.commits.to_struct_array()})
+    yield _rows(schema, {"group_id": pushed.group_ids, "history": pushed.histories})
+    columns = [column.combine_chunks() for column in pushed.events.columns]
+    yield _rows(schema, {"event": pa.StructArray.from_arrays(columns, pushed.events.column_names)})
 
 
 def _rows(schema: pa.Schema, columns: dict[str, pa.Array]) -> pa.RecordBatch:

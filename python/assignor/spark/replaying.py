@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame
 
-    from assignor.columns import ArrowArray
 
 _NEEDED = StructType(
     [
@@ -56,13 +55,13 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
     """
     check_columns(events, _NEEDED, "events")
     metadata = topics_table(topics)
-    _core.RecordingReplay(metadata)  # report invalid metadata here, not from a worker
+    _core.Replay(metadata)  # report invalid metadata here, not from a worker
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return histories(batches, metadata)
 
     # All records of a group are in one partition of the log, so offsets give their order.
-    rows = events.select(*_NEEDED.fieldNames()).withColumn("aborted", F.lit(False))
+    rows = events.select(*_NEEDED.fieldNames())
     by_group = rows.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
     return by_group.mapInArrow(run, _ROW)
 
@@ -70,15 +69,10 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
 def histories(batches: Iterable[pa.RecordBatch], metadata: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
     """Replay records that are sorted by group and offset, and yield the rows of completed groups."""
     schema = to_arrow_schema(_ROW)
-    replay = _core.RecordingReplay(metadata)
-    for records in (part for batch in batches for part in record_slices(batch)):
-        _, ended = replay.push(records)
-        yield _group_rows(schema, ended)  # no rows if no group ends in the slice
-    yield _group_rows(schema, replay.finish())
-
-
-def _group_rows(schema: pa.Schema, ended: tuple[ArrowArray, ArrowArray]) -> pa.RecordBatch:
-    """Return group ids and histories as one batch."""
-    group_id, history = pa.array(ended[0]), pa.array(ended[1])
-    columns = [group_id, *(history.field(field.name).cast(field.type) for field in list(schema)[1:])]
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
+    replay = _core.Replay(metadata)
+    slices = (part for batch in batches for part in record_slices(batch))
+    for records in itertools.chain(slices, (None,)):
+        *_, (ids, histories) = replay.push_groups(records)
+        history = pa.array(histories)  # no rows if no group ends in the slice
+        columns = [pa.array(ids), *(history.field(field.name).cast(field.type) for field in list(schema)[1:])]
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)

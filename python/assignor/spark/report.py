@@ -9,7 +9,8 @@ from pyspark.sql import functions as F
 from assignor.recording.events import end_of
 from assignor.recording.report_folder import check_report_folder, replace_report_folder
 from assignor.recording.summary import summarize
-from assignor.spark.pipeline import decode_and_replay, decoded_records, group_events, group_histories
+from assignor.recording.tables import LISTS
+from assignor.spark.pipeline import commits, decode_and_replay, decoded_records, group_events, group_histories
 from assignor.spark.progress import progress
 from assignor.spark.recording_files import file_uri, read_records
 from assignor.spark.schemas import GROUP
@@ -33,7 +34,7 @@ def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool 
         generations  a row per generation or epoch: `group_id` and `schemas.GENERATION`
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
         assignments  a row per span of partitions of a member: `cluster`, `group_id`, member_id, topic, start, count
-        events       a row per rebalance, storm, stuck member or unusual offset: `recording.report_events.COLUMNS`
+        events       a row per rebalance, storm, stuck member or unusual offset: `recording.tables.EVENT_COLUMNS`
         report.json  the object that `assignor report --json` prints
 
     Args:
@@ -59,8 +60,12 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
     """Write the tables of a report to an existing folder; `recording.summary.summarize` completes the report."""
     topics = recording.topics()
     with progress(spark, "decoding records", quiet=quiet):
-        rows = decode_and_replay(read_records(spark, recording), topics, end_of(recording)).persist()
+        has_commits = recording.end_offsets.exists()
+        records = read_records(spark, recording)
+        rows = decode_and_replay(records, topics, end_of(recording), has_commits=has_commits).persist()
         decoded_records(rows).write.parquet(file_uri(part / "records"))
+        if has_commits:
+            commits(rows).write.parquet(file_uri(part / "commits"))
     with progress(spark, "replaying groups", quiet=quiet):
         histories = group_histories(rows).persist()
         _write(histories, part)
@@ -72,7 +77,6 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
 def _write(histories: DataFrame, part: Path) -> None:
     groups = histories.select("group_id", *GROUP.fieldNames())
     groups.orderBy("group_id").write.parquet(file_uri(part / "groups"))
-    for name in ("generations", "members"):
-        histories.select("group_id", F.inline(name)).write.parquet(file_uri(part / name))
-    spans = histories.select(F.lit("").alias("cluster"), "group_id", F.inline("assignment"))
-    spans.write.parquet(file_uri(part / "assignments"))
+    for column, name in LISTS.items():
+        cluster = [F.lit("").alias("cluster")] if column == "assignment" else []
+        histories.select(*cluster, "group_id", F.inline(column)).write.parquet(file_uri(part / name))

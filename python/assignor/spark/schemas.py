@@ -214,6 +214,13 @@ member has no rack or an empty one.
 SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
 """A span of consecutive partitions of a member."""
 
+GAP = _struct(problem=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
+"""A span of partitions at the end of the log that lack something.
+
+`problem` is `unowned` (partitions of a subscribed topic without an owner) or `never_committed` (partitions with an
+owner and without a committed offset).
+"""
+
 GROUP = _struct(
     kind=StringType(),
     state=StringType(),
@@ -250,6 +257,7 @@ HISTORY = StructType(
         StructField("generations", ArrayType(GENERATION)),
         StructField("members", ArrayType(MEMBER)),
         StructField("assignment", ArrayType(SPAN)),
+        StructField("gaps", ArrayType(GAP)),
     ]
 )
 """Columns that `replay` returns for each group in addition to `group_id`."""

@@ -4,52 +4,69 @@ use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, ListArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::binary_column::BinaryColumn;
 use crate::group::{Partitions, Racks};
-use crate::history::{Metadata, MetadataSnapshot};
 use crate::python::imports::{IllegalArgumentError, WrongTypeError};
-use crate::replay::LogRecord;
+use crate::replay::{LogRecord, Metadata, MetadataSnapshot};
 
 /// Columns of a batch of records.
 pub(crate) struct RecordColumns<'a> {
-    groups: &'a StringArray,
+    clusters: Option<&'a StringArray>,
     offsets: &'a [i64],
     timestamps: &'a [i64],
     keys: BinaryColumn,
     values: BinaryColumn,
-    aborted: &'a BooleanArray,
+    aborted: Option<&'a BooleanArray>,
 }
 
 impl<'a> RecordColumns<'a> {
+    /// Read the columns offset, timestamp, key and value, and the optional columns cluster and aborted.
     pub(crate) fn read(records: &'a RecordBatch) -> PyResult<Self> {
-        let type_error = |name: &str, wanted: &DataType| {
-            let found =
-                records.column_by_name(name).map_or("missing".to_owned(), |found| found.data_type().to_string());
+        let type_error = |name: &str, wanted: &str| {
+            let found = records.column_by_name(name).map_or("missing".to_owned(), |found| {
+                let nulls = if found.null_count() > 0 { " with nulls" } else { "" };
+                format!("{}{nulls}", found.data_type())
+            });
             WrongTypeError::new_err(format!("column {name} of the records must be {wanted}; it is {found}"))
         };
-        let column =
-            |name: &str, wanted: &DataType| records.column_by_name(name).ok_or_else(|| type_error(name, wanted));
+        let column = |name: &str, wanted: &str| records.column_by_name(name).ok_or_else(|| type_error(name, wanted));
         let numbers = |name: &str| -> PyResult<&'a [i64]> {
-            let numbers = column(name, &DataType::Int64)?.as_primitive_opt::<Int64Type>();
-            Ok(numbers.ok_or_else(|| type_error(name, &DataType::Int64))?.values())
+            let wanted = "Int64 without nulls";
+            let found = column(name, wanted)?;
+            let numbers = found.as_primitive_opt::<Int64Type>().filter(|_| found.null_count() == 0);
+            Ok(numbers.ok_or_else(|| type_error(name, wanted))?.values())
         };
+        let (clusters, aborted) = (records.column_by_name("cluster"), records.column_by_name("aborted"));
+        let as_texts = |found: &'a ArrayRef| found.as_string_opt().ok_or_else(|| type_error("cluster", "Utf8"));
+        let as_flags = |found: &'a ArrayRef| found.as_boolean_opt().ok_or_else(|| type_error("aborted", "Boolean"));
         Ok(Self {
-            groups: column("group_id", &DataType::Utf8)?
-                .as_string_opt()
-                .ok_or_else(|| type_error("group_id", &DataType::Utf8))?,
+            clusters: clusters.map(as_texts).transpose()?,
             offsets: numbers("offset")?,
             timestamps: numbers("timestamp")?,
-            keys: BinaryColumn::from_array("key", column("key", &DataType::Binary)?.clone())?,
-            values: BinaryColumn::from_array("value", column("value", &DataType::Binary)?.clone())?,
-            aborted: column("aborted", &DataType::Boolean)?
-                .as_boolean_opt()
-                .ok_or_else(|| type_error("aborted", &DataType::Boolean))?,
+            keys: BinaryColumn::from_array("key", column("key", "Binary")?.clone())?,
+            values: BinaryColumn::from_array("value", column("value", "Binary")?.clone())?,
+            aborted: aborted.map(as_flags).transpose()?,
         })
+    }
+
+    /// Return the number of records.
+    pub(crate) fn rows(&self) -> usize {
+        self.offsets.len()
+    }
+
+    /// Return the cluster of a record; empty without one.
+    pub(crate) fn cluster(&self, row: usize) -> &str {
+        self.clusters.filter(|found| found.is_valid(row)).map_or("", |found| found.value(row))
+    }
+
+    /// Return true for a record of an aborted transaction.
+    pub(crate) fn is_aborted(&self, row: usize) -> bool {
+        self.aborted.is_some_and(|aborted| aborted.value(row))
     }
 
     pub(crate) fn entry(&self, row: usize) -> LogRecord<'_> {
@@ -59,49 +76,6 @@ impl<'a> RecordColumns<'a> {
             key: self.keys.get(row),
             value: self.values.get(row),
         }
-    }
-
-    /// Return the group of a record; None for a record without a group or of an aborted transaction.
-    pub(crate) fn group_of(&self, row: usize) -> Option<&str> {
-        (self.groups.is_valid(row) && !self.aborted.value(row)).then(|| self.groups.value(row))
-    }
-}
-
-/// Columns of the records of many groups.
-pub(crate) struct GroupRecords<'a> {
-    groups: &'a ListArray,
-    offsets: &'a [i64],
-    timestamps: &'a [i64],
-    keys: &'a BinaryArray,
-    values: &'a BinaryArray,
-}
-
-impl<'a> GroupRecords<'a> {
-    pub(crate) fn read(records: &'a ArrayRef) -> PyResult<Self> {
-        let wanted = "a list of structs of offset int64, timestamp int64, key binary, value binary";
-        let type_error = || WrongTypeError::new_err(format!("records must be {wanted}, not {}", records.data_type()));
-        let groups = records.as_list_opt::<i32>().ok_or_else(type_error)?;
-        let rows = groups.values().as_struct_opt().ok_or_else(type_error)?;
-        let column = |name: &str| rows.column_by_name(name).ok_or_else(type_error);
-        Ok(Self {
-            groups,
-            offsets: column("offset")?.as_primitive_opt::<Int64Type>().ok_or_else(type_error)?.values(),
-            timestamps: column("timestamp")?.as_primitive_opt::<Int64Type>().ok_or_else(type_error)?.values(),
-            keys: column("key")?.as_binary_opt::<i32>().ok_or_else(type_error)?,
-            values: column("value")?.as_binary_opt::<i32>().ok_or_else(type_error)?,
-        })
-    }
-
-    pub(crate) fn of(&self, group: usize) -> impl Iterator<Item = LogRecord<'a>> {
-        let bounds = self.groups.value_offsets();
-        let rows = bounds[group] as usize..bounds[group + 1] as usize;
-        let (offsets, timestamps, keys, values) = (self.offsets, self.timestamps, self.keys, self.values);
-        rows.map(move |row| LogRecord {
-            offset: offsets[row],
-            timestamp: timestamps[row],
-            key: keys.is_valid(row).then(|| keys.value(row)),
-            value: values.is_valid(row).then(|| values.value(row)),
-        })
     }
 }
 

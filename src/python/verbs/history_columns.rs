@@ -6,10 +6,12 @@ use arrow_array::builder::{BooleanBuilder, Int32Builder, Int64Builder};
 use arrow_array::{ArrayRef, StructArray};
 
 use crate::assign::Assignor;
-use crate::history::{Comparison, GenerationSummary, MemberSummary, Metadata, OutcomeCounts, load, owned_spans};
 use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, ListColumn, columns};
 use crate::python::verbs::span_column::SpanColumn;
-use crate::replay::{Generation, History, RecordedMember};
+use crate::replay::{
+    Comparison, Event, EventDetails, GroupKind, MemberSummary, Metadata, OutcomeCounts, RecordedMember, ReplayedGroup,
+    load, owned_spans, spans_of,
+};
 
 /// Integer columns, in the order of `assignor.spark.schemas.HISTORY`.
 const NUMBERS: [&str; 17] = [
@@ -32,24 +34,23 @@ const NUMBERS: [&str; 17] = [
     "assignments_unknown",
 ];
 
-fn numbers(state: &History, generations: &GenerationSummary, metadata: &Metadata) -> [Option<i32>; NUMBERS.len()] {
+fn numbers(group: &ReplayedGroup, members: &MemberSummary) -> [Option<i32>; NUMBERS.len()] {
     let number = |count: usize| Some(count as i32);
-    let members = MemberSummary::of(state, metadata);
     let counts = |counts: OutcomeCounts| [counts.equal, counts.different, counts.unknown].map(number);
     let ([range_equal, range_different, range_unknown], [equal, different, unknown]) =
-        (counts(generations.range), counts(generations.all));
+        (counts(group.tally.range), counts(group.tally.all));
     [
-        state.generation,
+        group.generation,
         number(members.topics),
         number(members.partitions),
-        members.unowned.and_then(number),
+        members.unowned.as_ref().and_then(|unowned| number(unowned.len())),
         number(members.idle_members),
         members.least_loaded.and_then(number),
         members.most_loaded.and_then(number),
-        number(state.committed_offsets),
-        number(state.bad_records),
-        number(generations.rebalances),
-        number(generations.busiest_minute.most()),
+        number(group.committed_offsets),
+        number(group.bad_records as usize),
+        number(group.rebalances as usize),
+        number(group.tally.busiest_minute()),
         range_equal,
         range_different,
         range_unknown,
@@ -57,22 +58,6 @@ fn numbers(state: &History, generations: &GenerationSummary, metadata: &Metadata
         different,
         unknown,
     ]
-}
-
-/// Compared generations of a group, without members.
-#[derive(Default)]
-pub(crate) struct ComparedGenerations {
-    summary: GenerationSummary,
-    rows: Vec<(Generation, Option<Comparison>)>,
-}
-
-impl ComparedGenerations {
-    /// Compare a generation and drop its members.
-    pub(crate) fn add(&mut self, mut generation: Generation, metadata: &Metadata) {
-        let comparison = self.summary.add(&generation, metadata);
-        (generation.parsed_members, generation.target) = (None, None);
-        self.rows.push((generation, comparison));
-    }
 }
 
 /// Columns of histories under construction.
@@ -85,6 +70,7 @@ pub(crate) struct HistoryColumns<'a> {
     generations: GenerationColumns,
     members: MemberColumns,
     assignment: SpanColumn,
+    gaps: SpanColumn,
 }
 
 impl<'a> HistoryColumns<'a> {
@@ -98,30 +84,39 @@ impl<'a> HistoryColumns<'a> {
             numbers: Default::default(),
             generations: GenerationColumns::new(limit),
             members: MemberColumns::new(limit),
-            assignment: SpanColumn::new(limit),
+            assignment: SpanColumn::new("assignment", ["assignment.member_id", "assignment.topic"], limit),
+            gaps: SpanColumn::new("gaps", ["gaps.problem", "gaps.topic"], limit),
         }
     }
 
-    /// Add a group and its generations.
-    pub(crate) fn push(&mut self, state: &History, generations: &ComparedGenerations) -> Result<(), ColumnFull> {
-        self.kind.push(Some(state.kind.as_str()))?;
-        self.state.push(Some(state.state))?;
-        self.protocol.push(state.protocol.as_ref())?;
-        for (column, number) in self.numbers.iter_mut().zip(numbers(state, &generations.summary, self.metadata)) {
+    /// Add a group and the events of its generations.
+    pub(crate) fn push(&mut self, group: &ReplayedGroup, generations: &[Event]) -> Result<(), ColumnFull> {
+        let members = MemberSummary::of(group, self.metadata);
+        self.kind.push(Some(group.kind.as_str()))?;
+        self.state.push(Some(group.state))?;
+        self.protocol.push(group.protocol.as_ref())?;
+        for (column, number) in self.numbers.iter_mut().zip(numbers(group, &members)) {
             column.append_option(number);
         }
-        for (generation, comparison) in &generations.rows {
-            self.generations.push(generation, comparison.as_ref())?;
+        for generation in generations {
+            self.generations.push(generation)?;
         }
-        for member in &state.members {
+        for member in &group.members {
             self.members.push(member)?;
             for span in owned_spans(member, self.metadata) {
                 self.assignment.push(&member.id, span.topic, span.start, span.count as i32)?;
             }
         }
+        for span in spans_of(members.unowned.as_deref().unwrap_or_default()) {
+            self.gaps.push("unowned", span.topic, span.start, span.count as i32)?;
+        }
+        for span in spans_of(&group.never_committed) {
+            self.gaps.push("never_committed", span.topic, span.start, span.count as i32)?;
+        }
         self.generations.rows.end_list();
         self.members.rows.end_list();
         self.assignment.end_list();
+        self.gaps.end_list();
         Ok(())
     }
 
@@ -134,6 +129,7 @@ impl<'a> HistoryColumns<'a> {
         found.push(("generations", self.generations.finish()));
         found.push(("members", self.members.finish()));
         found.push(("assignment", self.assignment.finish()));
+        found.push(("gaps", self.gaps.finish()));
         columns(found)
     }
 }
@@ -204,18 +200,34 @@ impl GenerationColumns {
         }
     }
 
-    fn push(&mut self, generation: &Generation, comparison: Option<&Comparison>) -> Result<(), ColumnFull> {
+    /// Add the event of a generation; other events are ignored.
+    fn push(&mut self, event: &Event) -> Result<(), ColumnFull> {
+        let EventDetails::Generation {
+            generation,
+            protocol_type,
+            protocol,
+            leader,
+            members,
+            partitions,
+            same_members,
+            comparison,
+            ..
+        } = &event.details
+        else {
+            return Ok(());
+        };
         self.rows.push()?;
-        self.offset.append_value(generation.offset);
-        self.timestamp.append_value(generation.timestamp);
-        self.kind.push(Some(generation.kind.as_str()))?;
-        self.generation.append_value(generation.generation);
-        self.protocol_type.push(generation.protocol_type.as_ref())?;
-        self.protocol.push(generation.protocol.as_ref())?;
-        self.leader.push(generation.leader.as_ref())?;
-        self.members.append_value(generation.members as i32);
-        self.partitions.append_value(generation.partitions as i32);
-        self.same_members.append_value(generation.same_members);
+        self.offset.append_value(event.offset);
+        self.timestamp.append_value(event.at);
+        self.kind.push(event.kind.map(GroupKind::as_str))?;
+        self.generation.append_value(*generation);
+        self.protocol_type.push(protocol_type.as_ref())?;
+        self.protocol.push(protocol.as_ref())?;
+        self.leader.push(leader.as_ref())?;
+        self.members.append_value(*members as i32);
+        self.partitions.append_value(*partitions as i32);
+        self.same_members.append_value(*same_members);
+        let comparison = comparison.as_ref();
         let range = comparison.filter(|comparison| comparison.assignor == Assignor::Range);
         self.range.push(range.map(|comparison| comparison.outcome.as_str()))?;
         self.assignor.push(comparison.map(|comparison| comparison.assignor.name()))?;

@@ -70,6 +70,8 @@ def table_text(table: pa.Table) -> str:
     schema = [f"{field.name}: {field.type}{'' if field.nullable else ' not null'}" for field in table.schema]
     is_large = "value_json" in table.schema.names and table["value_json"].nbytes > MOST_BYTES
     rows = digests(table) if is_large else table.to_pylist()
+    if "event" in table.schema.names:  # only the events of one group have an order
+        rows = sorted(rows, key=lambda row: row["group"])
     return "".join(f"{line}\n" for line in (*schema, "", *(json.dumps(row, default=bytes.hex) for row in rows)))
 
 

@@ -35,7 +35,7 @@ pub(crate) struct AssignmentColumn(SpanColumn);
 
 impl Default for AssignmentColumn {
     fn default() -> Self {
-        Self(SpanColumn::new(LARGEST_OFFSET))
+        Self(SpanColumn::new("assignment", ["assignment.member_id", "assignment.topic"], LARGEST_OFFSET))
     }
 }
 

@@ -8,10 +8,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::assignment::{KnownTopics, RecordedAssignment};
-use super::metadata::MetadataSnapshot;
 use crate::assign::Assignor;
 use crate::group::{Ids, Partitions};
-use crate::replay::OwnedPartitions;
+use crate::replay::member::OwnedPartitions;
+use crate::replay::metadata::MetadataSnapshot;
 
 /// Explanation of a recorded assignment.
 pub(super) enum Explanation {

@@ -5,12 +5,19 @@
 
 use std::sync::Arc;
 
-use super::assignment::{AssignedMember, RecordedAssignment};
-use super::explanation::{Explanation, explain};
-use super::leader::other_client;
+use super::classic::ParsedMember;
+use super::generation::Generation;
 use super::metadata::{Metadata, MetadataSnapshot};
+use super::target::TargetAssignment;
 use crate::assign::{Assignor, GroupProtocol};
-use crate::replay::{ParsedMember, TargetAssignment};
+
+mod assignment;
+mod explanation;
+mod leader;
+
+use assignment::{AssignedMember, RecordedAssignment};
+use explanation::{Explanation, explain};
+use leader::other_client;
 
 /// Outcome of the comparison of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +53,29 @@ pub struct Comparison {
     pub remarks: Vec<String>,
 }
 
+/// Compare a generation or epoch with the answer of its assignor; `before` is the generation of the group record before it.
+pub(super) fn compare_generation(
+    generation: &Generation,
+    before: Option<i32>,
+    metadata: &Metadata,
+) -> Option<Comparison> {
+    if let Some(target) = &generation.target {
+        return compare_target(target, metadata);
+    }
+    let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
+    // A record that repeats a generation also repeats its assignment, which was computed for the earlier record. Only range
+    // is compared again.
+    if assignor != Assignor::Range && before == Some(generation.number) {
+        return None;
+    }
+    let members = generation.parsed_members.as_ref()?;
+    compare(assignor, members, generation.leader.as_deref(), generation.timestamp, metadata)
+}
+
 /// Compare the assignment of a generation with the answer of a classic assignor.
 ///
 /// The outcome is `Unknown` if a member cannot be parsed. Return None if all members can be parsed but there is no topic metadata.
-#[must_use]
-pub fn compare(
+fn compare(
     assignor: Assignor,
     parsed: &[Arc<ParsedMember>],
     leader: Option<&str>,
@@ -91,8 +116,7 @@ pub fn compare(
 ///
 /// If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of Kafka's, if
 /// there is no topic metadata or, except for range, if the log lacks the previous target assignment.
-#[must_use]
-pub fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comparison> {
+fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comparison> {
     let compare = |name: &String| {
         let assignor = Assignor::named(GroupProtocol::Consumer, name)?;
         if assignor != Assignor::ServerRange && !target.has_predecessor {
@@ -131,7 +155,7 @@ impl Comparison {
 mod tests {
     use super::*;
     use crate::group::Partitions;
-    use crate::replay::ParsedSubscription;
+    use crate::replay::classic::ParsedSubscription;
 
     fn parsed(id: &str, topics: &[&str], assigned: &[(&str, &[i32])]) -> Arc<ParsedMember> {
         Arc::new(ParsedMember {

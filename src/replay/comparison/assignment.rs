@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::metadata::{Metadata, MetadataSnapshot};
 use crate::assign::{Assignor, GroupProtocol, Options, assign};
 use crate::group::{Group, Partitions, Topics};
 use crate::offsets::json::uuid_from_text;
-use crate::replay::{OwnedPartitions, ParsedMember, ParsedSubscription, TargetAssignment, TargetMember};
+use crate::replay::classic::{ParsedMember, ParsedSubscription};
+use crate::replay::member::OwnedPartitions;
+use crate::replay::metadata::{Metadata, MetadataSnapshot};
+use crate::replay::target::{TargetAssignment, TargetMember};
 
 /// Name of a topic that makes the subscription of one member differ from the others. It is an invalid name, so no cluster has such a
 /// topic.

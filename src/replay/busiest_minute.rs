@@ -9,25 +9,30 @@ const MINUTE: i64 = 60_000;
 
 /// Events of the last two minutes, and the highest number of events within one minute so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BusiestMinute {
+pub(super) struct BusiestMinute {
     /// Times in ascending order, with their numbers of events.
-    times: VecDeque<(i64, usize)>,
+    pub(super) times: VecDeque<(i64, usize)>,
     /// Index of the first time in the minute that ends with the latest time.
-    first: usize,
+    pub(super) first: usize,
     /// Number of events in that minute.
-    count: usize,
-    most: usize,
+    pub(super) count: usize,
+    /// The highest number of events within one minute.
+    pub(super) most: usize,
 }
 
 impl BusiestMinute {
-    /// Return the highest number of events within one minute.
-    #[must_use]
-    pub fn most(&self) -> usize {
-        self.most
+    /// Return the state with these times and this highest number; None if the times are not ascending or a number is too large.
+    pub(super) fn of_times(times: VecDeque<(i64, usize)>, most: usize) -> Option<Self> {
+        let is_ascending = times.iter().zip(times.iter().skip(1)).all(|(left, right)| left.0 < right.0);
+        let is_countable = times.iter().all(|(_, count)| u32::try_from(*count).is_ok());
+        let latest = times.back().map_or(0, |(latest, _)| *latest);
+        let first = times.partition_point(|(time, _)| latest.saturating_sub(*time) >= MINUTE);
+        let count = times.iter().skip(first).map(|(_, count)| *count & 0xffff_ffff).sum();
+        (is_ascending && is_countable).then_some(Self { times, first, count, most })
     }
 
     /// Add an event.
-    pub fn add(&mut self, time: i64) {
+    pub(super) fn add(&mut self, time: i64) {
         let latest = self.times.back().map_or(time, |(latest, _)| *latest);
         if time < latest {
             self.add_late(latest, time);
@@ -79,7 +84,7 @@ mod tests {
         for time in times {
             busiest.add(*time);
         }
-        busiest.most()
+        busiest.most
     }
 
     #[test]

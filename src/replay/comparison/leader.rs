@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::assign::Assignor;
 use crate::bytes::{Lengths, Reader};
 use crate::error::WireError;
-use crate::replay::ParsedMember;
+use crate::replay::classic::ParsedMember;
 
 /// Version of subscriptions that Java clients write since Kafka 3.5.
 const VERSION: i16 = 3;

@@ -1,0 +1,343 @@
+//! Schema of events: the columns of a table of events, the fields of each kind of event, and the values of an event.
+//!
+//! Everything that shows events uses it: Arrow batches, Spark's schema, the keys of JSON, and the documentation.
+
+use super::comparison::Comparison;
+use super::events::{Event, EventDetails, Partition};
+use super::model::GroupKind;
+
+/// Type of a column. All columns are nullable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ColumnType {
+    /// Text.
+    Text,
+    /// A 64-bit integer.
+    Number,
+    /// A boolean.
+    Flag,
+    /// A list of texts.
+    Texts,
+    /// A list of structs of topic and partition.
+    Partitions,
+    /// A struct of assignor, outcome and remarks.
+    Comparison,
+}
+
+impl ColumnType {
+    /// Return the name of the type.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Number => "number",
+            Self::Flag => "flag",
+            Self::Texts => "texts",
+            Self::Partitions => "partitions",
+            Self::Comparison => "comparison",
+        }
+    }
+}
+
+use ColumnType::{Comparison as Compared, Flag, Number, Partitions, Text, Texts};
+
+/// Columns of a table of events.
+pub const COLUMNS: [(&str, ColumnType); 36] = [
+    ("event", Text),
+    ("cluster", Text),
+    ("group", Text),
+    ("kind", Text),
+    ("at", Number),
+    ("offset", Number),
+    ("generation", Number),
+    ("protocol_type", Text),
+    ("protocol", Text),
+    ("leader", Text),
+    ("members", Number),
+    ("partitions", Number),
+    ("duration_ms", Number),
+    ("same_members", Flag),
+    ("comparison", Compared),
+    ("causes", Texts),
+    ("evidence", Text),
+    ("joined", Texts),
+    ("left", Texts),
+    ("replaced", Texts),
+    ("moved", Partitions),
+    ("unowned", Partitions),
+    ("action", Text),
+    ("member", Text),
+    ("instance_id", Text),
+    ("client_id", Text),
+    ("client_host", Text),
+    ("previous", Text),
+    ("since", Number),
+    ("until", Number),
+    ("rebalances", Number),
+    ("topic_partitions", Partitions),
+    ("usual_interval_ms", Number),
+    ("problem", Text),
+    ("record_type", Number),
+    ("error", Text),
+];
+
+/// Fields and their meanings.
+type Meanings = &'static [(&'static str, &'static str)];
+
+/// Fields of all events, which are the first columns.
+pub const COMMON: Meanings = &[
+    ("event", "`generation`, `rebalance`, `member`, `storm`, `stuck`, `offsets` or `bad_record`"),
+    ("cluster", "name of the cluster"),
+    ("group", "group id; null if the key of a bad record cannot be read"),
+    ("kind", "`classic`, `consumer` (KIP-848), `share`, `streams`, or `offsets` before the first group record"),
+    ("at", "timestamp of the record, or the deadline, in milliseconds"),
+    ("offset", "offset of the record, or of the last record of the group before the deadline"),
+];
+
+/// Kinds of events in the order of the events of one record, with their fields after the common ones in the order of JSON.
+pub const KINDS: [(&str, Meanings); 7] = [
+    ("bad_record", &[("record_type", "type number, if the key has one"), ("error", "what is wrong, and where")]),
+    (
+        "offsets",
+        &[
+            ("problem", "`never_committed`, `not_owned` or `went_back`"),
+            ("topic_partitions", "the partitions"),
+            ("evidence", "explanation of the problem, and what the log does not show"),
+        ],
+    ),
+    (
+        "stuck",
+        &[
+            ("member", "member id"),
+            ("topic_partitions", "its partitions for which an offset was committed while it owned them"),
+            ("since", "time of the member's last commit"),
+            ("until", "time of its next commit, or of the loss of its partitions; null while it is stuck"),
+            ("usual_interval_ms", "usual interval between its commits"),
+        ],
+    ),
+    (
+        "member",
+        &[
+            ("action", "`joined`, `left`, `expired`, `replaced` or `subscription_changed`"),
+            ("member", "member id"),
+            ("instance_id", "group instance id of a static member"),
+            ("client_id", "client id"),
+            ("client_host", "client host"),
+            ("previous", "of `replaced`: the member id that the member had before"),
+            ("generation", "generation or epoch"),
+            ("causes", "of `left` and `expired`"),
+        ],
+    ),
+    (
+        "generation",
+        &[
+            ("generation", "generation or group epoch"),
+            ("protocol_type", "protocol type of a classic group"),
+            ("protocol", "assignor of a classic group"),
+            ("leader", "member id of the leader of a classic group"),
+            ("members", "number of members"),
+            ("partitions", "number of partitions that the members own"),
+            ("duration_ms", "time since the previous group record"),
+            ("same_members", "true if the membership is unchanged and not empty"),
+            (
+                "comparison",
+                "`assignor`, `outcome` (`equal`, `different` or `unknown`) and `remarks`: whether Kafka's assignor gives the recorded \
+                 assignment; or null",
+            ),
+        ],
+    ),
+    (
+        "rebalance",
+        &[
+            ("generation", "the new generation or epoch"),
+            (
+                "causes",
+                "names of [`RebalanceCause`](rebalance-causes.md) in lower case, most likely first: all that the log allows; \
+                 `[\"unknown\"]` if it allows none",
+            ),
+            ("evidence", "sentences with the members, topics and times"),
+            ("joined", "ids of new members"),
+            ("left", "ids of missing members"),
+            ("replaced", "new ids of static members that returned"),
+            ("moved", "partitions with another owner than the last known one; null if that cannot be known"),
+            ("unowned", "partitions of subscribed topics without an owner; null without topic metadata"),
+        ],
+    ),
+    (
+        "storm",
+        &[
+            ("since", "first rebalance of the storm"),
+            ("until", "last rebalance of the storm; null if the storm has not ended"),
+            ("rebalances", "number of rebalances so far"),
+            ("topic_partitions", "partitions that changed owners or had no owner since the storm began"),
+            ("unowned", "partitions without an owner in the last generation"),
+        ],
+    ),
+];
+
+/// Value of a column.
+#[derive(Debug, Clone)]
+pub enum ColumnValue<'a> {
+    /// Text.
+    Text(&'a str),
+    /// A number.
+    Number(i64),
+    /// A boolean.
+    Flag(bool),
+    /// A list of texts.
+    Texts(Vec<&'a str>),
+    /// A list of partitions.
+    Partitions(&'a [Partition]),
+    /// A comparison.
+    Comparison(&'a Comparison),
+}
+
+/// Values of the columns of an event, in the order of [`COLUMNS`].
+pub type Row<'a> = [Option<ColumnValue<'a>>; COLUMNS.len()];
+
+/// Return the place of a column; compilation fails for another name.
+const fn column(name: &str) -> usize {
+    let mut place = 0;
+    while !is_same(COLUMNS[place].0.as_bytes(), name.as_bytes()) {
+        place += 1;
+    }
+    place
+}
+
+const fn is_same(left: &[u8], right: &[u8]) -> bool {
+    if left.len() != right.len() {
+        return false;
+    }
+    let mut place = 0;
+    while place < left.len() {
+        if left[place] != right[place] {
+            return false;
+        }
+        place += 1;
+    }
+    true
+}
+
+/// Conversion to the value of a column; None is null.
+trait ToValue<'a> {
+    fn to_value(self) -> Option<ColumnValue<'a>>;
+}
+
+impl<'a> ToValue<'a> for &'a str {
+    fn to_value(self) -> Option<ColumnValue<'a>> {
+        Some(ColumnValue::Text(self))
+    }
+}
+
+impl<'a> ToValue<'a> for i64 {
+    fn to_value(self) -> Option<ColumnValue<'a>> {
+        Some(ColumnValue::Number(self))
+    }
+}
+
+impl<'a> ToValue<'a> for &'a [Partition] {
+    fn to_value(self) -> Option<ColumnValue<'a>> {
+        Some(ColumnValue::Partitions(self))
+    }
+}
+
+impl<'a> ToValue<'a> for ColumnValue<'a> {
+    fn to_value(self) -> Option<ColumnValue<'a>> {
+        Some(self)
+    }
+}
+
+impl<'a, T: ToValue<'a>> ToValue<'a> for Option<T> {
+    fn to_value(self) -> Option<ColumnValue<'a>> {
+        self.and_then(T::to_value)
+    }
+}
+
+fn texts<T: AsRef<str>>(all: &[T]) -> ColumnValue<'_> {
+    ColumnValue::Texts(all.iter().map(AsRef::as_ref).collect())
+}
+
+/// Set columns of a row.
+macro_rules! set {
+    ($row:ident, $($name:literal = $value:expr),* $(,)?) => {$(
+        $row[const { column($name) }] = $value.to_value();
+    )*};
+}
+
+impl Event {
+    /// Return the values of the columns.
+    #[must_use]
+    pub fn row(&self) -> Row<'_> {
+        let mut row: Row<'_> = [const { None }; COLUMNS.len()];
+        set!(row, "event" = self.details.name(), "cluster" = (&*self.cluster), "group" = self.group.as_deref());
+        set!(row, "kind" = self.kind.map(GroupKind::as_str), "at" = self.at, "offset" = self.offset);
+        match &self.details {
+            EventDetails::Generation {
+                generation,
+                protocol_type,
+                protocol,
+                leader,
+                members,
+                partitions,
+                duration,
+                same_members,
+                comparison,
+            } => {
+                set!(row, "generation" = i64::from(*generation), "protocol_type" = protocol_type.as_deref());
+                set!(row, "protocol" = protocol.as_deref(), "leader" = leader.as_deref());
+                set!(
+                    row,
+                    "members" = (*members as i64),
+                    "partitions" = (*partitions as i64),
+                    "duration_ms" = (*duration)
+                );
+                set!(row, "same_members" = ColumnValue::Flag(*same_members));
+                set!(row, "comparison" = comparison.as_ref().map(ColumnValue::Comparison));
+            }
+            EventDetails::Rebalance { generation, causes, evidence, joined, left, replaced, moved, unowned } => {
+                set!(row, "generation" = i64::from(*generation), "causes" = texts(causes), "evidence" = (&**evidence));
+                set!(row, "joined" = texts(joined), "left" = texts(left), "replaced" = texts(replaced));
+                set!(row, "moved" = moved.as_deref(), "unowned" = unowned.as_deref());
+            }
+            EventDetails::Member {
+                action,
+                member,
+                instance_id,
+                client_id,
+                client_host,
+                previous,
+                generation,
+                causes,
+            } => {
+                set!(row, "action" = (*action), "member" = (&**member), "instance_id" = instance_id.as_deref());
+                set!(
+                    row,
+                    "client_id" = (&**client_id),
+                    "client_host" = (&**client_host),
+                    "previous" = previous.as_deref()
+                );
+                set!(row, "generation" = generation.map(i64::from), "causes" = texts(causes));
+            }
+            EventDetails::Storm { since, until, rebalances, partitions, unowned } => {
+                set!(row, "since" = (*since), "until" = (*until), "rebalances" = (*rebalances as i64));
+                set!(row, "topic_partitions" = (&**partitions), "unowned" = unowned.as_deref());
+            }
+            EventDetails::Stuck { member, partitions, since, until, usual_interval } => {
+                set!(
+                    row,
+                    "member" = (&**member),
+                    "topic_partitions" = (&**partitions),
+                    "since" = (*since),
+                    "until" = *until
+                );
+                set!(row, "usual_interval_ms" = (*usual_interval));
+            }
+            EventDetails::Offsets { problem, partitions, evidence } => {
+                set!(row, "problem" = (*problem), "topic_partitions" = (&**partitions), "evidence" = (&**evidence));
+            }
+            EventDetails::BadRecord { record_type, error } => {
+                set!(row, "record_type" = record_type.map(i64::from), "error" = (&**error));
+            }
+        }
+        row
+    }
+}
