@@ -84,7 +84,10 @@ PATTERNS = st.builds(
 
 
 @given(pattern=PATTERNS)
-@example(pattern="^(b|$a){2}$")
+@example(pattern="^(a\\b|-)+$")
+@example(pattern="^(\\ba|-)*$")
+@example(pattern="^(a(\\b){2})+")
+@example(pattern="^(\\B\\`)+")
 @example(pattern="^[^é]é*$")
 @example(pattern="^(a*)b\\1$")
 @example(pattern="^a)|(^)")

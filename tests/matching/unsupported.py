@@ -26,7 +26,7 @@ REVIEWED = {
     ),
     "librdkafka": (
         *TOO_LARGE,
-        "a repetition in which an assertion follows another one in some matches only",
+        "a repetition with an assertion (^, $, \\b, ...) that glibc does not check in every iteration",
         "a backreference that glibc may match incorrectly",
     ),
     "python": (

@@ -1,46 +1,50 @@
-"""The dialect librdkafka: one exact name, or, with a leading `^`, a POSIX extended regular expression.
+r"""The dialect librdkafka: one exact name, or, with a leading `^`, a POSIX extended regular expression.
 
 The expression is that of glibc's `regcomp`, and matches any part of the name. glibc reads a pattern by the locale of
 the process. This module assumes UTF-8 characters and the collation of the C locale, which a Python process and most
 services have. librdkafka only tests whether a name matches, so the tree has no preferences.
+
+glibc expands `x{2,}` to `xxx*`, and does not check an assertion (`^`, `\b`, ...) before a node that is a copy:
+`^(b|$a){2}` matches "ba". Patterns for which this could change the result are not supported.
 """
 
 from __future__ import annotations
 
+import enum
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from assignor.reference.matching.char_set import ALL, WORD, among
 from assignor.reference.matching.librdkafka import brackets
-from assignor.reference.matching.librdkafka.copies import (
-    NOTHING,
-    Branches,
-    Grouped,
-    Reference,
-    Row,
-    Times,
-    is_nothing,
-    tree,
-)
-from assignor.reference.matching.scanner import Scanner, invalid
+from assignor.reference.matching.repetition import repeat
+from assignor.reference.matching.scanner import PatternError, Scanner, invalid, unsupported
 from assignor.reference.matching.syntax import (
     ANY_TEXT,
+    EMPTY,
     Alternation,
     Assert,
     Assertion,
+    Backreference,
     Capture,
+    CharClass,
     Concat,
     Repetition,
+    alternation,
     concat,
     literal,
     max_length,
 )
 
 if TYPE_CHECKING:
-    from assignor.reference.matching.librdkafka.copies import GlibcNode
     from assignor.reference.matching.syntax import Node
 
 MAX_COUNT = 0x7FFF
 """Maximum count of a repetition (`RE_DUP_MAX`)."""
+
+UNCHECKED = "a repetition with an assertion (^, $, \\b, ...) that glibc does not check in every iteration"
+
+AMBIGUOUS = "a backreference that glibc may match incorrectly"
+"""A group with a backreference that can match in several ways: glibc may compare the text of the wrong match."""
 
 ASSERTIONS = {
     "<": Assertion.WORD_START,
@@ -65,7 +69,9 @@ def parse(pattern: str) -> Node:
         parser.read(parser.text.look())
     if len(parser.groups) > 1:
         raise invalid(parser.groups[-1].position, "the group is not closed")
-    found = tree(parser.groups[0].close(parser))
+    if parser.refused:
+        raise parser.refused
+    found, _ = parser.groups[0].close(parser)
     return concat([found, ANY_TEXT] if _starts(found) else [ANY_TEXT, found, ANY_TEXT])
 
 
@@ -85,33 +91,72 @@ def _starts(node: Node) -> bool:
     return False
 
 
+class _Assertions(enum.IntEnum):
+    """Where a part of a pattern has assertions."""
+
+    NOWHERE = 0
+    AT_ENDS = 1  # the node after the assertion is the node after the part
+    INSIDE = 2  # before a node of the part
+
+    def then(self, following: _Assertions) -> _Assertions:
+        """Return where the assertions of a part and of the part after it are."""
+        return _Assertions.INSIDE if self else following
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a pattern that a quantifier may follow.
+
+    Attributes:
+        node: The part.
+        groups: Groups of the part.
+        used: Groups to which backreferences before the part refer.
+        assertions: Where the part has assertions.
+    """
+
+    node: Node
+    groups: range
+    used: frozenset[int]
+    assertions: _Assertions = _Assertions.NOWHERE
+
+
 class _Open:
     """An open group, or the whole pattern.
 
     Attributes:
         position: Position of the opening parenthesis.
         group: Number of the group.
-        parts: Nodes of the current branch.
+        used: Groups to which backreferences before the group refer.
     """
 
-    def __init__(self, position: int, group: int, closed: frozenset[int]) -> None:
+    def __init__(self, position: int, group: int, closed: frozenset[int], used: frozenset[int]) -> None:
         self.position = position
         self.group = group
-        self.parts: list[GlibcNode] = []
-        self._branches: list[GlibcNode] = []
+        self.used = used
+        self._nodes: list[Node] = []  # nodes of the current branch
+        self._branches: list[Node] = []
+        self._current = _Assertions.NOWHERE  # assertions of the current branch
+        self._assertions = _Assertions.NOWHERE  # assertions of the other branches
         self._before = closed  # a branch must not refer to a group of another branch
         self._within = closed
 
+    def push(self, node: Node, assertions: _Assertions) -> None:
+        if node != EMPTY:
+            self._nodes.append(node)
+            self._current = self._current.then(assertions)
+
     def branch(self, parser: _Parser) -> None:
-        self._branches.append(Row(tuple(self.parts)))
-        self.parts = []
+        self._branches.append(concat(self._nodes))
+        self._nodes = []
+        self._assertions = max(self._assertions, self._current)
+        self._current = _Assertions.NOWHERE
         self._within |= parser.closed
         parser.closed = self._before
 
-    def close(self, parser: _Parser) -> GlibcNode:
+    def close(self, parser: _Parser) -> tuple[Node, _Assertions]:
         self.branch(parser)
         parser.closed |= self._within
-        return self._branches[0] if len(self._branches) == 1 else Branches(tuple(self._branches))
+        return alternation(self._branches), self._assertions
 
 
 class _Parser:
@@ -119,7 +164,16 @@ class _Parser:
         self.text = Scanner(pattern)
         self.count = 0  # number of opened groups
         self.closed: frozenset[int] = frozenset()  # closed groups 1 to 9, which backreferences may refer to
-        self.groups = [_Open(0, 0, self.closed)]
+        self.used: frozenset[int] = frozenset()  # groups to which backreferences refer
+        self.asserting: set[int] = set()  # groups that contain assertions
+        self.copied: dict[int, int] = {}  # group -> position of the outermost repetition that copies it
+        self.groups = [_Open(0, 0, self.closed, self.used)]
+        # The first construct that is not supported. It is raised after parsing, because an invalid pattern is reported
+        # as invalid.
+        self.refused: PatternError | None = None
+
+    def refuse(self, position: int, construct: str) -> None:
+        self.refused = self.refused or unsupported(position, construct)
 
     def read(self, char: str) -> None:
         """Parse one item."""
@@ -132,29 +186,37 @@ class _Parser:
         elif char == ")" and len(self.groups) > 1:
             self.repeated(self.close())
         else:
-            self.repeated(self.item())
+            used = self.used
+            node = self.item()
+            # A quantifier after an assertion does not repeat it.
+            if isinstance(node, Assert):
+                self.groups[-1].push(node, _Assertions.AT_ENDS)
+            else:
+                self.repeated(_Part(node, range(0), used))
 
     def open(self) -> None:
         position = self.text.at
         self.text.take()
         self.text.enter()
         self.count += 1
-        self.groups.append(_Open(position, self.count, self.closed))
+        self.groups.append(_Open(position, self.count, self.closed, self.used))
 
-    def close(self) -> GlibcNode:
-        group = self.groups.pop()
+    def close(self) -> _Part:
+        open_group = self.groups.pop()
         self.text.take()
         self.text.leave()
-        part = group.close(self)
-        if group.group <= 9:
-            self.closed |= {group.group}
-        return Grouped(group.group, part)
+        group = open_group.group
+        node, assertions = open_group.close(self)
+        if group <= 9:
+            self.closed |= {group}
+        if assertions:
+            self.asserting.add(group)
+        return _Part(Capture(group, node), range(group, self.count + 1), open_group.used, assertions)
 
-    def repeated(self, part: GlibcNode) -> None:
+    def repeated(self, part: _Part) -> None:
         """Add a part with its quantifiers."""
         piled = False
-        # A quantifier after an assertion does not repeat it.
-        while not isinstance(part, Assertion) and self.text.look() in ("*", "+", "?", "{"):
+        while self.text.look() in ("*", "+", "?", "{"):
             position = self.text.at
             operator = self.text.take()
             if operator == "{":
@@ -166,35 +228,67 @@ class _Parser:
                 self.text.enter()
             piled = True
             if most == 0:
-                part = NOTHING
-            elif not is_nothing(part):
-                part = Times(part, least, most, position)
-        self.groups[-1].parts.append(part)
+                self.used = part.used
+                part = replace(part, node=EMPTY)
+            elif part.node != EMPTY:
+                part = self.times(part, least, most, position)
+        self.groups[-1].push(part.node, part.assertions)
 
-    def item(self) -> GlibcNode:
+    def times(self, part: _Part, least: int, most: int | None, position: int) -> _Part:
+        """Return the repetition of a part."""
+        assertions = part.assertions
+        if most != 1:
+            if self.used != part.used:
+                self.refuse(position, AMBIGUOUS)
+            if (least, most) != (0, None):
+                if not _checks_copies(part, least, most):
+                    self.refuse(position, UNCHECKED)
+                self.copied.update(dict.fromkeys(part.groups, position))
+            # The node after the assertion is the one that glibc adds for the other iterations.
+            if assertions is _Assertions.AT_ENDS and least != most:
+                assertions = _Assertions.INSIDE
+        try:
+            node = repeat(part.node, least, most, position)
+        except PatternError as error:
+            self.refused = self.refused or error
+            node = EMPTY
+        return replace(part, node=node, assertions=assertions)
+
+    def item(self) -> Node:
         position = self.text.at
         if self.text.look() == "[":
-            return brackets.bracket(self.text)
+            return CharClass(brackets.bracket(self.text))
         char = self.text.take()
         if char in ("^", "$"):
-            return Assertion.START if char == "^" else Assertion.END
+            return Assert(Assertion.START if char == "^" else Assertion.END)
         if char == ".":
-            return ALL
+            return CharClass(ALL)
         if char == "\\":
             return self.escape(position)
         if char in ("*", "+", "?", "{"):
             raise invalid(position, "nothing to repeat")
-        return among(char)
+        return CharClass(among(char))
 
-    def escape(self, position: int) -> GlibcNode:
+    def escape(self, position: int) -> Node:
         char = self.text.take()
         if not char:
             raise invalid(position, "a backslash at the end of the pattern")
         if char in "123456789":
             if int(char) not in self.closed:
                 raise invalid(position, "a backreference to a group that is not closed before it")
-            return Reference(int(char), position)
-        return ASSERTIONS.get(char) or CLASSES.get(char, among(char))
+            return self.refer(int(char), position)
+        if char in ASSERTIONS:
+            return Assert(ASSERTIONS[char])
+        return CharClass(CLASSES.get(char, among(char)))
+
+    def refer(self, group: int, position: int) -> Node:
+        """Return a backreference. A group may have one, must not be copied, and must not contain assertions."""
+        if group in self.used or group in self.asserting:
+            self.refuse(position, AMBIGUOUS)
+        elif group in self.copied:
+            self.refuse(self.copied[group], AMBIGUOUS)
+        self.used |= {group}
+        return Backreference(group, folded=False)
 
     def counts(self, position: int) -> tuple[int, int | None]:
         """Parse the counts of `{2}`, `{2,}`, `{,3}`, `{2,3}` or `{,}` after the brace."""
@@ -219,3 +313,16 @@ class _Parser:
                 raise invalid(position, "a brace without a repetition count")
             number = min((number or 0) * 10 + int(digit), MAX_COUNT + 1)
         return number
+
+
+def _checks_copies(part: _Part, least: int, most: int | None) -> bool:
+    """Return True if the copies of a part match as if glibc checked all assertions.
+
+    In each copy except the first, glibc does not check assertions before a node of the part. If the next copy follows
+    directly (`x{2}`, but not `x+`, which is `xx*`), it also does not check those at the end. A part that consumes no
+    character has all its iterations at one position, so it is enough that the first or the last copy is checked
+    completely.
+    """
+    if part.assertions is _Assertions.AT_ENDS:
+        return max_length(part.node) == 0 or (least, most) == (1, None)
+    return part.assertions is _Assertions.NOWHERE or (max_length(part.node) == 0 and least <= 1)
