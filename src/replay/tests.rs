@@ -264,7 +264,9 @@ fn an_epoch_is_complete_with_its_target_assignment_or_the_next_epoch() {
 fn a_forgotten_group_leaves_the_others_as_they_are() {
     let of_group = |group: &str| {
         let mut records = [classic(1, &[("a", &[&[0, 1]])]), commit(0)];
-        records.iter_mut().for_each(|(key, _)| key[4] = group.as_bytes()[0]);
+        for (key, _) in &mut records {
+            key[4] = group.as_bytes()[0];
+        }
         records
     };
     let (mut all, mut some) = (Replay::default(), Replay::default());

@@ -2,8 +2,8 @@
 
 use pyo3::prelude::*;
 
-use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
+use super::table::{Column, ColumnFull, LARGEST_OFFSET, Type};
 use crate::offsets::{self, DecodedRecord};
 use crate::python::imports::IllegalArgumentError;
 use crate::python::objects::arrow_capsules::ArrowArray;
@@ -35,9 +35,9 @@ pub(crate) fn decode_batch(py: Python<'_>, keys: &Bound<'_, PyAny>, values: &Bou
 pub(crate) fn record_groups(py: Python<'_>, keys: &Bound<'_, PyAny>) -> PyResult<ArrowArray> {
     let keys = BinaryColumn::read("keys", keys)?;
     let groups = py.detach(|| {
-        let mut groups = BoundedTextColumn::new("group_id", LARGEST_OFFSET);
+        let mut groups = Column::new("group_id", Type::Text, LARGEST_OFFSET);
         for row in 0..keys.len() {
-            groups.push(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(DecodedRecord::group))?;
+            groups.add(offsets::decode_key(keys.get(row)).ok().as_ref().and_then(DecodedRecord::group))?;
         }
         Ok(groups)
     });

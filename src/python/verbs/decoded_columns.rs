@@ -2,50 +2,44 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Int32Builder};
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_schema::{Field, Schema};
 use pyo3::prelude::*;
 
-use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
+use super::table::{ColumnFull, Declared, LARGEST_OFFSET, Table, Type};
 use crate::error::WireError;
 use crate::offsets::json::{push_consumer_protocol_json, push_value_json};
 use crate::offsets::protocol::consumer_protocol;
-use crate::offsets::{self, DecodedRecord, FieldValue};
+use crate::offsets::{self, DecodedRecord, FieldValue, Status};
 use crate::python::imports::IllegalArgumentError;
 
 /// Columns of decoded records, in the order of `assignor.spark.schemas.DECODED`.
+const DECODED: [Declared; 10] = [
+    ("type", Type::Int32),
+    ("type_name", Type::Text),
+    ("group_id", Type::Text),
+    ("tombstone", Type::Boolean),
+    ("version", Type::Int32),
+    ("status", Type::Text),
+    ("key_json", Type::Text),
+    ("value_json", Type::Text),
+    ("consumer_protocol_json", Type::Text),
+    ("error", Type::Text),
+];
+
+/// Columns that are never null.
+const REQUIRED: [&str; 2] = ["tombstone", "status"];
+
+/// Columns of decoded records under construction.
 pub(super) struct DecodedColumns {
-    record_type: Int32Builder,
-    type_name: BoundedTextColumn,
-    group_id: BoundedTextColumn,
-    tombstone: BooleanBuilder,
-    version: Int32Builder,
-    status: BoundedTextColumn,
-    key_json: BoundedTextColumn,
-    value_json: BoundedTextColumn,
-    consumer_protocol_json: BoundedTextColumn,
-    error: BoundedTextColumn,
+    table: Table,
     /// The JSON text that is written, as UTF-8.
     text: Vec<u8>,
 }
 
 impl DecodedColumns {
     pub(super) fn new() -> Self {
-        let text = |name| BoundedTextColumn::new(name, LARGEST_OFFSET);
-        Self {
-            record_type: Int32Builder::new(),
-            type_name: text("type_name"),
-            group_id: text("group_id"),
-            tombstone: BooleanBuilder::new(),
-            version: Int32Builder::new(),
-            status: text("status"),
-            key_json: text("key_json"),
-            value_json: text("value_json"),
-            consumer_protocol_json: text("consumer_protocol_json"),
-            error: text("error"),
-            text: Vec::new(),
-        }
+        Self { table: Table::new(&DECODED, LARGEST_OFFSET), text: Vec::new() }
     }
 
     /// Add a row for a record and its decoded fields.
@@ -55,76 +49,50 @@ impl DecodedColumns {
         value: Option<&[u8]>,
         decoded: &Result<DecodedRecord<'_>, WireError>,
     ) -> Result<(), ColumnFull> {
-        self.tombstone.append_value(value.is_none());
+        let (mut row, text) = (self.table.row(), &mut self.text);
         match decoded {
-            Ok(record) => self.push_record(record),
+            Ok(record) => {
+                row.set("type", i32::from(record.record_type))?.set("type_name", record.name)?;
+                row.set("group_id", record.group())?.set("tombstone", value.is_none())?;
+                row.set("version", record.version.map(i32::from))?.set("status", record.status.as_str())?;
+                let key = (record.status == Status::Decoded).then(|| record.key());
+                row.set("key_json", json(text, key))?.set("value_json", json(text, record.value()))?;
+                if let Some(members) = consumer_protocol(record) {
+                    text.clear();
+                    push_consumer_protocol_json(text, members);
+                    row.set("consumer_protocol_json", str::from_utf8(text).ok())?;
+                }
+            }
             Err(error) => {
                 let record_type = key.and_then(offsets::type_of);
                 let name = record_type.and_then(offsets::schema::record_type).map(|found| found.name);
                 let read = offsets::decode_key(key).ok();
-                self.record_type.append_option(record_type.map(i32::from));
-                self.version.append_null();
-                self.type_name.push(name)?;
-                self.group_id.push(read.as_ref().and_then(DecodedRecord::group))?;
-                self.status.push(Some("bad"))?;
-                self.push_json(read.as_ref().map(DecodedRecord::key), None)?;
-                self.consumer_protocol_json.push(None::<&str>)?;
-                self.error.push(Some(error.to_string()))
+                row.set("type", record_type.map(i32::from))?.set("type_name", name)?;
+                row.set("group_id", read.as_ref().and_then(DecodedRecord::group))?;
+                row.set("tombstone", value.is_none())?.set("status", "bad")?;
+                row.set("key_json", json(text, read.as_ref().map(DecodedRecord::key)))?;
+                row.set("error", &error.to_string())?;
             }
-        }
-    }
-
-    fn push_record(&mut self, record: &DecodedRecord<'_>) -> Result<(), ColumnFull> {
-        let known = record.status == offsets::Status::Decoded;
-        self.record_type.append_value(record.record_type.into());
-        self.version.append_option(record.version.map(i32::from));
-        self.type_name.push(record.name)?;
-        self.group_id.push(record.group())?;
-        self.status.push(Some(record.status.as_str()))?;
-        self.push_json(known.then(|| record.key()), record.value())?;
-        if let Some(members) = consumer_protocol(record) {
-            self.text.clear();
-            push_consumer_protocol_json(&mut self.text, members);
-            self.consumer_protocol_json.push(str::from_utf8(&self.text).ok())?;
-        } else {
-            self.consumer_protocol_json.push(None::<&str>)?;
-        }
-        self.error.push(None::<&str>)
-    }
-
-    /// Add the key and the value of a row.
-    fn push_json(&mut self, key: Option<FieldValue<'_>>, value: Option<FieldValue<'_>>) -> Result<(), ColumnFull> {
-        for (column, found) in [(&mut self.key_json, key), (&mut self.value_json, value)] {
-            let Some(found) = found else {
-                column.push(None::<&str>)?;
-                continue;
-            };
-            self.text.clear();
-            push_value_json(&mut self.text, found);
-            column.push(str::from_utf8(&self.text).ok())?;
         }
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> PyResult<RecordBatch> {
-        let columns: [(&str, ArrayRef, bool); 10] = [
-            ("type", Arc::new(self.record_type.finish()), true),
-            ("type_name", self.type_name.finish(), true),
-            ("group_id", self.group_id.finish(), true),
-            ("tombstone", Arc::new(self.tombstone.finish()), false),
-            ("version", Arc::new(self.version.finish()), true),
-            ("status", self.status.finish(), false),
-            ("key_json", self.key_json.finish(), true),
-            ("value_json", self.value_json.finish(), true),
-            ("consumer_protocol_json", self.consumer_protocol_json.finish(), true),
-            ("error", self.error.finish(), true),
-        ];
-        let fields: Vec<_> =
-            columns.iter().map(|(name, array, null)| Field::new(*name, array.data_type().clone(), *null)).collect();
-        let arrays = columns.into_iter().map(|(_, array, _)| array).collect();
+    pub(super) fn finish(self) -> PyResult<RecordBatch> {
+        let (fields, arrays, _) = self.table.finish().into_parts();
+        let fields: Vec<Field> = fields
+            .iter()
+            .map(|field| Field::clone(field).with_nullable(!REQUIRED.contains(&field.name().as_str())))
+            .collect();
         RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
             .map_err(|error| IllegalArgumentError::new_err(error.to_string()))
     }
+}
+
+/// Write a field as JSON into `text`, and return it.
+fn json<'a>(text: &'a mut Vec<u8>, field: Option<FieldValue<'_>>) -> Option<&'a str> {
+    text.clear();
+    push_value_json(text, field?);
+    str::from_utf8(text).ok()
 }
 
 /// Return the error for records whose decoded columns exceed Arrow's limit.

@@ -1,7 +1,6 @@
 //! The functions and classes of `assignor._core`: each class, and each set of related functions, has its own file or folder.
 
 pub(crate) mod assign;
-mod bounded_columns;
 pub(crate) mod check;
 pub(crate) mod decode_batch;
 mod decoded_columns;
@@ -20,7 +19,7 @@ pub(crate) mod plan;
 pub(crate) mod records;
 pub(crate) mod replay;
 mod replay_columns;
-mod span_column;
+mod table;
 pub(crate) mod topic_pattern;
 pub(crate) mod topics;
 pub(crate) mod untrack;

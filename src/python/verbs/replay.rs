@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET};
 use super::decoded_columns::{DecodedColumns, too_many_records};
 use super::event_columns::EventBatches;
 use super::history_columns::HistoryColumns;
 use super::replay_columns::{CommitColumns, positions, states};
+use super::table::{Column, ColumnFull, LARGEST_OFFSET, Type};
 use crate::offsets;
 use crate::python::imports::{IllegalArgumentError, SnapshotError};
 use crate::python::objects::arrow_capsules::ArrowArray;
@@ -198,7 +198,7 @@ impl PyReplay {
             let mut ended = EndedGroups::new(&metadata, &kinds, until, limit.min(LARGEST_OFFSET));
             let Some(columns) = &columns else {
                 ended.end(replay, open.take())?;
-                return ended.finish(None, None);
+                return Ok(ended.finish(None, None));
             };
             let (mut rows, mut found) = (decoded.then(DecodedColumns::new), commits.then(CommitColumns::new));
             let mut events = Vec::new();
@@ -231,7 +231,7 @@ impl PyReplay {
                 }
             }
             let rows = rows.map(DecodedColumns::finish).transpose()?;
-            ended.finish(rows.map(ArrowArray::from), found.map(|found| found.finish().into()))
+            Ok(ended.finish(rows.map(ArrowArray::from), found.map(|found| found.finish().into())))
         })
     }
 
@@ -263,13 +263,13 @@ struct EndedGroups<'a> {
     kinds: &'a [String],
     until: Option<i64>,
     events: EventBatches,
-    group_id: BoundedTextColumn,
+    group_id: Column,
     histories: HistoryColumns<'a>,
 }
 
 impl<'a> EndedGroups<'a> {
     fn new(metadata: &'a Metadata, kinds: &'a [String], until: Option<i64>, limit: usize) -> Self {
-        let group_id = BoundedTextColumn::new("group_id", LARGEST_OFFSET);
+        let group_id = Column::new("group_id", Type::Text, LARGEST_OFFSET);
         Self { kinds, until, events: EventBatches::new(), group_id, histories: HistoryColumns::new(metadata, limit) }
     }
 
@@ -293,16 +293,16 @@ impl<'a> EndedGroups<'a> {
         let state = replay.end(&open.cluster, &open.group, self.until, &mut events);
         self.add(&mut open, &mut events)?;
         let Some(state) = state else { return Ok(()) };
-        let pushed = self.group_id.push(Some(&open.group));
+        let pushed = self.group_id.add(&open.group);
         pushed.and_then(|()| self.histories.push(&state, &open.generations)).map_err(|full| {
             IllegalArgumentError::new_err(format!("{full} at group {}: pass fewer records per call", open.group))
         })
     }
 
-    fn finish(self, decoded: Option<ArrowArray>, commits: Option<ArrowArray>) -> PyResult<PushedGroups> {
+    fn finish(self, decoded: Option<ArrowArray>, commits: Option<ArrowArray>) -> PushedGroups {
         let events = self.events.finish().into_iter().map(ArrowArray::from).collect();
         let histories = ArrowArray::new(Arc::new(self.histories.finish()));
-        Ok((decoded, commits, events, (ArrowArray::new(self.group_id.finish()), histories)))
+        (decoded, commits, events, (ArrowArray::new(self.group_id.finish()), histories))
     }
 }
 

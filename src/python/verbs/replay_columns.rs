@@ -1,41 +1,56 @@
 //! Columns of a replay other than events: groups as they are after the last record, positions, and commits.
 
-use std::sync::Arc;
+use arrow_array::{RecordBatch, StructArray};
 
-use arrow_array::builder::{Int32Builder, Int64Builder};
-use arrow_array::{ArrayRef, Int32Array, Int64Array, RecordBatch, StructArray};
-
-use super::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET, columns};
 use super::history_columns::HistoryColumns;
+use super::table::{ColumnFull, Declared, LARGEST_OFFSET, Table, Type};
 use crate::offsets::{DecodedRecord, FieldValue};
 use crate::replay::{LogRecord, Position, Replay};
 
 /// Number of rows of a batch of positions.
 const POSITIONS_OF_A_BATCH: usize = 1 << 16;
 
-/// Numbers of a group that a history does not have.
-const COUNTS: [&str; 4] = ["rebalances", "records", "duplicates", "time_backwards"];
+/// Columns of a group that a history does not have.
+const STATE: [Declared; 6] = [
+    ("cluster", Type::Text),
+    ("group", Type::Text),
+    ("rebalances", Type::Int64),
+    ("records", Type::Int64),
+    ("duplicates", Type::Int64),
+    ("time_backwards", Type::Int64),
+];
 
-/// Return the groups of a replay: a batch with cluster, group and `COUNTS`, and a column of histories without generations.
+const POSITION: [Declared; 6] = [
+    ("cluster", Type::Text),
+    ("group_id", Type::Text),
+    ("topic", Type::Text),
+    ("partition", Type::Int32),
+    ("member_id", Type::Text),
+    ("committed", Type::Int64),
+];
+
+const COMMIT: [Declared; 6] = [
+    ("group_id", Type::Text),
+    ("topic", Type::Text),
+    ("partition", Type::Int32),
+    ("committed", Type::Int64),
+    ("timestamp", Type::Int64),
+    ("offset", Type::Int64),
+];
+
+/// Return the groups of a replay: a batch with the columns of `STATE`, and histories without generations.
 pub(super) fn states(replay: &Replay) -> Result<(RecordBatch, StructArray), ColumnFull> {
     let mut histories = HistoryColumns::new(replay.metadata(), LARGEST_OFFSET);
-    let mut cluster = BoundedTextColumn::new("cluster", LARGEST_OFFSET);
-    let mut group = BoundedTextColumn::new("group", LARGEST_OFFSET);
-    let mut numbers: [Int64Builder; 4] = Default::default();
-    for state in replay.states() {
-        cluster.push(Some(&state.cluster))?;
-        group.push(Some(&state.group))?;
-        histories.push(&state, &[])?;
-        let found = [state.rebalances, state.records, state.duplicates, state.time_backwards];
-        for (column, number) in numbers.iter_mut().zip(found) {
-            column.append_value(number as i64);
+    let mut table = Table::new(&STATE, LARGEST_OFFSET);
+    for group in replay.states() {
+        let mut row = table.row();
+        row.put(&group.cluster)?.put(&group.group)?;
+        for number in [group.rebalances, group.records, group.duplicates, group.time_backwards] {
+            row.put(number as i64)?;
         }
+        histories.push(&group, &[])?;
     }
-    let mut found = vec![("cluster", cluster.finish()), ("group", group.finish())];
-    for (name, mut column) in COUNTS.into_iter().zip(numbers) {
-        found.push((name, Arc::new(column.finish()) as ArrayRef));
-    }
-    Ok((RecordBatch::from(columns(found)), histories.finish()))
+    Ok((RecordBatch::from(table.finish()), histories.finish()))
 }
 
 /// Return batches of positions.
@@ -44,48 +59,21 @@ pub(super) fn positions(replay: &Replay) -> Result<Vec<RecordBatch>, ColumnFull>
 }
 
 fn position_batch(positions: &[Position]) -> Result<RecordBatch, ColumnFull> {
-    let mut texts =
-        ["cluster", "group_id", "topic", "member_id"].map(|name| BoundedTextColumn::new(name, LARGEST_OFFSET));
+    let mut table = Table::new(&POSITION, LARGEST_OFFSET);
     for position in positions {
-        let found = [Some(&position.cluster), Some(&position.group), Some(&position.topic), position.member.as_ref()];
-        for (column, text) in texts.iter_mut().zip(found) {
-            column.push(text)?;
-        }
+        let mut row = table.row();
+        row.put(&position.cluster)?.put(&position.group)?.put(&position.topic)?.put(position.partition)?;
+        row.put(position.member.as_ref())?.put(position.committed)?;
     }
-    let partitions = Int32Array::from_iter_values(positions.iter().map(|position| position.partition));
-    let committed = positions.iter().map(|position| position.committed).collect::<Int64Array>();
-    let [cluster, group, topic, member] = texts.map(BoundedTextColumn::finish);
-    let found = vec![
-        ("cluster", cluster),
-        ("group_id", group),
-        ("topic", topic),
-        ("partition", Arc::new(partitions) as ArrayRef),
-        ("member_id", member),
-        ("committed", Arc::new(committed) as ArrayRef),
-    ];
-    Ok(RecordBatch::from(columns(found)))
+    Ok(RecordBatch::from(table.finish()))
 }
 
 /// Columns of offset commits under construction; a commit without an offset is a tombstone.
-pub(super) struct CommitColumns {
-    group: BoundedTextColumn,
-    topic: BoundedTextColumn,
-    partition: Int32Builder,
-    committed: Int64Builder,
-    timestamp: Int64Builder,
-    offset: Int64Builder,
-}
+pub(super) struct CommitColumns(Table);
 
 impl CommitColumns {
     pub(super) fn new() -> Self {
-        Self {
-            group: BoundedTextColumn::new("group_id", LARGEST_OFFSET),
-            topic: BoundedTextColumn::new("topic", LARGEST_OFFSET),
-            partition: Int32Builder::new(),
-            committed: Int64Builder::new(),
-            timestamp: Int64Builder::new(),
-            offset: Int64Builder::new(),
-        }
+        Self(Table::new(&COMMIT, LARGEST_OFFSET))
     }
 
     /// Add a record if it is an offset commit.
@@ -94,23 +82,14 @@ impl CommitColumns {
             return Ok(());
         }
         let (key, value) = (record.key(), record.value());
-        self.group.push(record.group())?;
-        self.topic.push(key.get("topic").and_then(FieldValue::as_text))?;
-        self.partition.append_option(key.get("partition").and_then(FieldValue::as_i64).map(|id| id as i32));
-        self.committed.append_option(value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64));
-        self.timestamp.append_value(entry.timestamp);
-        self.offset.append_value(entry.offset);
-        Ok(())
+        let mut row = self.0.row();
+        row.put(record.group())?.put(key.get("topic").and_then(FieldValue::as_text))?;
+        row.put(key.get("partition").and_then(FieldValue::as_i64).map(|id| id as i32))?;
+        row.put(value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64))?;
+        row.put(entry.timestamp)?.put(entry.offset).map(drop)
     }
 
-    pub(super) fn finish(mut self) -> RecordBatch {
-        RecordBatch::from(columns(vec![
-            ("group_id", self.group.finish()),
-            ("topic", self.topic.finish()),
-            ("partition", Arc::new(self.partition.finish())),
-            ("committed", Arc::new(self.committed.finish())),
-            ("timestamp", Arc::new(self.timestamp.finish())),
-            ("offset", Arc::new(self.offset.finish())),
-        ]))
+    pub(super) fn finish(self) -> RecordBatch {
+        RecordBatch::from(self.0.finish())
     }
 }

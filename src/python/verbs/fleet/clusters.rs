@@ -6,7 +6,8 @@ use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 
 use super::columns::{
-    AnswerColumn, AssignmentColumn, BalanceColumn, MoveColumn, OutcomeColumn, ProblemColumn, SubscriptionColumn,
+    ASSIGNMENT, BALANCE, MEMBERS, MOVES, OUTCOMES, PROBLEMS, push_assignment, push_balance, push_members, push_moves,
+    push_outcome, push_problems, push_unknown_balance,
 };
 use crate::assign::{Assignor, Options, assign, check_size};
 use crate::fleet::{TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
@@ -17,7 +18,7 @@ use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::fleet::clusters::ClusterColumn;
 use crate::python::read::fleet::groups::{GroupColumn, GroupRow};
 use crate::python::read::fleet::scenarios;
-use crate::python::verbs::bounded_columns::ColumnFull;
+use crate::python::verbs::table::{Column, ColumnFull, Declared, LARGEST_OFFSET};
 
 /// Topics of all clusters of a fleet, parsed once. Each method computes results for a column of groups.
 #[pyclass(frozen, name = "Clusters", module = "assignor._core")]
@@ -33,27 +34,31 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn resolve(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, |read, column: &mut SubscriptionColumn| {
+        self.each(py, &groups, column_bytes, MEMBERS, |read, column| {
             let group = group_of(read)?;
-            column.push(&read.roster, &group).map_err(|full| too_large(read, &full))
+            push_members(column, &read.roster, &group).map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn assign(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
-            column.push(plan_of(read)?.as_ref(), read.roster.computed).map_err(|full| too_large(read, &full))
+        self.each(py, &groups, column_bytes, ASSIGNMENT, |read, column| {
+            push_assignment(column, plan_of(read)?.as_ref(), read.roster.computed)
+                .map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
+        self.each(py, &groups, column_bytes, BALANCE, |read, column| {
             let (group, plan) = group_and_plan(read)?;
             let (roster, assignor) = (&read.roster, read.roster.computed);
             match plan {
-                Some(plan) => column.push(&balance(&plan, read.group_id, assignor), read, roster, assignor),
-                None => column.push_unknown(&group, read, roster),
+                Some(plan) => {
+                    let found = balance(&plan, read.group_id, assignor);
+                    push_balance(&mut column.fields(), &found, read, roster, assignor)
+                }
+                None => push_unknown_balance(&mut column.fields(), &group, read, roster),
             }
             .map_err(|full| too_large(read, &full))
         })
@@ -61,29 +66,29 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn current_balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, |read, column: &mut BalanceColumn| {
+        self.each(py, &groups, column_bytes, BALANCE, |read, column| {
             let subscribed = group_of(read)?;
             let plan = current_plan(&read.roster, read.cluster, &read.current()?);
             let found = current_balance(&plan, &subscribed, read.group_id, read.roster.computed);
-            column.push(&found, read, &read.roster, None).map_err(|full| too_large(read, &full))
+            push_balance(&mut column.fields(), &found, read, &read.roster, None).map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn problems(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, |read, column: &mut ProblemColumn| {
+        self.each(py, &groups, column_bytes, PROBLEMS, |read, column| {
             group_of(read)?;
-            column.push(read.not_computed.as_ref()).map_err(|full| too_large(read, &full))
+            push_problems(column, read.not_computed.as_ref()).map_err(|full| too_large(read, &full))
         })
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn moves(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, |read, column: &mut MoveColumn| {
+        self.each(py, &groups, column_bytes, MOVES, |read, column| {
             let plan = plan_of(read)?;
             let current = read.current()?;
             let found = plan.as_ref().map(|plan| moves(&current, plan)).unwrap_or_default();
-            column.push(&found).map_err(|full| too_large(read, &full))
+            push_moves(column, &found).map_err(|full| too_large(read, &full))
         })
     }
 
@@ -96,15 +101,15 @@ impl PyClusters {
         column_bytes: usize,
     ) -> PyResult<Vec<ArrowArray>> {
         let scenarios = scenarios::read(scenarios)?;
-        self.each(py, &groups, column_bytes, |read, column: &mut OutcomeColumn| {
+        self.each(py, &groups, column_bytes, OUTCOMES, |read, column| {
             let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
                 let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
-                column.push(&scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
+                push_outcome(column, &scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
             }
-            column.end();
+            column.end_list();
             Ok(())
         })
     }
@@ -122,16 +127,17 @@ impl PyClusters {
             let text = format!("assign_after needs one scenario, not {}", scenarios.len());
             return Err(IllegalArgumentError::new_err(text));
         };
-        self.each(py, &groups, column_bytes, |read, column: &mut AssignmentColumn| {
+        self.each(py, &groups, column_bytes, ASSIGNMENT, |read, column| {
             let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
             if !scenario.concerns(read) {
-                return column.push(None, None).map_err(|full| too_large(read, &full));
+                return push_assignment(column, None, None).map_err(|full| too_large(read, &full));
             }
             let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
             let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
             let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
             // The plan can be that of the owned partitions, which does not have the layout of range.
-            column.push(outcome.computed.map(|_| &*outcome.plan), None).map_err(|full| too_large(read, &full))
+            push_assignment(column, outcome.computed.map(|_| &*outcome.plan), None)
+                .map_err(|full| too_large(read, &full))
         })
     }
 }
@@ -143,21 +149,23 @@ fn too_many(read: &GroupRow<'_>, scenario: &str, reason: &TooManyPartitions) -> 
 
 impl PyClusters {
     /// Return columns that together have one result per group; each column has a limited size.
-    fn each<C: AnswerColumn + Send>(
+    fn each(
         &self,
         py: Python<'_>,
         groups: &ArrowArray,
         column_bytes: usize,
-        answer: impl Fn(&GroupRow<'_>, &mut C) -> PyResult<()> + Send + Sync,
+        (name, kind): Declared,
+        answer: impl Fn(&GroupRow<'_>, &mut Column) -> PyResult<()> + Send + Sync,
     ) -> PyResult<Vec<ArrowArray>> {
         let groups = groups.array().clone();
         let found = py.detach(|| {
             let groups = GroupColumn::read(&groups)?;
-            let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), C::default());
+            let new = || Column::new(name, kind, LARGEST_OFFSET);
+            let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), new());
             for row in 0..groups.len() {
                 answer(&groups.group(row, &self.0)?, &mut column)?;
                 if column.bytes() >= column_bytes {
-                    full.push(std::mem::take(&mut column).finish());
+                    full.push(std::mem::replace(&mut column, new()).finish());
                 }
             }
             full.push(column.finish());

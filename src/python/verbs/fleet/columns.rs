@@ -1,54 +1,93 @@
-//! Columns of results under construction, with one row per group; `assignor.spark.schemas` describes them.
-
-use std::sync::Arc;
-
-use arrow_array::ArrayRef;
-use arrow_array::builder::{Float64Builder, Int32Builder, Int64Builder};
+//! Columns of results, with one row per group; `assignor.spark.schemas` describes them.
 
 use crate::assign::Assignor;
 use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, Roster, balance};
 use crate::group::{Group, java_order};
 use crate::plan::{Plan, Span};
 use crate::python::read::fleet::groups::GroupRow;
-use crate::python::verbs::bounded_columns::{BoundedTextColumn, ColumnFull, LARGEST_OFFSET, ListColumn, columns};
-use crate::python::verbs::span_column::SpanColumn;
+use crate::python::verbs::table::{Column, ColumnFull, Declared, Row, SPANS, Structs, TEXTS, Texts, Type};
 
-/// A column under construction.
-pub(crate) trait AnswerColumn: Default {
-    /// Return the approximate number of bytes of text.
-    fn bytes(&self) -> usize;
+/// Assignments: one struct per span.
+pub(crate) const ASSIGNMENT: Declared = ("assignment", SPANS);
 
-    /// Return the column.
-    fn finish(self) -> ArrayRef;
-}
+/// Subscriptions: one struct per member.
+pub(crate) const MEMBERS: Declared = (
+    "members",
+    Type::List(&Type::Struct(&[
+        ("member_id", Type::Text),
+        ("group_instance_id", Type::Text),
+        ("rack", Type::Text),
+        ("topics", TEXTS),
+        ("assignor", Type::Text),
+        ("group_protocol", Type::Text),
+        ("generation", Type::Int32),
+        ("unknown_topics", TEXTS),
+    ])),
+);
 
-fn text(name: &'static str) -> BoundedTextColumn {
-    BoundedTextColumn::new(name, LARGEST_OFFSET)
-}
+/// Balances of plans.
+pub(crate) const BALANCE: Declared = ("balance", Type::Struct(&BALANCE_FIELDS));
 
-fn rows(name: &'static str) -> ListColumn {
-    ListColumn::new(name, LARGEST_OFFSET)
-}
+/// Reasons why groups have no computed plan.
+pub(crate) const PROBLEMS: Declared = ("problems", TEXTS);
 
-/// Assignments: lists of structs of member, topic, first id and count.
-pub(crate) struct AssignmentColumn(SpanColumn);
+/// Moved partitions: one struct per range of ids with the same previous and new owner.
+pub(crate) const MOVES: Declared = (
+    "moves",
+    Type::List(&Type::Struct(&[
+        ("topic", Type::Text),
+        ("start", Type::Int32),
+        ("count", Type::Int32),
+        ("from_member", Type::Text),
+        ("to_member", Type::Text),
+    ])),
+);
 
-impl Default for AssignmentColumn {
-    fn default() -> Self {
-        Self(SpanColumn::new("assignment", ["assignment.member_id", "assignment.topic"], LARGEST_OFFSET))
+/// Outcomes of scenarios, each with the final balance.
+pub(crate) const OUTCOMES: Declared = ("outcomes", Type::List(&Type::Struct(&OUTCOME_FIELDS)));
+
+/// Fields of a balance, in the order of `assignor.spark.schemas.BALANCE`.
+const BALANCE_FIELDS: [Declared; 17] = [
+    ("group_protocol", Type::Text),
+    ("computed_as", Type::Text),
+    ("members", Type::Int32),
+    ("unnamed_members", Type::Int32),
+    ("unsubscribed_members", Type::Int32),
+    ("topics", Type::Int32),
+    ("unknown_topics", Type::Int32),
+    ("partitions", Type::Int32),
+    ("unowned", Type::Int32),
+    ("idle_members", Type::Int32),
+    ("least_loaded", Type::Int32),
+    ("most_loaded", Type::Int32),
+    ("co_partition_breaks", Type::Int32),
+    ("rack_misses", Type::Int32),
+    ("most_loaded_member", Type::Text),
+    ("mean_load", Type::Float64),
+    ("record_bytes", Type::Int64),
+];
+
+const OUTCOME_FIELDS: [Declared; 3 + BALANCE_FIELDS.len()] = {
+    let mut fields = [("scenario", Type::Text); 3 + BALANCE_FIELDS.len()];
+    (fields[1], fields[2]) = (("rebalances", Type::Int64), ("moved", Type::Int64));
+    let mut index = 0;
+    while index < BALANCE_FIELDS.len() {
+        fields[3 + index] = BALANCE_FIELDS[index];
+        index += 1;
     }
-}
+    fields
+};
 
-impl AssignmentColumn {
-    /// Add a group, with members in Kafka's order; a group without a plan gets no rows.
-    pub(crate) fn push(&mut self, plan: Option<&Plan>, assignor: Option<Assignor>) -> Result<(), ColumnFull> {
-        let Some(plan) = plan else {
-            self.0.end_list();
-            return Ok(());
-        };
+/// Add the assignment of a group, with members in Kafka's order; a group without a plan gets no spans.
+pub(crate) fn push_assignment(
+    column: &mut Column,
+    plan: Option<&Plan>,
+    assignor: Option<Assignor>,
+) -> Result<(), ColumnFull> {
+    if let Some(plan) = plan {
         let mut push = |member: u32, span: Span| {
             let (member, topic) = (plan.members().get(member as usize), plan.topics().get(span.topic as usize));
-            self.0.push(member, topic, span.start, span.count)
+            column.item()?.put(member)?.put(topic)?.put(span.start)?.put(span.count).map(drop)
         };
         if assignor == Some(Assignor::Range) {
             // The layout of range computes spans in this order without storing them.
@@ -59,382 +98,101 @@ impl AssignmentColumn {
                 columns.spans_of(*member as usize).try_for_each(|span| push(*member, span))?;
             }
         }
-        self.0.end_list();
-        Ok(())
     }
+    column.end_list();
+    Ok(())
 }
 
-impl AnswerColumn for AssignmentColumn {
-    fn bytes(&self) -> usize {
-        self.0.bytes()
+/// Add the subscriptions of a group.
+pub(crate) fn push_members(column: &mut Column, roster: &Roster<'_>, group: &Group) -> Result<(), ColumnFull> {
+    for number in group.order() {
+        let member = &roster.members[*number as usize];
+        let subscription = group.subscription_of(*number as usize);
+        let mut names = group.names_of(subscription);
+        let mut row = column.item()?;
+        row.put(&member.id)?.put(member.instance_id.as_ref())?.put(member.rack.as_ref())?;
+        row.put(Texts(names.by_ref().take(group.topics_of(subscription).len())))?;
+        row.put(member.names.assignor)?.put(member.names.group_protocol)?.put(member.generation)?;
+        // Unknown names are numbered in the order of appearance; the column has them in Java's order.
+        let mut unknown: Vec<&str> = names.collect();
+        unknown.sort_unstable_by(|left, right| java_order(left, right));
+        row.put(Texts(unknown))?;
     }
-
-    fn finish(self) -> ArrayRef {
-        self.0.finish()
-    }
+    column.end_list();
+    Ok(())
 }
 
-/// Subscriptions: lists of structs, one for each member.
-pub(crate) struct SubscriptionColumn {
-    lists: ListColumn,
-    members: BoundedTextColumn,
-    instance_ids: BoundedTextColumn,
-    racks: BoundedTextColumn,
-    topics: BoundedTextColumn,
-    topic_lists: ListColumn,
-    assignors: BoundedTextColumn,
-    group_protocols: BoundedTextColumn,
-    generations: Int32Builder,
-    unknown: BoundedTextColumn,
-    unknown_lists: ListColumn,
+/// Add the balance of a plan; `assignor` is None if no assignor of the engine computed the plan.
+pub(crate) fn push_balance(
+    row: &mut Row<'_>,
+    found: &GroupBalance,
+    read: &GroupRow<'_>,
+    roster: &Roster<'_>,
+    assignor: Option<Assignor>,
+) -> Result<(), ColumnFull> {
+    row.put(assignor.map(|assignor| assignor.protocol().name()))?.put(assignor.map(Assignor::name))?;
+    row.put(int32(found.members))?;
+    row.put(int32(read.unnamed_members))?;
+    row.put(int32(roster.unsubscribed_members()))?;
+    row.put(int32(found.topics))?;
+    row.put(int32(found.unknown_topics))?;
+    row.put(int32(found.partitions))?;
+    row.put(int32(found.unowned))?;
+    row.put(int32(found.idle_members))?;
+    row.put(found.least_loaded.map(int32))?;
+    row.put(found.most_loaded.map(int32))?;
+    row.put(int32(found.co_partition_breaks))?;
+    row.put(int32(found.rack_misses))?;
+    row.put(found.most_loaded_member.as_ref())?;
+    row.put(found.mean_load)?;
+    row.put(found.record_bytes.map(|bytes| bytes as i64)).map(drop)
 }
 
-impl Default for SubscriptionColumn {
-    fn default() -> Self {
-        Self {
-            lists: rows("members"),
-            members: text("members.member_id"),
-            instance_ids: text("members.group_instance_id"),
-            racks: text("members.rack"),
-            topics: text("members.topics"),
-            topic_lists: rows("members.topics"),
-            assignors: text("members.assignor"),
-            group_protocols: text("members.group_protocol"),
-            generations: Int32Builder::new(),
-            unknown: text("members.unknown_topics"),
-            unknown_lists: rows("members.unknown_topics"),
-        }
-    }
+/// Add the known fields of the balance of a group without a computed plan.
+pub(crate) fn push_unknown_balance(
+    row: &mut Row<'_>,
+    group: &Group,
+    read: &GroupRow<'_>,
+    roster: &Roster<'_>,
+) -> Result<(), ColumnFull> {
+    row.set("members", int32(roster.members.len()))?;
+    row.put(int32(read.unnamed_members))?;
+    row.put(int32(roster.unsubscribed_members()))?;
+    row.put(int32(group.topics().len()))?;
+    row.put(int32(group.absent().len())).map(drop)
 }
 
-impl SubscriptionColumn {
-    pub(crate) fn push(&mut self, roster: &Roster<'_>, group: &Group) -> Result<(), ColumnFull> {
-        for number in group.order() {
-            let member = &roster.members[*number as usize];
-            self.lists.push()?;
-            self.members.push(Some(&member.id))?;
-            self.instance_ids.push(member.instance_id.as_ref())?;
-            self.racks.push(member.rack.as_ref())?;
-            self.assignors.push(member.names.assignor)?;
-            self.group_protocols.push(member.names.group_protocol)?;
-            self.generations.append_option(member.generation);
-            let subscription = group.subscription_of(*number as usize);
-            let mut names = group.names_of(subscription);
-            for name in names.by_ref().take(group.topics_of(subscription).len()) {
-                self.topic_lists.push()?;
-                self.topics.push(Some(name))?;
-            }
-            // Unknown names are numbered in the order of appearance; the column has them in Java's order.
-            let mut unknown: Vec<&str> = names.collect();
-            unknown.sort_unstable_by(|left, right| java_order(left, right));
-            for name in unknown {
-                self.unknown_lists.push()?;
-                self.unknown.push(Some(name))?;
-            }
-            self.topic_lists.end_list();
-            self.unknown_lists.end_list();
-        }
-        self.lists.end_list();
-        Ok(())
-    }
+/// Return a number of partitions or members. No cluster has more than fit in an int32.
+fn int32(number: impl TryInto<i32>) -> i32 {
+    number.try_into().unwrap_or(i32::MAX)
 }
 
-impl AnswerColumn for SubscriptionColumn {
-    fn bytes(&self) -> usize {
-        self.members.bytes() + self.topics.bytes() + self.unknown.bytes()
-    }
-
-    fn finish(mut self) -> ArrayRef {
-        let found = columns(vec![
-            ("member_id", self.members.finish()),
-            ("group_instance_id", self.instance_ids.finish()),
-            ("rack", self.racks.finish()),
-            ("topics", self.topic_lists.list(self.topics.finish())),
-            ("assignor", self.assignors.finish()),
-            ("group_protocol", self.group_protocols.finish()),
-            ("generation", Arc::new(self.generations.finish())),
-            ("unknown_topics", self.unknown_lists.list(self.unknown.finish())),
-        ]);
-        self.lists.list(Arc::new(found))
-    }
+/// Add the reason why a group has no computed plan, if it has none.
+pub(crate) fn push_problems(column: &mut Column, reason: Option<&NotComputed>) -> Result<(), ColumnFull> {
+    column.add(Texts(reason.map(ToString::to_string)))
 }
 
-/// Integer columns of a balance, in the order of `assignor.spark.schemas.BALANCE`.
-const NUMBERS: [&str; 12] = [
-    "members",
-    "unnamed_members",
-    "unsubscribed_members",
-    "topics",
-    "unknown_topics",
-    "partitions",
-    "unowned",
-    "idle_members",
-    "least_loaded",
-    "most_loaded",
-    "co_partition_breaks",
-    "rack_misses",
-];
-
-/// Balances of plans: structs.
-pub(crate) struct BalanceColumn {
-    group_protocols: BoundedTextColumn,
-    computed_as: BoundedTextColumn,
-    numbers: [Int32Builder; NUMBERS.len()],
-    most_loaded_members: BoundedTextColumn,
-    mean_loads: Float64Builder,
-    record_bytes: Int64Builder,
+/// Add the moved partitions of a group.
+pub(crate) fn push_moves(column: &mut Column, moves: &[Move<'_>]) -> Result<(), ColumnFull> {
+    column.add(Structs(moves, |row: &mut Row<'_>, run: &Move<'_>| {
+        row.put(run.topic)?.put(run.start)?.put(run.count)?.put(run.from)?.put(run.to).map(drop)
+    }))
 }
 
-impl Default for BalanceColumn {
-    fn default() -> Self {
-        Self {
-            group_protocols: text("group_protocol"),
-            computed_as: text("computed_as"),
-            numbers: Default::default(),
-            most_loaded_members: text("most_loaded_member"),
-            mean_loads: Float64Builder::new(),
-            record_bytes: Int64Builder::new(),
-        }
-    }
-}
-
-impl BalanceColumn {
-    /// Add the balance of a plan; `assignor` is None if no assignor of the engine computed the plan.
-    pub(crate) fn push(
-        &mut self,
-        found: &GroupBalance,
-        read: &GroupRow<'_>,
-        roster: &Roster<'_>,
-        assignor: Option<Assignor>,
-    ) -> Result<(), ColumnFull> {
-        let some = |count: usize| Some(count as i64);
-        self.group_protocols.push(assignor.map(|assignor| assignor.protocol().name()))?;
-        self.computed_as.push(assignor.map(Assignor::name))?;
-        self.push_numbers([
-            some(found.members),
-            some(read.unnamed_members),
-            some(roster.unsubscribed_members()),
-            some(found.topics),
-            some(found.unknown_topics),
-            Some(found.partitions),
-            Some(found.unowned),
-            some(found.idle_members),
-            found.least_loaded,
-            found.most_loaded,
-            some(found.co_partition_breaks),
-            Some(found.rack_misses),
-        ]);
-        self.most_loaded_members.push(found.most_loaded_member.as_ref())?;
-        self.mean_loads.append_option(found.mean_load);
-        self.record_bytes.append_option(found.record_bytes.map(|bytes| bytes as i64));
-        Ok(())
-    }
-
-    /// Add the known columns of a group without a computed plan.
-    pub(crate) fn push_unknown(
-        &mut self,
-        group: &Group,
-        read: &GroupRow<'_>,
-        roster: &Roster<'_>,
-    ) -> Result<(), ColumnFull> {
-        self.group_protocols.push(None::<&str>)?;
-        self.computed_as.push(None::<&str>)?;
-        let mut numbers = [None; NUMBERS.len()];
-        let known = [
-            roster.members.len(),
-            read.unnamed_members,
-            roster.unsubscribed_members(),
-            group.topics().len(),
-            group.absent().len(),
-        ];
-        for (number, known) in numbers.iter_mut().zip(known) {
-            *number = Some(known as i64);
-        }
-        self.push_numbers(numbers);
-        self.most_loaded_members.push(None::<&str>)?;
-        self.mean_loads.append_null();
-        self.record_bytes.append_null();
-        Ok(())
-    }
-
-    fn push_numbers(&mut self, numbers: [Option<i64>; NUMBERS.len()]) {
-        for (column, number) in self.numbers.iter_mut().zip(numbers) {
-            // No cluster has more partitions or members than fit in an int32.
-            column.append_option(number.map(|number| i32::try_from(number).unwrap_or(i32::MAX)));
-        }
-    }
-
-    fn into_columns(mut self) -> Vec<(&'static str, ArrayRef)> {
-        let mut found: Vec<(&str, ArrayRef)> = Vec::with_capacity(NUMBERS.len() + 5);
-        found.push(("group_protocol", self.group_protocols.finish()));
-        found.push(("computed_as", self.computed_as.finish()));
-        for (name, mut column) in NUMBERS.into_iter().zip(self.numbers) {
-            found.push((name, Arc::new(column.finish())));
-        }
-        found.push(("most_loaded_member", self.most_loaded_members.finish()));
-        found.push(("mean_load", Arc::new(self.mean_loads.finish())));
-        found.push(("record_bytes", Arc::new(self.record_bytes.finish())));
-        found
-    }
-}
-
-impl AnswerColumn for BalanceColumn {
-    fn bytes(&self) -> usize {
-        self.most_loaded_members.bytes()
-    }
-
-    fn finish(self) -> ArrayRef {
-        Arc::new(columns(self.into_columns()))
-    }
-}
-
-/// Reasons why groups have no computed plan: lists of text.
-pub(crate) struct ProblemColumn {
-    lists: ListColumn,
-    reasons: BoundedTextColumn,
-}
-
-impl Default for ProblemColumn {
-    fn default() -> Self {
-        Self { lists: rows("problems"), reasons: text("problems") }
-    }
-}
-
-impl ProblemColumn {
-    pub(crate) fn push(&mut self, reason: Option<&NotComputed>) -> Result<(), ColumnFull> {
-        if let Some(reason) = reason {
-            self.lists.push()?;
-            self.reasons.push(Some(reason.to_string()))?;
-        }
-        self.lists.end_list();
-        Ok(())
-    }
-}
-
-impl AnswerColumn for ProblemColumn {
-    fn bytes(&self) -> usize {
-        self.reasons.bytes()
-    }
-
-    fn finish(self) -> ArrayRef {
-        self.lists.list(self.reasons.finish())
-    }
-}
-
-/// Moved partitions: lists of structs of topic, first id, count, previous owner and new owner.
-pub(crate) struct MoveColumn {
-    lists: ListColumn,
-    topics: BoundedTextColumn,
-    starts: Int32Builder,
-    counts: Int32Builder,
-    from: BoundedTextColumn,
-    to: BoundedTextColumn,
-}
-
-impl Default for MoveColumn {
-    fn default() -> Self {
-        Self {
-            lists: rows("moves"),
-            topics: text("moves.topic"),
-            starts: Int32Builder::new(),
-            counts: Int32Builder::new(),
-            from: text("moves.from_member"),
-            to: text("moves.to_member"),
-        }
-    }
-}
-
-impl MoveColumn {
-    pub(crate) fn push(&mut self, moves: &[Move<'_>]) -> Result<(), ColumnFull> {
-        for run in moves {
-            self.lists.push()?;
-            self.topics.push(Some(run.topic))?;
-            self.starts.append_value(run.start);
-            self.counts.append_value(run.count);
-            self.from.push(run.from)?;
-            self.to.push(run.to)?;
-        }
-        self.lists.end_list();
-        Ok(())
-    }
-}
-
-impl AnswerColumn for MoveColumn {
-    fn bytes(&self) -> usize {
-        self.topics.bytes() + self.from.bytes() + self.to.bytes()
-    }
-
-    fn finish(mut self) -> ArrayRef {
-        let found = columns(vec![
-            ("topic", self.topics.finish()),
-            ("start", Arc::new(self.starts.finish())),
-            ("count", Arc::new(self.counts.finish())),
-            ("from_member", self.from.finish()),
-            ("to_member", self.to.finish()),
-        ]);
-        self.lists.list(Arc::new(found))
-    }
-}
-
-/// Outcomes of scenarios: lists of structs of scenario, rebalances, moved partitions and final balance.
-pub(crate) struct OutcomeColumn {
-    lists: ListColumn,
-    scenarios: BoundedTextColumn,
-    rebalances: Int64Builder,
-    moved: Int64Builder,
-    balances: BalanceColumn,
-}
-
-impl Default for OutcomeColumn {
-    fn default() -> Self {
-        Self {
-            lists: rows("outcomes"),
-            scenarios: text("outcomes.scenario"),
-            rebalances: Int64Builder::new(),
-            moved: Int64Builder::new(),
-            balances: BalanceColumn::default(),
-        }
-    }
-}
-
-impl OutcomeColumn {
-    pub(crate) fn push(
-        &mut self,
-        scenario: &str,
-        outcome: &Outcome<'_>,
-        read: &GroupRow<'_>,
-    ) -> Result<(), ColumnFull> {
-        let Outcome { plan, roster, computed, .. } = outcome;
-        let is_known = computed.is_some() || read.roster.members.is_empty();
-        self.lists.push()?;
-        self.scenarios.push(Some(scenario))?;
-        self.rebalances.append_option(is_known.then_some(outcome.rebalances as i64));
-        self.moved.append_option(is_known.then_some(outcome.moved));
-        if is_known {
-            self.balances.push(&balance(plan, read.group_id, *computed), read, roster, *computed)
-        } else {
-            self.balances.push_unknown(plan.group(), read, roster)
-        }
-    }
-
-    /// End the list of a group.
-    pub(crate) fn end(&mut self) {
-        self.lists.end_list();
-    }
-}
-
-impl AnswerColumn for OutcomeColumn {
-    fn bytes(&self) -> usize {
-        self.scenarios.bytes() + self.balances.bytes()
-    }
-
-    fn finish(mut self) -> ArrayRef {
-        let mut found: Vec<(&str, ArrayRef)> = vec![
-            ("scenario", self.scenarios.finish()),
-            ("rebalances", Arc::new(self.rebalances.finish())),
-            ("moved", Arc::new(self.moved.finish())),
-        ];
-        found.extend(self.balances.into_columns());
-        self.lists.list(Arc::new(columns(found)))
+/// Add the outcome of a scenario to the list of a group.
+pub(crate) fn push_outcome(
+    column: &mut Column,
+    scenario: &str,
+    outcome: &Outcome<'_>,
+    read: &GroupRow<'_>,
+) -> Result<(), ColumnFull> {
+    let Outcome { plan, roster, computed, .. } = outcome;
+    let is_known = computed.is_some() || read.roster.members.is_empty();
+    let mut row = column.item()?;
+    row.put(scenario)?.put(is_known.then_some(outcome.rebalances as i64))?.put(is_known.then_some(outcome.moved))?;
+    if is_known {
+        push_balance(&mut row, &balance(plan, read.group_id, *computed), read, roster, *computed)
+    } else {
+        push_unknown_balance(&mut row, plan.group(), read, roster)
     }
 }
