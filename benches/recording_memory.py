@@ -75,8 +75,8 @@ def _fleet() -> Iterator[tuple[int, bytes, bytes | None]]:
 
 def record_topic(address: str, topic: str) -> dict[str, float | None]:
     """Record a topic in this process."""
-    from assignor.live.connection import ClientSettings
-    from assignor.live.recorder import record
+    from assignor.cluster.connection import ClientSettings
+    from assignor.cluster.recorder import record
 
     start = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="recording-memory-") as folder:

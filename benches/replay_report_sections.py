@@ -11,9 +11,10 @@ from typing import Any
 import pyarrow as pa
 
 from assignor import Subscription, _core
+from assignor.cluster.metadata import topic_batch
 from assignor.offsets import Record, decode_record, encode_record
 from assignor.replay import Replay
-from assignor.replay_columns import event_dicts, topic_batch
+from assignor.replay.events import event_dicts
 from assignor.wire import encode_assignment, encode_subscription
 from benches.implementations import WrongAnswerError
 from benches.selections import SELECTIONS, Selection

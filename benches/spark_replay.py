@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as F
 
 from assignor import _core
-from assignor.recording.metadata import topics_table
+from assignor.cluster.metadata import topics_table
 from assignor.spark import events
 from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import KEY

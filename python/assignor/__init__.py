@@ -100,6 +100,7 @@ _MODULE_OF = {
 
 _MODULES = (
     "clients",
+    "cluster",
     "columns",
     "coordinator",
     "errors",
@@ -109,9 +110,9 @@ _MODULES = (
     "member",
     "offsets",
     "page",
-    "recording",
     "reference",
     "replay",
+    "report",
     "server",
     "spark",
     "subscription_state",

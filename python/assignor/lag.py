@@ -20,6 +20,7 @@ __all__ = [
     "PARTITION_LAG",
     "POSITIONS",
     "PROBLEMS",
+    "TIMED_END_OFFSETS",
     "group_lag",
     "join_owners",
     "member_lag",
@@ -42,6 +43,9 @@ END_OFFSETS = pa.schema(
 
 A partition that could not be read has no row, or nulls.
 """
+
+TIMED_END_OFFSETS = pa.schema([("at", pa.int64()), *END_OFFSETS])
+"""End offsets at a time in milliseconds: the columns of `end_offsets.parquet` in a recording."""
 
 PROBLEMS = ("never_committed", "unknown_end", "beyond_end", "before_start")
 """Values of the column `problem`.

@@ -27,7 +27,7 @@ from assignor.tree_bins import TreeTable
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from assignor.model import TopicPartition
+    from assignor.tuples import TopicPartition
 
 Key = TypeVar("Key")
 

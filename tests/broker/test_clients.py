@@ -11,7 +11,8 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaAdminClient
 
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
-from assignor.clients import confluent, kafka_python
+from assignor.clients import kafka_python
+from assignor.cluster import confluent
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from tests.broker.cluster import Cluster
 from tests.broker.groups import TOPICS, Groups
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from assignor.clients.snapshot import ClusterSnapshot
+    from assignor.cluster.snapshot import ClusterSnapshot
     from tests.broker.groups import Owned
 
 pytestmark = pytest.mark.broker
@@ -224,7 +225,7 @@ def test_subscriptions_of_kip_848_members_are_guessed(groups: Groups, by_conflue
 
 
 def test_kafka_python_refers_to_confluent_for_kip_848_groups(by_kafka_python: ClusterSnapshot) -> None:
-    assert "assignor.clients.confluent reads them" in reason(by_kafka_python, "apart")
+    assert "assignor.cluster.confluent reads them" in reason(by_kafka_python, "apart")
 
 
 def test_both_clients_return_the_same_rows_of_classic_groups(

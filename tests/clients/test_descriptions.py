@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from assignor.clients.descriptions import (
+from assignor.cluster.client_topics import ClusterTopics
+from assignor.cluster.descriptions import (
     GroupDescription,
     MemberDescription,
     MemberSubscription,
@@ -13,8 +14,7 @@ from assignor.clients.descriptions import (
     decode_member_subscription,
     read_group_ids,
 )
-from assignor.clients.metadata import ClusterTopics
-from assignor.clients.snapshot import CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
+from assignor.cluster.snapshot import CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
 from assignor.errors import IllegalArgumentError, NullArgumentError, WrongTypeError
 
 NO_TOPICS = ClusterTopics(has_racks=False)

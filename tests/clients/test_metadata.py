@@ -25,7 +25,8 @@ from kafka.protocol.metadata import MetadataResponse
 
 import assignor
 from assignor import PartitionInfo, assign
-from assignor.clients import aiokafka, confluent, kafka_python
+from assignor.clients import aiokafka, kafka_python
+from assignor.cluster import confluent
 from assignor.errors import IllegalArgumentError, MissingDependencyError, NullArgumentError, WrongTypeError
 
 if TYPE_CHECKING:
@@ -347,7 +348,8 @@ def test_str_instead_of_topics_raises(read: Any, given: Any) -> None:
 
 def test_importing_adapters_imports_no_client() -> None:
     code = (
-        "import sys; from assignor.clients import aiokafka, confluent, kafka_python, snapshot; "
+        "import sys; from assignor.clients import aiokafka, kafka_python; "
+        "from assignor.cluster import confluent, snapshot; "
         "print([name for name in ('kafka', 'aiokafka', 'confluent_kafka', 'pyarrow') if name in sys.modules])"
     )
     path = str(Path(assignor.__file__).parents[1])

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from assignor.lag import GROUP_LAG
-from assignor.live import lag_history
-from assignor.live.lag_history import LagHistory
+from assignor.replay import lag_history
+from assignor.replay.lag_history import LagHistory
 
 
 def lags(**known: int | None) -> pa.Table:

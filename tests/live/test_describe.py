@@ -18,11 +18,11 @@ from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer
 
 from assignor.cli import main
-from assignor.clients.confluent import describe_group
+from assignor.cluster.confluent import describe_group
+from assignor.cluster.connection import ClientSettings
+from assignor.cluster.description import UNREAD, describe
 from assignor.lag import PROBLEMS
-from assignor.live.connection import ClientSettings
-from assignor.live.description import UNREAD, describe
-from assignor.live.description_text import render
+from assignor.report.description_text import render
 from tests.broker.admin import Admin
 from tests.broker.blobs import join_share
 from tests.broker.cluster import JARS
@@ -32,8 +32,8 @@ from tests.support.time_limit import within
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assignor.clients.descriptions import GroupDescription
-    from assignor.live.description import ClusterDescription
+    from assignor.cluster.description import ClusterDescription
+    from assignor.cluster.descriptions import GroupDescription
     from tests.broker.cluster import Cluster
 
 pytestmark = pytest.mark.broker
@@ -345,8 +345,8 @@ def test_all_groups_are_described_if_no_names_are_given(groups: LiveGroups) -> N
 def test_small_batches_give_the_same_description(
     groups: LiveGroups, found: ClusterDescription, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assignor.live.description.GROUPS_PER_CALL", 1)
-    monkeypatch.setattr("assignor.live.description.OFFSET_CALLS", 2)
+    monkeypatch.setattr("assignor.cluster.description.GROUPS_PER_CALL", 1)
+    monkeypatch.setattr("assignor.cluster.description.OFFSET_CALLS", 2)
     shown: list[str] = []
 
     assert found == describe(ClientSettings.read(groups.address), list(GROUPS), on_progress=shown.append)
@@ -362,7 +362,7 @@ def test_members_are_sorted_by_member_id(
         group.members.sort(key=lambda member: member.member_id, reverse=True)
         return group
 
-    monkeypatch.setattr("assignor.live.description.describe_group", reversed_members)
+    monkeypatch.setattr("assignor.cluster.description.describe_group", reversed_members)
 
     assert found == describe(ClientSettings.read(groups.address), list(GROUPS))
 

@@ -13,14 +13,15 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin._listoffsets import ListOffsetsResultInfo
 
 from assignor.cli.record import summary
+from assignor.cluster import topics
+from assignor.cluster.connection import ClientSettings
+from assignor.cluster.log import OffsetsLog
+from assignor.cluster.recorder import Progress
+from assignor.cluster.topics import end_offsets, no_end_offsets, offsets
 from assignor.errors import ClusterError, UnreachableError
 from assignor.lag import POSITIONS
-from assignor.live import topics, watch
-from assignor.live.connection import ClientSettings
-from assignor.live.log import OffsetsLog
-from assignor.live.recorder import Progress
-from assignor.live.topics import end_offsets, no_end_offsets, offsets
-from assignor.live.watch import Watch, WatchOptions
+from assignor.replay import watch
+from assignor.replay.watch import Watch, WatchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from assignor.recording import Recording
+from assignor.cluster import Recording
 from tests.broker.running import running
 from tests.live.secured import SecuredCluster
 from tests.live.watching import until

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from assignor.cluster.properties import parse_properties, to_librdkafka
 from assignor.errors import IllegalArgumentError
-from assignor.live.properties import parse_properties, to_librdkafka
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -22,13 +22,12 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from assignor.live import recorder
-from assignor.live.connection import CONSUMER, ClientSettings
-from assignor.live.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader, OffsetsLog
-from assignor.live.properties import parse_properties, to_librdkafka
-from assignor.live.recorder import record
+from assignor.cluster import Recording, recorder
+from assignor.cluster.connection import CONSUMER, ClientSettings
+from assignor.cluster.log import READ_COMMITTED, READ_UNCOMMITTED, LogReader, OffsetsLog
+from assignor.cluster.properties import parse_properties, to_librdkafka
+from assignor.cluster.recorder import record
 from assignor.offsets import decode_record
-from assignor.recording import Recording
 from tests.support.recorded_fleet import RECORDING
 from tests.support.shell_examples import examples
 from tests.support.time_limit import within

@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from assignor.cli import main
+from assignor.cluster import Recording, recorder
+from assignor.cluster.connection import ClientSettings
+from assignor.cluster.log import READ_UNCOMMITTED
+from assignor.cluster.recorder import record
+from assignor.cluster.recording_files import RecordingFiles
+from assignor.cluster.records import in_log_order
 from assignor.errors import IllegalArgumentError
-from assignor.live import recorder
-from assignor.live.connection import ClientSettings
-from assignor.live.log import READ_UNCOMMITTED
-from assignor.live.recorder import record
-from assignor.live.recording_files import RecordingFiles
-from assignor.recording import Recording
-from assignor.recording.records import in_log_order
 from tests.broker.cluster import Cluster
 from tests.live.test_record import Commits, command, in_log, places
 

@@ -16,8 +16,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.coordinator import RebalanceCause
-from assignor.live import watch, watch_state
-from assignor.live.watcher import Watcher
+from assignor.replay import watch, watch_state
+from assignor.replay.watcher import Watcher
 from tests.broker.admin import Admin
 from tests.broker.cluster import Cluster
 from tests.broker.running import running

@@ -16,12 +16,13 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from assignor.cli import main
+from assignor.cluster.log import LogEnd
 from assignor.errors import IllegalArgumentError, SnapshotError
 from assignor.lag import GROUP_LAG
-from assignor.live import watch_state
-from assignor.live.event_lines import EventLines
-from assignor.live.metrics import OTHERS, WatchMetrics, serve
-from assignor.live.watcher import LogEnd, Watcher
+from assignor.replay import watch_state
+from assignor.replay.event_lines import EventLines
+from assignor.replay.metrics import OTHERS, WatchMetrics, serve
+from assignor.replay.watcher import Watcher
 from tests.live.test_watcher import batch, commit, fleet, generation, in_a_storm, snapshots, started
 
 RULES = Path(__file__).parents[2] / "docs" / "alert-on-a-storm.md"

@@ -10,8 +10,8 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from assignor.live import watch, watch_state
-from assignor.live.watcher import Watcher
+from assignor.replay import watch, watch_state
+from assignor.replay.watcher import Watcher
 from tests.live.test_record import Commits
 from tests.live.test_record_interrupted import start
 from tests.live.watching import Watching, until

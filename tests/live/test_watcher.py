@@ -10,12 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from assignor.live.watch_state import WatchState
-from assignor.live.watcher import MARGIN_MS, LogEnd, Watcher
+from assignor.cluster import Recording
+from assignor.cluster.log import LogEnd
+from assignor.cluster.metadata import topics_table
+from assignor.cluster.records import in_log_order
 from assignor.offsets import Record, encode_record
-from assignor.recording import Recording, events
-from assignor.recording.metadata import topics_table
-from assignor.recording.records import in_log_order
+from assignor.replay.events import to_json
+from assignor.replay.recorded import replay_batches
+from assignor.replay.watch_state import WatchState
+from assignor.replay.watcher import MARGIN_MS, Watcher
 from tests.support.recorded_fleet import RECORDING
 
 Event = dict[str, Any]
@@ -56,7 +59,7 @@ def time_of(snapshot: pa.RecordBatch) -> int:
 def expected() -> Counter[str]:
     """Return the events of the replay of the fleet, up to the time at which its deadlines have passed."""
     end = pc.max(fleet()["timestamp"]).as_py() + LATER
-    return Counter(map(events.to_json, events.replay_batches([fleet()], topics_table(_all_topics()), end)))
+    return Counter(map(to_json, replay_batches([fleet()], topics_table(_all_topics()), end)))
 
 
 def _all_topics() -> pa.Table:
@@ -90,7 +93,7 @@ def piecewise(size: int, restart: int = 0) -> Counter[str]:
     later = snapshots()[-1].set_column(0, "t", pa.array([now + LATER] * snapshots()[-1].num_rows))
     found += watcher.observe_topics(later)
     found += watcher.settle({id: LogEnd(at, at) for id, at in watcher.positions.items()}, now + LATER)
-    return Counter(map(events.to_json, found))
+    return Counter(map(to_json, found))
 
 
 @pytest.mark.parametrize(("size", "restart"), [(500, 0), (37, 0), (500, 3)])

@@ -6,8 +6,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, Self
 
-from assignor.live.connection import ClientSettings
-from assignor.live.watch import Watch, WatchOptions
+from assignor.cluster.connection import ClientSettings
+from assignor.replay.watch import Watch, WatchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assignor.recording import Recording
-from assignor.recording.metadata import TIMED_END_OFFSETS
+from assignor.cluster import Recording
+from assignor.lag import TIMED_END_OFFSETS
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:

@@ -13,12 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
+from assignor.cluster import Recording
 from assignor.page import PageData, write_page
 from assignor.page.data import MemberRow
 from assignor.page.report_data import page_data
-from assignor.recording import Recording, local
-from assignor.recording.events import replay
-from assignor.recording.summary import summarize
+from assignor.replay.recorded import replay
+from assignor.report import local
+from assignor.report.summary import summarize
 from tests.page.browser import CHROMIUM, LIMIT, Browser, BrowserHungError
 from tests.page.lagging import lagging
 from tests.page.made_events import finding, rebalance, reported, storm

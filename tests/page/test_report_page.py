@@ -100,7 +100,7 @@ def test_an_earlier_page_stays_if_the_disk_is_full(tmp_path: Path, monkeypatch: 
 def test_a_page_that_cannot_be_written_is_rejected_before_any_work(
     path: str, error: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("assignor.recording.local.write_tables", _unexpected)
+    monkeypatch.setattr("assignor.report.local.write_tables", _unexpected)
 
     code = main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / path)])
 
@@ -117,7 +117,7 @@ def test_a_missing_package_is_named_before_any_work(
 ) -> None:
     find = importlib.util.find_spec
     monkeypatch.setattr(html, "find_spec", lambda name: None if name == "vl_convert" else find(name))
-    monkeypatch.setattr("assignor.recording.local.write_tables", _unexpected)
+    monkeypatch.setattr("assignor.report.local.write_tables", _unexpected)
 
     code = main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / "page.html")])
 

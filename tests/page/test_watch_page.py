@@ -10,15 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from assignor.cluster import Recording
+from assignor.cluster.metadata import topics_table
+from assignor.cluster.records import in_log_order
 from assignor.errors import IllegalArgumentError
 from assignor.lag import group_lag, partition_lag
-from assignor.live.lag_history import LagHistory
-from assignor.live.watcher import Watcher
 from assignor.page import html
 from assignor.page.watch_page import WRITE_SECONDS, WatchPage
-from assignor.recording import Recording
-from assignor.recording.metadata import topics_table
-from assignor.recording.records import in_log_order
+from assignor.replay.lag_history import LagHistory
+from assignor.replay.watcher import Watcher
 from tests.page.made_events import rebalance
 from tests.support.recorded_fleet import RECORDING
 

@@ -17,8 +17,8 @@ from pyspark.errors import PySparkException
 
 from assignor import errors
 from assignor.cli import COMMANDS, engines, main
-from assignor.recording import Recording
-from assignor.recording.records import Size
+from assignor.cluster import Recording
+from assignor.cluster.records import Size
 
 FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
 
@@ -130,7 +130,7 @@ def test_an_output_folder_that_cannot_be_created_is_rejected_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], engine: str
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr("assignor.recording.local.write_tables", fail)
+    monkeypatch.setattr("assignor.report.local.write_tables", fail)
     monkeypatch.setattr("assignor.spark.session.session", fail)
 
     code = main(["report", str(FLEET), "--engine", engine, "--out", str(tmp_path / "file" / "out")])
@@ -165,7 +165,7 @@ def test_auto_uses_spark_above_the_stated_size(tmp_path: Path, monkeypatch: pyte
     given = Recording.open(recording(tmp_path / "given"))
 
     found: list[Size] = []
-    monkeypatch.setattr("assignor.recording.records.size_of", lambda _: found[-1])
+    monkeypatch.setattr("assignor.cluster.records.size_of", lambda _: found[-1])
     for records, size, expected in (
         (engines.LOCAL_RECORDS, engines.LOCAL_MEGABYTES * 10**6, False),
         (engines.LOCAL_RECORDS + 1, 0, True),
@@ -188,7 +188,7 @@ def recording(folder: Path) -> Path:
 def test_without_rich_one_line_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.delitem(sys.modules, "assignor.recording.text", raising=False)
+    monkeypatch.delitem(sys.modules, "assignor.report.text", raising=False)
     monkeypatch.setitem(sys.modules, "rich.console", None)
 
     code = main(["report", str(FLEET), "--out", str(tmp_path / "out")])

@@ -15,6 +15,7 @@ import assignor
 
 MODULES = (
     "clients",
+    "cluster",
     "columns",
     "coordinator",
     "errors",
@@ -24,9 +25,9 @@ MODULES = (
     "member",
     "offsets",
     "page",
-    "recording",
     "reference",
     "replay",
+    "report",
     "server",
     "spark",
     "subscription_state",
@@ -119,7 +120,7 @@ def test_dir_of_spark_has_the_public_names_before_their_import() -> None:
 
 
 def test_client_modules_are_attributes_of_clients() -> None:
-    clients = ("aiokafka", "confluent", "kafka_python")
+    clients = ("aiokafka", "kafka_python")
 
     modules = loaded(f"[getattr(assignor.clients, client) for client in {clients}]")
 

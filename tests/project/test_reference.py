@@ -47,12 +47,12 @@ UNIT_TESTS = "Unit tests of a module, in a file of their own."
 ONLY_IN_ENGINE = {
     "assign.table_order.trees": "`assignor.tree_bins`, which other modules of the package use, too.",
     "fleet": OWN_BEHAVIOUR,
-    "history": OWN_BEHAVIOUR,
     "lib": "The list of modules.",
     "offsets": "Records of `__consumer_offsets`, which the tests compare with Kafka's serializers and JSON.",
     "python": "The Python binding.",
     "replay": OWN_BEHAVIOUR,
     "error": "Errors of the reference are those of `assignor.errors`.",
+    "assign.sticky.even_assignment": "A part of `constrained`.",
     "assign.sticky.lowest": "Fast search for the member with the fewest partitions; the reference checks all members.",
     "assign.sticky.rack_first": "Fast search for a member in the same rack; `constrained` checks all members.",
     "assign.sticky.tests": UNIT_TESTS,

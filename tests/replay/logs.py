@@ -190,12 +190,12 @@ def replay_all(logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) 
     return [history for records in logs for history in histories(_core.Replay(metadata), records)]
 
 
-def histories(replay: _core.Replay, records: Sequence[LogRecord], **options: int) -> list[Row]:
+def histories(replay: _core.Replay, records: Sequence[LogRecord], limit: int = 2**31 - 1) -> list[Row]:
     """Return the histories of the groups of a log."""
     batch = pa.RecordBatch.from_pylist([record._asdict() for record in records], schema=RECORD)
     found: list[Row] = []
     for batch_or_end in (batch, None):
-        *_, (_, ended) = replay.push_groups(batch_or_end, **options)
+        *_, (_, ended) = replay.push_groups(batch_or_end, limit=limit)
         pa.array(ended).validate(full=True)
         found += pa.array(ended).to_pylist()
     return found

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from assignor import _core
+from assignor.cluster.metadata import topic_batch
 from assignor.errors import SnapshotError, WrongTypeError
 from assignor.replay import Replay
-from assignor.replay_columns import event_dicts, topic_batch
+from assignor.replay.events import event_dicts
 from tests.replay import generated_events
 from tests.replay.event_logs import cut_storm
 from tests.replay.logs import (

@@ -8,8 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from assignor import _core
-from assignor.recording.tables import EVENT_COLUMNS, KINDS
-from assignor.replay_columns import COMMON, FIELDS, topic_batch
+from assignor.cluster.metadata import topic_batch
+from assignor.replay.events import COMMON, FIELDS
+from assignor.report.tables import EVENT_COLUMNS, KINDS
 from assignor.spark.events_schema import EVENTS
 
 DOCS = Path(__file__).parents[2] / "docs"

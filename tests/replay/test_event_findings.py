@@ -14,10 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor.cli import main
-from assignor.recording import Recording, local, records
-from assignor.recording.event_findings import STUCK_MS, findings_of_events
-from assignor.recording.findings import Finding
-from assignor.recording.summary import summarize
+from assignor.cluster import Recording, records
+from assignor.report import local
+from assignor.report.event_findings import STUCK_MS, findings_of_events
+from assignor.report.findings import Finding
+from assignor.report.summary import summarize
 from tests.replay.generated_events import METADATA, random_log
 from tests.replay.logs import Event, classic, commit, member
 from tests.support.record_bytes import LogRecord

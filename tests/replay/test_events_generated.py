@@ -9,7 +9,7 @@ import pytest
 
 from assignor import errors
 from assignor.replay import Replay
-from assignor.replay_columns import COMMON, FIELDS
+from assignor.replay.events import COMMON, FIELDS
 from tests.replay.event_logs import replayed
 from tests.replay.generated_events import METADATA, random_log
 from tests.replay.logs import classic, commit, event, log, member

@@ -12,7 +12,7 @@ import pytest
 
 from assignor.coordinator.causes import RebalanceCause
 from assignor.replay import Replay
-from assignor.replay_columns import event_dicts
+from assignor.replay.events import event_dicts
 from tests.replay.event_logs import STORM, broker_reasons, place, replayed
 from tests.support.recorded_fleet import logs, snapshots, topics
 

@@ -11,9 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor.cli import main
-from assignor.recording import Recording, records
-from assignor.recording.findings import KINDS, Finding
-from assignor.recording.report import ComparedAssignments, RangeGenerations, Remark
+from assignor.cluster import Recording, records
+from assignor.report.findings import KINDS, Finding
+from assignor.report.group_report import ComparedAssignments, RangeGenerations, Remark
+from assignor.report.text import render
 from tests.replay.logs import event, member
 from tests.replay.test_event_findings import storm
 from tests.replay.test_report import group, report
@@ -42,7 +43,7 @@ def test_each_problem_is_a_finding_with_the_text_of_the_report() -> None:
     assert [(5, 9), unknown, unknown, unknown, (1, 2)] == [(each.since, each.until) for each in found.values()]
     assert all(kind == found[kind].kind and found[kind].evidence for kind in found)
     assert "Without an owner: t[0–1] u[4]." == found["unowned"].evidence
-    text = given.to_text()
+    text = render(given)
     for finding in found.values():
         assert f"  {finding.group}: {finding.text}\n" in text
 

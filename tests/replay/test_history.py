@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assignor.recording.history import write_history
+from assignor.replay.history import write_history
 
 Event = dict[str, Any]
 

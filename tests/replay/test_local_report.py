@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assignor.cluster import Recording, records
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.recording import Recording, local, records
-from assignor.recording.report_folder import TABLES
-from assignor.recording.summary import summarize
+from assignor.report import local
+from assignor.report.report_folder import TABLES
+from assignor.report.summary import summarize
 from tests.replay.logs import event, member
 from tests.support.recorded_fleet import RECORDING
 

@@ -9,18 +9,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assignor.cluster import Recording
+from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.recording import Recording, lag, local
-from assignor.recording.metadata import TIMED_END_OFFSETS
-from assignor.recording.records import SCHEMA
-from assignor.recording.summary import summarize
+from assignor.lag import TIMED_END_OFFSETS
+from assignor.report import lag, local
+from assignor.report.summary import summarize
+from assignor.report.text import render
 from tests.lag import lag_rules
 from tests.replay.logs import TOPICS, event, member
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assignor.recording.report import GroupReport, Report
+    from assignor.report.group_report import GroupReport
+    from assignor.report.report import Report
 
 Row = dict[str, Any]
 
@@ -242,15 +245,15 @@ def test_the_text_has_a_lag_column_only_with_end_offsets(tmp_path: Path) -> None
     records, ends = steady([1_200])
     records.append(record(9, 9_500, generation("g", 2, {"a": {"t": [0, 1]}})))
     recording = write(tmp_path / "recording", records, ends)
-    text = reported(recording).to_text()
+    text = render(reported(recording))
     assert "1,200 +1" in text
     assert "lag: end offsets minus committed offsets; +n: n partitions with unknown lag" in text
 
     recording.end_offsets.unlink()
     without = summarize(recording, tmp_path / "part")
     assert only(without).lag is None
-    assert "1,200" not in without.to_text()
-    assert "lag" not in without.to_text().splitlines()[0]
+    assert "1,200" not in render(without)
+    assert "lag" not in render(without).splitlines()[0]
 
 
 def test_lag_over_time_has_a_limited_number_of_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from assignor.cluster import COLUMNS, Recording
 from assignor.errors import IllegalArgumentError
-from assignor.recording import COLUMNS, Recording
 
 FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
 

@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor.cli import main
-from assignor.recording import Recording, records
-from assignor.recording.events import end_of, to_json
-from assignor.recording.spool import LineSpool
-from assignor.replay_columns import COMMON, FIELDS
+from assignor.cluster import Recording, records
+from assignor.replay.events import COMMON, FIELDS, to_json
+from assignor.replay.recorded import end_of
+from assignor.replay.spool import LineSpool
 from tests.replay.logs import event, member
 from tests.support.recorded_fleet import RECORDING
 from tests.support.time_limit import killed_at_end
@@ -221,8 +221,8 @@ def test_ctrl_c_ends_with_one_line_and_no_output(options: list[str]) -> None:
     program = (
         "import sys, time\n"
         "from assignor.cli import main\n"
-        "from assignor.recording import events\n"
-        "replay = events.replay\n"
+        "from assignor.replay import recorded\n"
+        "replay = recorded.replay\n"
         "def interrupted(*given, **settings):\n"
         "    for number, event in enumerate(replay(*given, **settings)):\n"
         "        if number == 100:\n"
@@ -230,7 +230,7 @@ def test_ctrl_c_ends_with_one_line_and_no_output(options: list[str]) -> None:
         "            while True:\n"  # a signal just before one long sleep would not end the sleep
         "                time.sleep(0.01)\n"
         "        yield event\n"
-        "events.replay = interrupted\n"
+        "recorded.replay = interrupted\n"
         "sys.exit(main(sys.argv[1:]))\n"
     )
     command = [sys.executable, "-c", program, "replay", str(RECORDING), "--engine", "local", *options]

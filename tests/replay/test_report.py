@@ -4,15 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from assignor.recording.report import (
-    MOST_GROUPS_WITH_MEMBERS,
-    ComparedAssignments,
-    GroupReport,
-    MemberReport,
-    RangeGenerations,
-    Remark,
-    Report,
-)
+from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
+from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
+from assignor.report.text import render
 from tests.replay.test_event_findings import storm
 
 
@@ -118,18 +112,18 @@ def test_json_of_many_groups_does_not_list_members() -> None:
 
 
 def test_columns_are_aligned_for_names_with_wide_characters() -> None:
-    text = report(group("é" * 3), group("注文"), group("plain")).to_text()
+    text = render(report(group("é" * 3), group("注文"), group("plain")))
 
     columns = [line.index("classic") for line in text.splitlines() if "classic" in line]
     assert [columns[0], columns[0] - 2, columns[0]] == columns, "a wide character takes two cells"
 
 
 def test_a_group_without_problems_needs_no_attention() -> None:
-    assert "Groups that need attention" not in report(group()).to_text()
+    assert "Groups that need attention" not in render(report(group()))
 
 
 def test_a_rebalance_storm_needs_attention() -> None:
-    text = report(group("quiet"), group("wild", events=(storm(0, None, 9000),), unowned=14)).to_text()
+    text = render(report(group("quiet"), group("wild", events=(storm(0, None, 9000),), unowned=14)))
 
     stormy = [line for line in text.splitlines() if "REBALANCE STORM" in line]
     assert ["wild"] == [line.split()[0] for line in stormy]
@@ -139,16 +133,14 @@ def test_a_rebalance_storm_needs_attention() -> None:
 
 def test_errors_need_attention_before_warnings_and_notes() -> None:
     uneven = {"least_loaded": 3, "most_loaded": 13}
-    text = report(
-        group("a", idle_members=1, **uneven), group("b", unowned=2, **uneven), group("c", unowned=1)
-    ).to_text()
+    text = render(report(group("a", idle_members=1, **uneven), group("b", unowned=2, **uneven), group("c", unowned=1)))
 
     found = [line.split(":")[0].strip() for line in text.partition("attention\n")[2].partition("\n\n")[0].splitlines()]
     assert ["b", "c", "a", "b", "a"] == found
 
 
 def test_the_remark_is_a_column_only_if_a_group_has_one() -> None:
-    quiet, stormy = report(group()).to_text(), report(group(), group("wild", events=(storm(0),))).to_text()
+    quiet, stormy = render(report(group())), render(report(group(), group("wild", events=(storm(0),))))
 
     assert quiet.splitlines()[0].endswith("range = Kafka")
     assert stormy.splitlines()[0].endswith("range = Kafka  remark")
@@ -163,13 +155,13 @@ def test_totals_of_one_are_in_the_singular() -> None:
         "1 group: 1 Stable",
         "1 member owns 1 partition; 1 member is idle",
         "1 range assignment compared with Kafka's: 1 equal, 0 different",
-    ] == report(one, records=1).to_text().splitlines()[-4:]
+    ] == render(report(one, records=1)).splitlines()[-4:]
 
 
 def test_only_the_last_storms_of_a_group_are_listed() -> None:
     storms = tuple(storm(1000 * number, 1000 * number + 1, 100 + number) for number in range(8))
 
-    lines = report(group("wild", events=storms), group("other", idle_members=1)).to_text().splitlines()
+    lines = render(report(group("wild", events=storms), group("other", idle_members=1))).splitlines()
 
     assert [f"{number} rebalances with unchanged membership" for number in range(103, 108)] == [
         line.split(": ")[2].partition(" within")[0] for line in lines if "wild: rebalance storm" in line
@@ -178,22 +170,25 @@ def test_only_the_last_storms_of_a_group_are_listed() -> None:
 
 
 def test_idle_members_and_uneven_load_need_attention() -> None:
-    text = report(
-        group("idle", idle_members=1, least_loaded=0, most_loaded=4), group("uneven", least_loaded=3, most_loaded=13)
-    ).to_text()
+    text = render(
+        report(
+            group("idle", idle_members=1, least_loaded=0, most_loaded=4),
+            group("uneven", least_loaded=3, most_loaded=13),
+        )
+    )
 
     assert "idle: 1 of 2 members have no partitions" in text
     assert "uneven: uneven load: one member owns 13 partitions, another 3" in text
 
 
 def test_a_difference_of_one_partition_per_topic_is_not_uneven_load() -> None:
-    text = report(group(topics=3, least_loaded=3, most_loaded=6)).to_text()
+    text = render(report(group(topics=3, least_loaded=3, most_loaded=6)))
 
     assert "uneven" not in text
 
 
 def test_partitions_without_owner_and_bad_records_need_attention() -> None:
-    text = report(group("gap", unowned=2), group("broken", bad_records=7)).to_text()
+    text = render(report(group("gap", unowned=2), group("broken", bad_records=7)))
 
     assert "gap: no owner for 2 partitions of subscribed topics\n" in text
     assert "broken: 7 records cannot be decoded\n" in text
@@ -203,7 +198,7 @@ def test_assignments_of_other_assignors_are_counted_and_the_first_difference_is_
     reason = "generation 2: 1 of 2 members own other partitions than Kafka's sticky assignor gives them"
     compared = (ComparedAssignments("sticky", 1_200, 1_198, reason), ComparedAssignments("uniform", 3, 3))
 
-    text = report(group("quiet"), group("mixed", assignments=compared)).to_text()
+    text = render(report(group("quiet"), group("mixed", assignments=compared)))
 
     section = (
         "Assignments that differ from Kafka's assignors\n"
@@ -211,11 +206,11 @@ def test_assignments_of_other_assignors_are_counted_and_the_first_difference_is_
     )
     assert section in text
     assert "1,203 assignments of other assignors compared with Kafka's: 1,201 equal, 2 different" in text
-    assert "assignors" not in report(group()).to_text()
+    assert "assignors" not in render(report(group()))
 
 
 def test_unreadable_generations_are_counted_separately() -> None:
-    text = report(group(range_generations=RangeGenerations(3, 2, 1))).to_text()
+    text = render(report(group(range_generations=RangeGenerations(3, 2, 1))))
 
     assert "2/3 (1 unreadable)" in text
     total = "3 range assignments compared with Kafka's: 2 equal, 1 different; 1 not compared"
@@ -223,14 +218,16 @@ def test_unreadable_generations_are_counted_separately() -> None:
 
 
 def test_remarks_and_members_are_printed() -> None:
-    text = report(
-        group(),
-        remarks=(Remark("orders", 2, "different", "other partitions"),),
-        members=(
-            MemberReport("orders", "app-1234567890", None, "app", (("t", 0, 1), ("t", 3, 2), ("u", 7, 1))),
-            MemberReport("orders", "x", "static-1", "app", ()),
-        ),
-    ).to_text()
+    text = render(
+        report(
+            group(),
+            remarks=(Remark("orders", 2, "different", "other partitions"),),
+            members=(
+                MemberReport("orders", "app-1234567890", None, "app", (("t", 0, 1), ("t", 3, 2), ("u", 7, 1))),
+                MemberReport("orders", "x", "static-1", "app", ()),
+            ),
+        )
+    )
 
     title = "Range assignments that differ from Kafka's, or have a remark"
     assert f"\n\n{title}\n  orders, generation 2: other partitions\n" in text
@@ -242,7 +239,7 @@ def test_long_lists_are_cut_and_the_rest_is_counted() -> None:
     members = tuple(MemberReport("orders", f"m{number:02}", f"m{number:02}", "app", ()) for number in range(15))
     remarks = tuple(Remark("orders", number, "different", "odd") for number in range(50))
 
-    text = report(group(), members=members, remarks=remarks).to_text()
+    text = render(report(group(), members=members, remarks=remarks))
 
     assert "and 3 more members" in text
     assert "and 10 more remarks in the Parquet folder `generations`" in text
@@ -253,7 +250,7 @@ def test_long_lists_are_cut_and_the_rest_is_counted() -> None:
 def test_control_characters_are_escaped() -> None:
     evil = group("evil\x1b[2J\rgroup\n", bad_records=1)
 
-    text = report(evil, remarks=(Remark(evil.group, 1, "different", "\x07"),)).to_text()
+    text = render(report(evil, remarks=(Remark(evil.group, 1, "different", "\x07"),)))
 
     assert "\x1b" not in text
     assert "\r" not in text
@@ -265,8 +262,8 @@ def test_a_narrow_terminal_gets_fewer_columns_and_shorter_lines() -> None:
     long = group("g" * 30, unowned=3)
     remark = Remark(long.group, 1, "different", "word " * 40)
 
-    wide = report(long, remarks=(remark,)).to_text().splitlines()
-    narrow = report(long, remarks=(remark,)).to_text(width=80).splitlines()
+    wide = render(report(long, remarks=(remark,))).splitlines()
+    narrow = render(report(long, remarks=(remark,)), width=80).splitlines()
 
     assert max(map(len, wide)) > 200
     assert max(map(len, narrow)) <= 80
@@ -279,5 +276,5 @@ def test_a_narrow_terminal_gets_fewer_columns_and_shorter_lines() -> None:
 def test_text_is_coloured_on_request_only() -> None:
     stormy = report(group(events=(storm(0),)))
 
-    assert "\x1b[" not in stormy.to_text()
-    assert "\x1b[1;31m" in stormy.to_text(colour=True)
+    assert "\x1b[" not in render(stormy)
+    assert "\x1b[1;31m" in render(stormy, colour=True)

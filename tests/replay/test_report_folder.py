@@ -10,7 +10,7 @@ import pytest
 
 from assignor.cli import main
 from assignor.errors import IllegalArgumentError
-from assignor.recording.report_folder import REPORT_FILE, TABLES, check_report_folder, replace_report_folder
+from assignor.report.report_folder import REPORT_FILE, TABLES, check_report_folder, replace_report_folder
 
 EMPTY = {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": []}
 

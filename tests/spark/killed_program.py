@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assignor import _core
-from assignor.recording.metadata import topics_table
+from assignor.cluster.metadata import topics_table
 from assignor.spark import events
 from assignor.spark import session as session_module
 from assignor.spark.event_machine import MachineSettings

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor import _core
+from assignor.cluster import Recording
+from assignor.cluster.metadata import topic_batch
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.recording import Recording
 from assignor.replay import Replay
-from assignor.replay_columns import topic_batch
 from tests.spark.event_runs import checksum, logs, stream, uneven_parts
 from tests.support.recorded_fleet import RECORDING
 from tests.support.synthetic_log import RECORDS, SyntheticLog
@@ -53,7 +53,7 @@ def topics() -> pa.Table:
 @functools.cache
 def expected(*, finish: bool) -> tuple[dict[str, int], str]:
     """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
-    from assignor.recording.metadata import topics_table
+    from assignor.cluster.metadata import topics_table
     from assignor.spark.event_machine import event_batch
 
     found: list[Any] = []

@@ -194,7 +194,7 @@ def test_spark_without_the_connector_says_what_to_do(spark: SparkSession) -> Non
 
 
 def test_a_recording_is_read_without_aborted_records(spark: SparkSession) -> None:
-    from assignor.recording import Recording
+    from assignor.cluster import Recording
     from assignor.spark import schemas
     from assignor.spark.sources import recording_records
 

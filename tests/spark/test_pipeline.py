@@ -17,16 +17,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor.cli import main
+from assignor.cluster import Recording
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.recording import Recording
-from assignor.recording.local import write_tables
-from assignor.recording.report_folder import TABLES
-from assignor.recording.summary import summarize
+from assignor.report.local import write_tables
+from assignor.report.report_folder import TABLES
+from assignor.report.summary import summarize
+from assignor.report.text import render
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from assignor.recording.report import Report
+    from assignor.report.report import Report
 
 pytestmark = pytest.mark.spark
 
@@ -88,7 +89,7 @@ def run_report(out: Path, page: Path, engine: str) -> Run:
         redirect_stderr(StringIO()) as errors,
     ):
         patch.setattr("assignor.page.html.bundle", lambda: "/* scripts */")
-        patch.setattr("assignor.recording.summary.summarize", remember)
+        patch.setattr("assignor.report.summary.summarize", remember)
         code = main(["report", str(FLEET), "--json", "--out", str(out), "--engine", engine, "--page", str(page)])
     return Run(code, reports[0], output.getvalue(), errors.getvalue())
 
@@ -220,7 +221,7 @@ def test_the_parquet_files_have_all_records_and_groups(fleet: Report, out: Path)
 def test_the_readme_shows_what_the_demo_prints(fleet: Report) -> None:
     shown = (ROOT / "README.md").read_text(encoding="utf-8").split("$ make demo\n")[1].split("```")[0]
 
-    printed = iter(fleet.to_text().splitlines())
+    printed = iter(render(fleet).splitlines())
     checked = 0
     for line in shown.splitlines():
         if line.strip() in {"", "…"} or line.startswith("Parquet files:"):
@@ -256,7 +257,7 @@ def assert_equal_without_spark(found: Report, recording: Recording, out: Path, l
 def assert_equal(found: Report, without_spark: Report, out: Path, local: Path) -> None:
     """Assert that two reports are equal: JSON, text, and the schemas and rows of all tables."""
     assert found.to_json() == without_spark.to_json()
-    assert found.to_text(width=100) == without_spark.to_text(width=100)
+    assert render(found, width=100) == render(without_spark, width=100)
     assert (out / "report.json").read_bytes() == (local / "report.json").read_bytes()
     for name in TABLES:
         expected, written = pq.read_table(out / name), pq.read_table(local / name)
@@ -329,11 +330,12 @@ def test_an_empty_recording_has_an_empty_report_which_replaces_an_earlier_one(
     assert (out / "groups").is_dir()
     assert_equal_without_spark(found, given, out, tmp_path / "local")
     assert {"records": 0, "records_by_type": {}, "bad_records": 0, "groups": [], "findings": []} == found.to_json()
-    assert "0 groups" in found.to_text()
+    assert "0 groups" in render(found)
 
 
 def test_this_process_and_spark_find_the_same_events(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.recording.events import replay, to_json
+    from assignor.replay.events import to_json
+    from assignor.replay.recorded import replay
     from assignor.spark.event_lines import event_lines
 
     names = ("billing", "email-workers", "profile-migrating", "warehouse-static")

@@ -263,7 +263,7 @@ def record(folder: Path, events: Iterable[Event] = (), topics: Iterable[Row] = (
 
 
 def columns(name: str) -> pa.Schema:
-    from assignor.recording import COLUMNS
+    from assignor.cluster import COLUMNS
 
     known = pq.read_schema(RECORDING / f"{name}.parquet")
     return pa.schema([known.field(column) for column in COLUMNS[f"{name}.parquet"]])

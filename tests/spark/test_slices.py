@@ -69,7 +69,7 @@ def test_slices_hold_all_records_in_order_and_at_most_the_limit() -> None:
 
 
 def test_the_pieces_of_an_answer_are_bounded() -> None:
-    from assignor.recording.metadata import topics_table
+    from assignor.cluster.metadata import topics_table
     from assignor.spark.decoding import decoded_columns
     from assignor.spark.replaying import histories
 

@@ -24,7 +24,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from assignor import plan
-    from assignor.recording.lines import escape, format_spans, spans_of, wrap
+    from assignor.lines import escape, format_spans, spans_of, wrap
 
     group = read_group(options)
     found = plan(group.partitions_per_topic, group.subscriptions, **group.settings)

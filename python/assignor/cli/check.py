@@ -83,7 +83,7 @@ _TEXTS = {
 
 
 def _print_text(found: dict[str, Any]) -> None:
-    from assignor.recording.lines import escape
+    from assignor.lines import escape
 
     if not any(found.values()):
         print("no problem found")

@@ -9,7 +9,7 @@ from assignor.errors import IllegalArgumentError
 if TYPE_CHECKING:
     import argparse
 
-    from assignor.live.connection import ClientSettings
+    from assignor.cluster.connection import ClientSettings
 
 DEFAULT_TIMEOUT_MS = 10_000
 """Default of `--timeout`."""
@@ -42,7 +42,7 @@ def connection_settings(options: argparse.Namespace) -> ClientSettings:
     Raises:
         IllegalArgumentError: No address is given, or a value or the file is invalid.
     """
-    from assignor.live.connection import ClientSettings
+    from assignor.cluster.connection import ClientSettings
 
     timeout = DEFAULT_TIMEOUT_MS if options.timeout is None else options.timeout
     if timeout < SHORTEST_TIMEOUT_MS:

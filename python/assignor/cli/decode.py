@@ -81,8 +81,8 @@ def _line(place: dict[str, Any], row: dict[str, Any], ascii_only: bool) -> str:
 
 
 def _of_recording(folder: str) -> Iterator[pa.RecordBatch]:
-    from assignor.recording import Recording
-    from assignor.recording.records import in_log_order
+    from assignor.cluster import Recording
+    from assignor.cluster.records import in_log_order
 
     yield from in_log_order(Recording.open(folder))
 

@@ -42,15 +42,15 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     settings = connection_settings(options)
     if not options.json:
-        import assignor.live.description_text  # noqa: F401  # fails before any work if rich is missing
-    from assignor.live.description import describe
+        import assignor.report.description_text  # noqa: F401  # fails before any work if rich is missing
+    from assignor.cluster.description import describe
 
     with _progress() as show:
         found = describe(settings, options.group, on_progress=show)
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
     else:
-        from assignor.live.description_text import render
+        from assignor.report.description_text import render
 
         print(render(found, is_detailed=True if options.group else None))
     named = set(options.group)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
-    from assignor.recording import Recording
+    from assignor.cluster import Recording
 
 ENGINES = ("auto", "local", "spark")
 """Values of `--engine`."""
@@ -41,7 +41,7 @@ def uses_spark(engine: str, recording: Recording) -> bool:
     """
     if engine != "auto":
         return engine == "spark"
-    from assignor.recording.records import size_of
+    from assignor.cluster.records import size_of
 
     size = size_of(recording)
     return size.records > LOCAL_RECORDS or size.bytes > LOCAL_MEGABYTES * 10**6

@@ -25,7 +25,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from assignor import plan
-    from assignor.recording.lines import escape, format_count
+    from assignor.lines import escape, format_count
 
     group = read_group(options)
     found = plan(group.partitions_per_topic, group.subscriptions, **group.settings)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import FrameType
 
-    from assignor.live.recorder import Progress
+    from assignor.cluster.recorder import Progress
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -60,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
                 f"--{name.replace('_', '-')} {seconds:g}: the number of seconds must be positive"
             )
     settings = connection_settings(options)
-    from assignor.live.recorder import record
+    from assignor.cluster.recorder import record
 
     line = ProgressLine()
     with line, stopped_by_signals(line) as received:
@@ -89,7 +89,7 @@ def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -
         KeyboardInterrupt: Ctrl-C or SIGTERM was received.
     """
     settings = connection_settings(options)
-    from assignor.live.recorder import record
+    from assignor.cluster.recorder import record
 
     line = ProgressLine()
     with line, stopped_by_signals(line) as received:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from assignor.recording import Recording
+    from assignor.cluster import Recording
 
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 """Values of `--isolation`, as Kafka's consumer names them."""
@@ -46,9 +46,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from assignor.recording import Recording
-    from assignor.recording.history import write_history
-    from assignor.recording.spool import LineSpool
+    from assignor.cluster import Recording
+    from assignor.replay.history import write_history
+    from assignor.replay.spool import LineSpool
 
     recording = Recording.open(options.folder)
     note = _isolation_note(recording, options.isolation)
@@ -93,11 +93,12 @@ def _events(recording: Recording, options: argparse.Namespace) -> Iterator[tuple
     is_committed = options.isolation == ISOLATION_LEVELS[0]
     ascii_only = options.json and needs_ascii()
     if not uses_spark(options.engine, recording):
-        from assignor.recording import events
+        from assignor.replay import recorded
+        from assignor.replay.events import to_json
 
         with progress(None, "replaying", quiet=False):
-            for event in events.replay(recording, is_committed=is_committed, groups=options.group):
-                yield event["group"], event["at"], event["offset"], events.to_json(event, ascii_only=ascii_only)
+            for event in recorded.replay(recording, is_committed=is_committed, groups=options.group):
+                yield event["group"], event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
         return
     from assignor.spark.session import session
 

@@ -12,14 +12,14 @@ from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, uses_spark
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
-from assignor.recording.findings import KINDS
+from assignor.report.findings import KINDS
 
 if TYPE_CHECKING:
     import argparse
 
     from pyspark.sql import SparkSession
 
-    from assignor.recording import Recording
+    from assignor.cluster import Recording
 
 
 FOUND = 1
@@ -79,15 +79,15 @@ def run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:
     """Check where the report goes, record the cluster if there is one, and write and print the report."""
-    from assignor.recording import Recording
-    from assignor.recording.report_folder import check_report_folder, replace_report_folder
+    from assignor.cluster import Recording
+    from assignor.report.report_folder import check_report_folder, replace_report_folder
     from assignor.spark.progress import progress
 
     recording = Recording.open(folder) if options.folder is not None else None
     out = Path("assignor-report") / folder.resolve().name if options.out is None else Path(options.out)
     place = check_report_folder(out, folder)
     if not options.json:
-        import assignor.recording.text  # noqa: F401  # fails before any work if rich is missing
+        import assignor.report.text  # noqa: F401  # fails before any work if rich is missing
     if options.page is not None:
         from assignor.page import check_page
 
@@ -100,7 +100,7 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
                 record_to_end(options, folder, is_kept=options.keep is not None)
                 recording = Recording.open(folder)
             spark = _start_spark(stack) if uses_spark(options.engine, recording) else None
-            from assignor.recording.summary import summarize
+            from assignor.report.summary import summarize
 
             _write_tables(spark, recording, part)
             with progress(None, "summarizing", quiet=False):
@@ -114,7 +114,9 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
     if options.json:
         print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
     else:
-        print(f"{found.to_text(colour=colours(), width=width())}\nParquet files: {out}")
+        from assignor.report.text import render
+
+        print(f"{render(found, colour=colours(), width=width())}\nParquet files: {out}")
         if options.page is not None:
             print(f"Page: {options.page}")
     return FOUND if any(finding.kind in kinds for finding in found.findings()) else 0
@@ -139,7 +141,7 @@ def _start_spark(stack: contextlib.ExitStack) -> SparkSession:
 
 def _write_tables(spark: SparkSession | None, recording: Recording, part: Path) -> None:
     if spark is None:
-        from assignor.recording import local
+        from assignor.report import local
         from assignor.spark.progress import progress
 
         with progress(None, "decoding and replaying", quiet=False):

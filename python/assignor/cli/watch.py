@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from assignor.live.watch import Watch
+    from assignor.replay.watch import Watch
 
     Report = Callable[[list[dict[str, Any]]], None]
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     _check(options)
     settings = connection_settings(options)
-    from assignor.live.watch import Watch, WatchOptions
+    from assignor.replay.watch import Watch, WatchOptions
 
     wanted = WatchOptions(
         groups=tuple(options.group),
@@ -99,7 +99,7 @@ def run(options: argparse.Namespace) -> int:
     watch = Watch(settings, wanted, report, _notice)
     reports.append(_printer(watch, is_json=options.json))
     if options.metrics is not None:
-        from assignor.live.metrics import WatchMetrics, serve
+        from assignor.replay.metrics import WatchMetrics, serve
 
         watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
         serve(watch.metrics, options.metrics, options.metrics_host)
@@ -140,7 +140,7 @@ def _check(options: argparse.Namespace) -> None:
 def _printer(watch: Watch, *, is_json: bool) -> Report:
     """Return a function that prints events, each on one line."""
     if is_json:
-        from assignor.recording.events import to_json
+        from assignor.replay.events import to_json
 
         ascii_only = needs_ascii()
 
@@ -148,7 +148,7 @@ def _printer(watch: Watch, *, is_json: bool) -> Report:
             print(*(to_json(event, ascii_only=ascii_only) for event in events), sep="\n", flush=True)
 
         return print_json
-    from assignor.live.event_lines import EventLines
+    from assignor.replay.event_lines import EventLines
 
     lines: EventLines | None = None
 

@@ -8,7 +8,7 @@ from assignor import PartitionInfo, Subscription
 from assignor.cli.inputs import GroupInput, add_group_input, read_group
 from assignor.cli.output import add_format, print_json
 from assignor.errors import AssignorError, IllegalArgumentError, MissingDependencyError
-from assignor.recording.lines import escape, format_count, format_spans, spans_of
+from assignor.lines import escape, format_count, format_spans, spans_of
 from assignor.validation import read_int, shown
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.clients.metadata import ClusterTopics, read_described
+from assignor.cluster.client_topics import ClusterTopics, read_described
 from assignor.errors import WrongTypeError
 from assignor.validation import shown
 

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from assignor.clients.descriptions import (
+from assignor.clients.kafka_python_topics import read_topics
+from assignor.cluster.client_topics import ClusterTopics, read_described
+from assignor.cluster.descriptions import (
     GroupDescription,
     MemberDescription,
     MemberSubscription,
@@ -20,8 +22,7 @@ from assignor.clients.descriptions import (
     decode_member_subscription,
     read_group_ids,
 )
-from assignor.clients.metadata import ClusterTopics, read_described
-from assignor.clients.snapshot import Problem
+from assignor.cluster.snapshot import Problem
 from assignor.errors import MissingDependencyError, WrongTypeError
 from assignor.validation import shown, wrong_type
 
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
         RoundRobinAssignor,
         StickyAssignor,
     )
-    from assignor.clients.snapshot import ClusterSnapshot
+    from assignor.cluster.snapshot import ClusterSnapshot
     from assignor.model import PartitionInfo
 
 __all__ = [
@@ -52,13 +53,6 @@ def __getattr__(name: str) -> object:
 
         return getattr(kafka_python_assignors, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-class _Partition(NamedTuple):
-    """Argument of `is_replica_node`."""
-
-    topic: str
-    partition: int
 
 
 def partitions_per_topic(
@@ -115,26 +109,6 @@ def _read(metadata: Any, cluster: Mapping[str, Any] | None) -> ClusterTopics:
     return cluster_topics
 
 
-def read_topics(metadata: Any, names: Iterable[str]) -> ClusterTopics:
-    """Return topics of a `ClusterMetadata` with the racks of their partitions, without its errors."""
-    racks = {broker.node_id: broker.rack for broker in sorted(metadata.brokers(), key=lambda broker: broker.node_id)}
-    cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
-    for topic in names:
-        partitions = (_Partition(topic, id) for id in metadata.partitions_for_topic(topic) or ())
-        cluster_topics.add(
-            topic,
-            {
-                partition.partition: tuple(
-                    rack for broker, rack in racks.items() if metadata.is_replica_node(partition, broker)
-                )
-                if cluster_topics.has_racks
-                else ()
-                for partition in partitions
-            },
-        )
-    return cluster_topics
-
-
 def _read_described(topics: list[Any], cluster: Mapping[str, Any] | None) -> ClusterTopics:
     return read_described(
         topics,
@@ -157,7 +131,7 @@ def read_cluster(
 
     The subscriptions of classic members are exact. If the bytes of one cannot be decoded, this function guesses that
     the member subscribes to all topics with partitions in its group's assignment, and lists it in `guessed`.
-    kafka-python cannot describe KIP-848 groups; they are listed as problems. `assignor.clients.confluent` reads them.
+    kafka-python cannot describe KIP-848 groups; they are listed as problems. `assignor.cluster.confluent` reads them.
 
     Brokers return neither subscriptions nor assignments of a classic group during a rebalance. Such a group is listed
     as a problem; read it again with `groups`.
@@ -205,7 +179,7 @@ def read_cluster(
             classic.append(group_id)
             continue
         if kind == "consumer":
-            problem = "kafka-python cannot describe KIP-848 groups; assignor.clients.confluent reads them"
+            problem = "kafka-python cannot describe KIP-848 groups; assignor.cluster.confluent reads them"
         else:
             problem = f"not a group of consumers: its type is {kind!r}"
         descriptions.append(GroupDescription(group_id, kind, group.get("group_state") or "", problem=problem))

@@ -33,7 +33,7 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from assignor.clients.kafka_python import read_topics
+from assignor.clients.kafka_python_topics import read_topics
 from assignor.clients.membership import (
     JoinedMembers,
     Membership,

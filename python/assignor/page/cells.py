@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from assignor.recording.lines import escape as escape_control
-from assignor.recording.lines import format_time
+from assignor.lines import escape as escape_control
+from assignor.lines import format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

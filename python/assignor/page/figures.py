@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from assignor.lines import format_count
 from assignor.page.cells import Column, escape, table
-from assignor.recording.lines import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

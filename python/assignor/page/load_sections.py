@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assignor.lines import format_count
 from assignor.page.cells import NOT_KNOWN, Column, Filter, format_step
 from assignor.page.figures import (
     GROUP,
@@ -19,7 +20,6 @@ from assignor.page.figures import (
     section,
 )
 from assignor.page.what_if import MOST_PARTITIONS
-from assignor.recording.lines import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

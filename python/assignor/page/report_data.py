@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from assignor.cluster.folder import Recording
     from assignor.page.data import Row
-    from assignor.recording.folder import Recording
-    from assignor.recording.report import Report
+    from assignor.report.report import Report
 
 
 _EVENT_FIELDS = [

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from assignor.lines import format_count, format_time
 from assignor.page import load_sections
 from assignor.page.cells import NOT_KNOWN, Column, Filter, escape, format_step, number, table
 from assignor.page.figures import GROUP, ICONS, TITLES, Chart, counted, figure, numbers, section, with_count
 from assignor.page.palette import mark
-from assignor.recording.lines import format_count, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.page.timeline import LAST_TIME, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
-from assignor.recording.findings import SEVERITIES
+from assignor.report.findings import SEVERITIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

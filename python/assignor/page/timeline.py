@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from assignor.recording.lines import format_spans, spans_of
+from assignor.lines import format_spans, spans_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assignor.errors import IllegalArgumentError
+from assignor.lines import format_count, format_time
 from assignor.page.data import MemberRow, PageData
 from assignor.page.html import check_page, write_page
 from assignor.page.report_data import lag_rows, last_topics
 from assignor.page.timeline import Timeline
-from assignor.recording.findings import KINDS
-from assignor.recording.lines import format_count, format_time
+from assignor.report.findings import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from assignor.live.lag_history import LagHistory
-    from assignor.live.watcher import Watcher
     from assignor.page.data import Row
+    from assignor.replay.lag_history import LagHistory
+    from assignor.replay.watcher import Watcher
 
 WRITE_SECONDS = 30.0
 """Shortest time between two writes of the page while events happen."""

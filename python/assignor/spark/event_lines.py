@@ -8,7 +8,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from assignor.recording.events import end_of, to_json
+from assignor.replay.events import to_json
+from assignor.replay.recorded import end_of
 from assignor.spark.pipeline import with_groups
 from assignor.spark.recording_files import read_records
 from assignor.spark.replay_events import events
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from assignor.recording import Recording
+    from assignor.cluster import Recording
 
 _LINES = StructType(
     [

@@ -15,7 +15,7 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from assignor.replay_columns import COLUMNS, FIELDS
+from assignor.replay.events import COLUMNS, FIELDS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from assignor.clients.snapshot import ClusterSnapshot
+    from assignor.cluster.snapshot import ClusterSnapshot
     from assignor.spark.scenario import Scenario
 
 __all__ = ["MAX_MESSAGE_BYTES", "Fleet"]
@@ -99,7 +99,7 @@ class Fleet:
         """Return the groups of a recorded cluster at the end of its log.
 
         Args:
-            folder: Recording folder, see `assignor.recording`. Its topic metadata is read immediately.
+            folder: Recording folder, see `assignor.cluster.Recording`. Its topic metadata is read immediately.
             spark: Spark session; the active session by default.
 
         Returns:
@@ -134,14 +134,14 @@ class Fleet:
             spark: Spark session; the active session by default.
 
         Returns:
-            The fleet. `assignor.clients.confluent.read_cluster` reads the cluster immediately; its documentation lists
+            The fleet. `assignor.cluster.confluent.read_cluster` reads the cluster immediately; its documentation lists
             which subscriptions it has to guess. `snapshot` is its result, and `problems` lists the guesses and errors.
 
         Raises:
             MissingDependencyError: confluent-kafka is not installed.
             WrongTypeError: `admin` is neither an AdminClient nor a configuration.
         """
-        from assignor.clients.confluent import read_cluster
+        from assignor.cluster.confluent import read_cluster
 
         return cls.from_snapshot(read_cluster(admin, cluster, groups), spark=spark)
 

@@ -14,9 +14,9 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from assignor.cluster.connection import CONSUMER, ClientSettings
+from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
 from assignor.errors import IllegalArgumentError
-from assignor.live.connection import CONSUMER, ClientSettings
-from assignor.live.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
 from assignor.spark.schemas import CLUSTER_RECORDS
 
 try:  # PySpark 4.2 and newer can limit the size of micro-batches.

@@ -11,8 +11,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
 
 from assignor import _core
-from assignor.recording import tables
-from assignor.recording.metadata import topics_table
+from assignor.cluster.metadata import topics_table
+from assignor.report import tables
 from assignor.spark.events_schema import EVENTS
 from assignor.spark.schemas import DECODED, HISTORY, RECORDS
 from assignor.spark.slices import record_slices

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import functions as F
 
+from assignor.cluster import Recording
+from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError
-from assignor.recording import Recording
-from assignor.recording.metadata import topics_table
 from assignor.spark.pipeline import with_groups
 from assignor.spark.recording_files import committed, read_records
 from assignor.spark.replaying import replay
@@ -33,7 +33,7 @@ _TOPICS = (pa.string(), pa.string(), pa.int32(), pa.list_(pa.list_(pa.string()))
 
 
 def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
-    """Return the three DataFrames of a fleet at the end of a recording (see `assignor.recording`).
+    """Return the three DataFrames of a fleet at the end of a recording (see `assignor.cluster.Recording`).
 
     Args:
         spark: A session, classic or Connect, that can read the folder under the same path as this process.

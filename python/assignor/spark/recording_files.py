@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from assignor.recording import Recording
+    from assignor.cluster import Recording
 
 _PLACE = StructType([StructField("partition", IntegerType()), StructField("offset", LongType())])
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from assignor import _core
+from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError, MissingDependencyError
-from assignor.recording.metadata import topics_table
 from assignor.spark.event_machine import EventMachine, MachineSettings, event_batch
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.events_schema import EVENTS

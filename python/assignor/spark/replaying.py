@@ -10,7 +10,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
 
 from assignor import _core
-from assignor.recording.metadata import topics_table
+from assignor.cluster.metadata import topics_table
 from assignor.spark.schemas import HISTORY, check_columns
 from assignor.spark.slices import record_slices
 

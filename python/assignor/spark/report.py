@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from assignor.recording.events import end_of
-from assignor.recording.report_folder import check_report_folder, replace_report_folder
-from assignor.recording.summary import summarize
-from assignor.recording.tables import LISTS
+from assignor.replay.recorded import end_of
+from assignor.report.report_folder import check_report_folder, replace_report_folder
+from assignor.report.summary import summarize
+from assignor.report.tables import LISTS
 from assignor.spark.pipeline import commits, decode_and_replay, decoded_records, group_events, group_histories
 from assignor.spark.progress import progress
 from assignor.spark.recording_files import file_uri, read_records
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-    from assignor.recording import Recording
-    from assignor.recording.report import Report
+    from assignor.cluster import Recording
+    from assignor.report.report import Report
 
 
 def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool = False) -> Report:

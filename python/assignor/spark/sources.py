@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import functions as F
 
+from assignor.cluster import Recording
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
-from assignor.recording import Recording
 from assignor.spark.recording_files import read_records
 from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS
 

@@ -7,6 +7,7 @@
 mod claims;
 mod constrained;
 mod cooperative;
+mod even_assignment;
 mod general;
 mod lowest;
 mod movements;

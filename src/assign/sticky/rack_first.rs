@@ -3,7 +3,7 @@
 //! Kafka searches a linked list of members for each partition. Here members are listed by rack, so only the racks of the partition
 //! are searched.
 
-use super::constrained::Assignment;
+use super::even_assignment::Assignment;
 use super::racks::RackLogic;
 use crate::group::{Lists, MemberRack};
 

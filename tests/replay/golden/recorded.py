@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assignor.lag import TIMED_END_OFFSETS
 from assignor.offsets import coordinator_partition
-from assignor.recording.metadata import TIMED_END_OFFSETS
 from tests.replay.logs import TOPICS, Event, Row, log
 from tests.support.record_bytes import text
 from tests.support.synthetic_log import RECORDS

@@ -1,0 +1,272 @@
+"""Description of the groups of a live cluster: state, coordinator, members with their partitions, and lag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
+from assignor.cluster.descriptions import GroupDescription, batches
+from assignor.cluster.topics import offsets
+from assignor.lag import END_OFFSETS, group_lag, join_owners, member_lag, partition_lag
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from concurrent.futures import Future
+
+    from assignor.cluster.connection import ClientSettings
+
+GROUPS_PER_CALL = 500
+"""Number of groups that one call describes."""
+
+OFFSET_CALLS = 100
+"""Number of groups whose committed offsets are requested at the same time; each needs a call of its own."""
+
+UNREAD = "confluent-kafka returns neither kind, state nor members of share and streams groups"
+"""Reason why share and streams groups, whose kind is "", have no members. The offsets of streams groups are read."""
+
+HIDDEN = (
+    "topic {topic!r} does not exist, or this client has no permission DESCRIBE on it: its offsets and lag are unknown"
+)
+"""Problem of a topic that is not in the metadata of the cluster, although a partition of the topic has an owner or a
+committed offset."""
+
+_COMMITTED = pa.schema(
+    [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]
+)
+_OWNERS = pa.schema(
+    [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("member_id", pa.string())]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterDescription:
+    """Groups of a cluster with their lag.
+
+    Attributes:
+        cluster: Id of the cluster.
+        groups: The groups, sorted by id.
+        lag: Row of `lag.GROUP_LAG` by group; groups with neither owned partitions nor committed offsets have none.
+        member_lag: Row of `lag.MEMBER_LAG` by group and member id; members without partitions have none.
+        partitions: Rows of `lag.PARTITION_LAG` by group.
+        problems: Group id, or "" for the cluster, and what could not be read, in the order of the calls.
+    """
+
+    cluster: str
+    groups: tuple[GroupDescription, ...]
+    lag: dict[str, dict[str, Any]]
+    member_lag: dict[tuple[str, str], dict[str, Any]]
+    partitions: dict[str, list[dict[str, Any]]]
+    problems: tuple[tuple[str, str], ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor describe --json` prints."""
+        return {
+            "cluster": self.cluster,
+            "groups": [self._group(group) for group in self.groups],
+            "problems": [{"group": group or None, "problem": problem} for group, problem in self.problems],
+        }
+
+    def _group(self, group: GroupDescription) -> dict[str, object]:
+        node = group.coordinator
+        lag = self.lag.get(group.group_id)
+        return {
+            "group": group.group_id,
+            "kind": group.kind,
+            "state": group.state,
+            "protocol": group.protocol or None,
+            "coordinator": None if node is None else dict(zip(("id", "host", "port"), node, strict=True)),
+            "problem": group.problem,
+            "lag": None if lag is None else without(lag, "group_id"),
+            "members": [
+                {
+                    "member": member.member_id,
+                    "instance_id": member.group_instance_id,
+                    "client_id": member.client_id,
+                    "client_host": member.client_host,
+                    "lag": without(found, "group_id", "member_id")
+                    if (found := self.member_lag.get((group.group_id, member.member_id)))
+                    else None,
+                }
+                for member in group.members
+            ],
+            "partitions": [
+                {"topic": row["topic"], "partition": row["partition"], "member": row["member_id"]}
+                | without(row, "group_id", "topic", "partition", "member_id")
+                for row in self.partitions.get(group.group_id, ())
+            ],
+        }
+
+
+def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return a row without some of its columns."""
+    return {name: value for name, value in row.items() if name not in names}
+
+
+def describe(
+    settings: ClientSettings,
+    groups: Sequence[str] = (),
+    *,
+    on_progress: Callable[[str], None] | None = None,
+) -> ClusterDescription:
+    """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
+
+    Owners are read first, then committed offsets, then end offsets. So an offset that is committed between these reads
+    does not appear to be beyond the end.
+
+    Args:
+        settings: Settings of the clients.
+        groups: Group ids; all groups by default.
+        on_progress: Called with a line of text before each batch of requests.
+
+    Raises:
+        ClusterError: The cluster does not answer.
+        MissingDependencyError: confluent-kafka is not installed.
+    """
+    return _Reader(settings, on_progress or (lambda _: None)).read(list(dict.fromkeys(groups)))
+
+
+class _Reader:
+    """Calls of one AdminClient for a description."""
+
+    def __init__(self, settings: ClientSettings, on_progress: Callable[[str], None]) -> None:
+        self._settings = settings
+        self._admin = settings.admin()
+        self._on_progress = on_progress
+        self._problems: list[tuple[str, str]] = []
+
+    def read(self, wanted: list[str]) -> ClusterDescription:
+        """Read the cluster."""
+        cluster = self._settings.metadata(self._admin).cluster_id or ""
+        groups = self._groups(wanted)
+        committed = self._committed(groups)
+        owners = [
+            (group.group_id, topic, partition, member.member_id)
+            for group in groups
+            for member in group.members
+            for topic, partition in sorted(set(member.assigned))
+        ]
+        positions = join_owners(_table(committed, _COMMITTED), _table(owners, _OWNERS))
+        named = {(topic, partition) for _, topic, partition, _ in (*committed, *owners)}
+        hidden = {topic for topic, _ in named} - self._settings.metadata(self._admin).topics.keys()
+        self._problems += [("", HIDDEN.format(topic=topic)) for topic in sorted(hidden)]
+        places = sorted(place for place in named if place[0] not in hidden)
+        self._on_progress(f"reading the end offsets of {len(places):,} partitions")
+        read = offsets(self._settings, self._admin, places)
+        ends = [(*place, start, end) for place, (start, end) in read.found.items()]
+        failed = sorted(read.problems.items())
+        self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in failed]
+        rows = _without_offsets(partition_lag(positions, _table(ends, END_OFFSETS)), hidden)
+        by_group: dict[str, list[dict[str, Any]]] = {}
+        for row in rows.to_pylist():
+            by_group.setdefault(row["group_id"], []).append(row)
+        return ClusterDescription(
+            cluster,
+            tuple(groups),
+            {row["group_id"]: row for row in group_lag(rows).to_pylist()},
+            {(row["group_id"], row["member_id"]): row for row in member_lag(rows).to_pylist()},
+            by_group,
+            tuple(self._problems),
+        )
+
+    def _groups(self, wanted: list[str]) -> list[GroupDescription]:
+        """Return the descriptions of groups, sorted by id."""
+        admin, timeout = self._admin, self._settings.timeout
+        self._on_progress("listing the groups")
+        listing = self._settings.result(admin, admin.list_consumer_groups(request_timeout=timeout), "list the groups")
+        self._problems += [("", self._text(error, "list the groups")) for error in listing.errors or ()]
+        listed = {group.group_id: group for group in listing.valid or ()}
+        others, error = list_members(admin, wanted or None, timeout)
+        if error:
+            self._problems.append(("", f"share and streams groups could not be listed: {error}"))
+        if wanted:
+            missing = [name for name in wanted if name not in listed and name not in others]
+            reason = "does not exist, or this client has no permission to describe it"
+            self._problems += [(name, f"group {name!r} {reason}") for name in missing]
+            listed = {name: listed[name] for name in wanted if name in listed}
+        found = [_unlisted(group) for name, group in others.items() if name not in listed]
+        done = 0
+        for names in batches(list(listed), GROUPS_PER_CALL):
+            self._on_progress(f"describing group {done + 1:,} of {len(listed):,}")
+            futures = admin.describe_consumer_groups(names, request_timeout=timeout)
+            self._settings.wait(admin, futures.values(), "describe the groups")
+            found += [self._description(listed[name], futures[name]) for name in names]
+            done += len(names)
+        found.sort(key=lambda group: group.group_id)
+        self._problems += [(group.group_id, group.problem) for group in found if group.problem]
+        return found
+
+    def _description(self, listed: Any, future: Future[Any]) -> GroupDescription:
+        description = describe_group(listed, future)
+        description.members.sort(key=lambda member: member.member_id)
+        error = future.exception(0)
+        if error is not None:
+            description.problem = self._text(error.args[0], f"describe group {listed.group_id!r}")
+        return description
+
+    def _committed(self, groups: list[GroupDescription]) -> list[tuple[str, str, int, int]]:
+        """Return the committed offsets of groups: group id, topic, partition and offset."""
+        from confluent_kafka import ConsumerGroupTopicPartitions
+
+        found: list[tuple[str, str, int, int]] = []
+        readable = [group.group_id for group in groups if group.problem in (None, UNREAD)]
+        done = 0
+        for names in batches(readable, OFFSET_CALLS):
+            self._on_progress(f"reading the committed offsets of group {done + 1:,} of {len(readable):,}")
+            calls = {
+                name: self._admin.list_consumer_group_offsets(
+                    [ConsumerGroupTopicPartitions(name)], request_timeout=self._settings.timeout
+                )[name]
+                for name in names
+            }
+            self._settings.wait(self._admin, calls.values(), "read committed offsets")
+            for name, future in calls.items():
+                found += self._offsets(name, future)
+            done += len(names)
+        return found
+
+    def _offsets(self, group: str, future: Future[Any]) -> Iterator[tuple[str, str, int, int]]:
+        error = future.exception(0)
+        if error is not None:
+            doing = f"read the committed offsets of group {group!r}"
+            self._problems.append((group, self._text(error.args[0], doing)))
+            return
+        for place in future.result(0).topic_partitions or ():
+            if place.error is not None:
+                doing = f"read the committed offset of {place.topic}-{place.partition} in group {group!r}"
+                self._problems.append((group, self._text(place.error, doing)))
+            elif place.offset >= 0:
+                yield group, place.topic, place.partition, place.offset
+
+    def _text(self, error: Any, doing: str) -> str:
+        """Return the text of a KafkaError."""
+        failure = self._settings.failed(doing, error.args[0] if isinstance(error, Exception) else error)
+        return str(failure)
+
+
+def _unlisted(group: Any) -> GroupDescription:
+    """Return the description of a group that `list_consumer_groups` does not list."""
+    description = describe_unlisted(group)
+    if group.error is None and not description.kind:
+        description.problem = UNREAD
+    return description
+
+
+def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:
+    """Set the problem of all partitions of hidden topics to `unknown_end`.
+
+    `partition_lag` returns `never_committed` for a partition without a known committed offset. The partitions of a
+    hidden topic can have committed offsets that this client cannot read.
+    """
+    is_hidden = pc.is_in(rows["topic"], pa.array(list(hidden), pa.string()))
+    problem = pc.if_else(is_hidden, "unknown_end", rows["problem"])
+    return rows.set_column(rows.schema.get_field_index("problem"), rows.schema.field("problem"), problem)
+
+
+def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)

@@ -1,0 +1,190 @@
+"""Descriptions of groups and members in one form for all admin clients, and the snapshot built from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from assignor.cluster.snapshot import ClusterSnapshot, CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
+from assignor.errors import IllegalArgumentError, WireError
+from assignor.ordering import java_order
+from assignor.validation import check_name, is_int, shown, wrong_type
+from assignor.wire import decode_subscription
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from assignor.cluster.client_topics import ClusterTopics
+
+__all__ = [
+    "GroupDescription",
+    "MemberDescription",
+    "MemberSubscription",
+    "batches",
+    "build_snapshot",
+    "decode_member_subscription",
+    "read_group_ids",
+]
+
+REBALANCING = ("PreparingRebalance", "CompletingRebalance")
+"""States of a classic group in which a broker returns neither subscriptions nor assignments."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSubscription:
+    """Topics and rack that a member reported when it joined."""
+
+    topics: tuple[str, ...]
+    rack: str | None
+
+
+@dataclass(slots=True)
+class MemberDescription:
+    """Description of a member by an admin client.
+
+    Attributes:
+        member_id: The member id.
+        group_instance_id: The instance id of a static member, else None.
+        subscription: Its subscription, or the reason why it is not known.
+        assigned: The (topic, partition) pairs that it owns.
+        target: The (topic, partition) pairs of its target assignment (KIP-848).
+        client_id: Its client id.
+        client_host: The host on which it runs, as the broker sees it.
+    """
+
+    member_id: str
+    group_instance_id: str | None
+    subscription: MemberSubscription | str
+    assigned: Iterable[tuple[str, int]]
+    target: Iterable[tuple[str, int]] = ()
+    client_id: str = ""
+    client_host: str = ""
+
+
+@dataclass(slots=True)
+class GroupDescription:
+    """Description of a group by an admin client.
+
+    `problem` is the reason why it could not be read. `coordinator` is the id, host and port of its coordinator, if the
+    client returns them.
+    """
+
+    group_id: str
+    kind: str
+    state: str = ""
+    protocol: str = ""
+    members: list[MemberDescription] = field(default_factory=list)
+    problem: str | None = None
+    coordinator: tuple[int, str, int] | None = None
+
+
+def decode_member_subscription(metadata: bytes) -> MemberSubscription | str:
+    r"""Return the subscription of a classic member from its JoinGroup metadata, or the reason why it is not known.
+
+    Example:
+        >>> decode_member_subscription(b"\0\0" b"\0\0\0\1" b"\0\3foo" b"\xff\xff\xff\xff")
+        MemberSubscription(topics=('foo',), rack=None)
+    """
+    if not metadata:
+        return "the broker returned no subscription: the group was rebalancing, or the member was joining"
+    try:
+        subscription = decode_subscription(metadata, tolerant=True)
+    except WireError as error:
+        return f"the subscription cannot be decoded: {error}"
+    return MemberSubscription(subscription.topics, subscription.rack)
+
+
+def read_group_ids(groups: Iterable[str] | None) -> list[str] | None:
+    """Return the distinct group ids of an iterable; None means all groups."""
+    if groups is None:
+        return None
+    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
+        raise wrong_type("groups", "an iterable of group ids", groups)
+    return list(dict.fromkeys(check_name(group, "groups: a group id") for group in groups))
+
+
+def batches(names: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Yield the names in lists of at most `size`."""
+    if not is_int(size) or size < 1:
+        raise IllegalArgumentError(f"batch must be a positive int, not {shown(size)}")
+    for start in range(0, len(names), size):
+        yield list(names[start : start + size])
+
+
+def build_snapshot(
+    cluster: str, topics: ClusterTopics, groups: Iterable[GroupDescription], problems: Iterable[Problem] = ()
+) -> ClusterSnapshot:
+    """Build the snapshot of a cluster from its topics and the descriptions of its groups; rows are sorted."""
+    topic_rows, all_problems = topics.rows(cluster)
+    all_problems.extend(problems)
+    group_rows: list[GroupRow] = []
+    members: list[MemberRow] = []
+    current: list[CurrentRow] = []
+    guessed: list[GuessedSubscription] = []
+    for group in groups:
+        problem = group.problem
+        if problem is None and group.kind == "classic" and group.state in REBALANCING and group.members:
+            problem = (
+                f"the group is in state {group.state}, in which brokers return no subscriptions; read it again later"
+            )
+        row = GroupRow(
+            cluster, group.group_id, group.kind, group.state, group.protocol, len(group.members), problem is None
+        )
+        group_rows.append(row)
+        if problem is not None:
+            all_problems.append(Problem(cluster, "group", group.group_id, problem))
+            continue
+        group_topics = _assigned_topics(group)
+        for member in group.members:
+            key = (cluster, group.group_id, member.member_id)
+            if isinstance(member.subscription, MemberSubscription):
+                subscribed, rack = _sorted_topics(member.subscription.topics), member.subscription.rack
+            else:
+                subscribed, rack = group_topics, None
+                guessed.append(GuessedSubscription(*key, reason=member.subscription))
+            members.append(
+                MemberRow(
+                    *key,
+                    member.group_instance_id,
+                    rack,
+                    subscribed,
+                    assignor=group.protocol or None,
+                    group_protocol=group.kind or None,
+                )
+            )
+            current.extend(CurrentRow(*key, *span) for span in _spans(member.assigned))
+    return ClusterSnapshot(
+        cluster,
+        tuple(sorted(topic_rows, key=lambda row: row.topic)),
+        tuple(sorted(members, key=lambda row: row[:3])),
+        tuple(sorted(current)),
+        tuple(sorted(group_rows)),
+        tuple(sorted(guessed)),
+        tuple(sorted(all_problems)),
+    )
+
+
+def _assigned_topics(group: GroupDescription) -> tuple[str, ...]:
+    """Return the topics with partitions in the current or target assignment of a member."""
+    return _sorted_topics(
+        topic for member in group.members for partitions in (member.assigned, member.target) for topic, _ in partitions
+    )
+
+
+def _sorted_topics(topics: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(topics), key=java_order))
+
+
+def _spans(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    """Yield topic, first id and length of each span of consecutive ids."""
+    topic, start, end = None, 0, 0
+    for name, id in sorted(set(partitions)):
+        if name == topic and id == end:
+            end += 1
+            continue
+        if topic is not None:
+            yield topic, start, end - start
+        topic, start, end = name, id, id + 1
+    if topic is not None:
+        yield topic, start, end - start

@@ -1,0 +1,139 @@
+"""Recording folder: the records of `__consumer_offsets` and the topic metadata of a cluster.
+
+records.parquet   partition int32, offset int64, timestamp int64 (ms), key binary, value binary (null: tombstone)
+topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per snapshot and partition
+aborted.json      [[partition, offset], ...]: records of aborted transactions, which a read_committed reader skips;
+                  optional
+end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per time and
+                  partition; optional
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from assignor.errors import IllegalArgumentError, MissingDependencyError
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
+    import pyarrow as pa
+    from pyarrow.dataset import Dataset
+
+
+COLUMNS = {
+    "records.parquet": ("partition", "offset", "timestamp", "key", "value"),
+    "topics.parquet": ("t", "topic", "topic_id", "partition", "racks"),
+}
+"""Required columns of each file; other columns are ignored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Recording folder with all required files.
+
+    Attributes:
+        folder: The folder.
+        aborted: (partition, offset) of each record of an aborted transaction.
+    """
+
+    folder: Path
+    aborted: tuple[tuple[int, int], ...]
+
+    @property
+    def has_aborted(self) -> bool:
+        """True if the folder has an `aborted.json`."""
+        return (self.folder / "aborted.json").exists()
+
+    @property
+    def records(self) -> Path:
+        """Path of `records.parquet`."""
+        return self.folder / "records.parquet"
+
+    @property
+    def end_offsets(self) -> Path:
+        """Path of `end_offsets.parquet`, which may be missing."""
+        return self.folder / "end_offsets.parquet"
+
+    def topics(self) -> pa.Table:
+        """Read the topic metadata.
+
+        Raises:
+            IllegalArgumentError: The file cannot be read as Parquet.
+        """
+        import pyarrow as pa
+
+        path = self.folder / "topics.parquet"
+        try:
+            return open_dataset(path).to_table()
+        except (pa.ArrowException, OSError) as error:
+            raise parquet_error(path, error) from error
+
+    @classmethod
+    def open(cls, folder: str | os.PathLike[str]) -> Recording:
+        """Check that the files and columns of a recording exist, and read `aborted.json`.
+
+        Raises:
+            IllegalArgumentError: The folder, a file or a column is missing, or a file cannot be read.
+            MissingDependencyError: pyarrow is not installed.
+        """
+        path = Path(folder)
+        if not path.is_dir():
+            problem = "is not a folder" if path.exists() else "does not exist"
+            raise IllegalArgumentError(f"{path} {problem}; a recording is a folder with {' and '.join(COLUMNS)}")
+        for name, required in COLUMNS.items():
+            if not (path / name).exists():
+                raise IllegalArgumentError(f"{path / name} does not exist; a recording needs {' and '.join(COLUMNS)}")
+            _check_columns(path / name, required)
+        recording = cls(path, _read_aborted(path / "aborted.json"))
+        if recording.end_offsets.exists():
+            from assignor.lag import TIMED_END_OFFSETS
+
+            _check_columns(recording.end_offsets, TIMED_END_OFFSETS.names)
+        return recording
+
+
+def _check_columns(path: Path, required: Iterable[str]) -> None:
+    found = open_dataset(path).schema.names
+    for column in required:
+        if column not in found:
+            raise IllegalArgumentError(f"{path} has no column {column}; its columns are {', '.join(found)}")
+
+
+def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
+    if not path.exists():
+        return ()
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+        aborted = tuple((partition, offset) for partition, offset in entries)
+    except (ValueError, TypeError) as error:
+        raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
+    for entry in aborted:
+        if not all(type(number) is int and 0 <= number < 2**63 for number in entry):
+            raise IllegalArgumentError(
+                f"{path} must be a JSON list of [partition, offset] pairs from 0 to 2^63 - 1, not {list(entry)}"
+            )
+    return aborted
+
+
+def parquet_error(path: Path, error: Exception) -> IllegalArgumentError:
+    """Return the error for a file that pyarrow cannot read, on one line, without the path that its message repeats."""
+    cause = " ".join(str(error).rpartition("': ")[2].split())
+    return IllegalArgumentError(f"{path} cannot be read as Parquet: {cause}")
+
+
+def open_dataset(path: Path) -> Dataset:
+    """Open a Parquet file, or a folder of Parquet files, without reading rows."""
+    try:
+        import pyarrow as pa
+        from pyarrow.dataset import dataset
+    except ImportError as error:
+        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
+    try:
+        return dataset(path, format="parquet")
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(path, error) from error

@@ -1,0 +1,116 @@
+"""Lines of text for a terminal: counts, times, partitions as ranges, members, wrapping, and control characters."""
+
+from __future__ import annotations
+
+import textwrap
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+Span = tuple[str, int, int]
+"""Topic, first partition and number of partitions."""
+
+_TOPICS_SHOWN = 6
+_TOPICS_OF_EVENT_SHOWN = 12
+_RUNS_SHOWN = 8
+_UNIQUE_PART = 8
+_SECOND_MS = 1000
+_MINUTE_MS = 60_000
+
+
+def format_count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural unless the number is 1."""
+    return f"{number:,} {noun if number == 1 else f'{noun}s'}"
+
+
+def format_spans(spans: Iterable[tuple[str, int, int]], topics_shown: int = _TOPICS_SHOWN) -> str:
+    """Return spans of (topic, first partition, number of partitions) as text; long lists are cut."""
+    runs: dict[str, list[str]] = {}
+    for topic, start, length in spans:
+        runs.setdefault(topic, []).append(f"{start}" if length == 1 else f"{start}–{start + length - 1}")
+    topics = [f"{topic}[{_format_runs(found)}]" for topic, found in runs.items()]
+    if len(topics) > topics_shown:
+        topics[topics_shown:] = [f"and {len(topics) - topics_shown} more topics"]
+    return " ".join(topics) or "no partitions"
+
+
+def _format_runs(runs: list[str]) -> str:
+    shown = " ".join(runs[:_RUNS_SHOWN])
+    return shown if len(runs) <= _RUNS_SHOWN else f"{shown} …{len(runs) - _RUNS_SHOWN} more"
+
+
+def spans_of(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
+    """Yield the spans of consecutive ids in a sorted sequence of partitions."""
+    current: tuple[str, int, int] | None = None
+    for topic, partition in partitions:
+        if current is not None and (topic, partition) == (current[0], current[1] + current[2]):
+            current = (*current[:2], current[2] + 1)
+            continue
+        if current is not None:
+            yield current
+        current = (topic, partition, 1)
+    if current is not None:
+        yield current
+
+
+def format_partitions(partitions: Sequence[Any]) -> str:
+    """Return sorted partitions of an event as text: pairs of topic and id, or dicts with `topic` and `partition`."""
+    pairs = [(each["topic"], each["partition"]) if isinstance(each, dict) else tuple(each) for each in partitions]
+    text = escape(format_spans(spans_of(pairs), _TOPICS_OF_EVENT_SHOWN))
+    return text if len(pairs) == 1 else f"{format_count(len(pairs), 'partition')}: {text}"
+
+
+def format_time(milliseconds: int | None) -> str:
+    """Return a time in UTC; the number itself if it is not a time of the years 1970 to 9999."""
+    if milliseconds is None:
+        return "unknown"
+    try:
+        found = datetime.fromtimestamp(milliseconds // _SECOND_MS, UTC)
+    except (ValueError, OverflowError, OSError):
+        return str(milliseconds)
+    if milliseconds < 0:
+        return str(milliseconds)
+    return f"{found:%Y-%m-%d %H:%M:%S}.{milliseconds % _SECOND_MS:03}"
+
+
+def format_duration(milliseconds: int) -> str:
+    """Return a length of time, with the units that fit."""
+    if milliseconds < _SECOND_MS:
+        return f"{milliseconds} ms"
+    if milliseconds < 2 * _MINUTE_MS:
+        return f"{milliseconds / _SECOND_MS:.1f} s"
+    seconds = round(milliseconds / _SECOND_MS)
+    hours, rest = divmod(seconds, 3600)
+    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"
+
+
+def member_name(event: Mapping[str, Any]) -> str:
+    """Return the name of the member of a `member` event.
+
+    It is the instance id of a static member, else the client id and a part of the member id.
+    """
+    if event["instance_id"]:
+        return str(event["instance_id"])
+    client, member = event["client_id"], event["member"]
+    if not client:
+        return str(member)
+    unique = member.removeprefix(f"{client}-")[:_UNIQUE_PART]
+    host = f" on {event['client_host'].removeprefix('/')}" if event["client_host"] else ""
+    return f"{client} {unique}{host}"
+
+
+def wrap(line: str, width: int | None) -> Sequence[str]:
+    """Split a line that is longer than the width; the continuation is indented. A width of None means no limit."""
+    if width is None or len(line) <= width:
+        return [line]
+    indent = " " * (len(line) - len(line.lstrip()) + 4)
+    return textwrap.wrap(line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def escape(text: str) -> str:
+    """Escape control characters: client ids and group names are untrusted, and must not control the terminal."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
+    )

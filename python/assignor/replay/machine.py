@@ -1,0 +1,134 @@
+"""Replay of `__consumer_offsets` as events: generations, rebalances with their causes, members, storms and offsets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from assignor import _core
+from assignor.cluster.metadata import pyarrow, topic_batch
+from assignor.errors import IllegalArgumentError
+from assignor.replay.events import event_dicts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Replay"]
+
+Event = dict[str, Any]
+
+
+class Replay:
+    """Incremental replay of the groups of one or more clusters.
+
+    It has no clock and no I/O: it takes records and times, and returns events. The events do not depend on how the
+    records are split into batches, or on snapshots in between. `docs/replay-events.md` describes the events.
+
+    Args:
+        topics: Snapshots of topic metadata, as rows with t, topic, topic_id, partition and racks.
+        is_open: True if `observe_topics` can add later snapshots; comparisons may wait for them.
+        is_compared: False to skip the comparison of recorded assignments with those that Kafka's assignors compute.
+        storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
+        storm_window_ms: Time window of a storm in milliseconds.
+        stuck_factor: A member is stuck if it has not committed for this multiple of its usual interval.
+        stuck_interval_ms: Commits of a member within this many milliseconds of the first one count as one commit. The
+            usual interval of a member is never shorter.
+        never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
+
+    Raises:
+        IllegalArgumentError: A setting is not positive.
+        MissingDependencyError: pyarrow is not installed.
+    """
+
+    def __init__(
+        self,
+        topics: Iterable[Mapping[str, Any]] | None = None,
+        *,
+        is_open: bool = False,
+        is_compared: bool = True,
+        storm_rebalances: int = 20,
+        storm_window_ms: int = 60_000,
+        stuck_factor: int = 10,
+        stuck_interval_ms: int = 100,
+        never_committed_ms: int = 60_000,
+    ) -> None:
+        settings = {
+            "storm_rebalances": storm_rebalances,
+            "storm_window_ms": storm_window_ms,
+            "stuck_factor": stuck_factor,
+            "stuck_interval_ms": stuck_interval_ms,
+            "never_committed_ms": never_committed_ms,
+        }
+        for name, value in settings.items():
+            if value < 1:
+                raise IllegalArgumentError(f"{name} must be >= 1, not {value}")
+        self._topics = list(topics or ())
+        self._core = _core.Replay(topic_batch(self._topics), is_open=is_open, is_compared=is_compared, **settings)
+
+    def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
+        """Apply a record and return events: first those of its group's deadlines up to its timestamp, then its own.
+
+        Records of a group must come in the order of the log. A record with an offset that is not higher than the last
+        one of its group is counted as a duplicate and ignored.
+
+        Args:
+            record: Offset, timestamp in milliseconds, key and value; a value of None is a tombstone.
+            cluster: Name of the cluster.
+        """
+        return event_dicts(self._core.push_record(record, cluster))
+
+    def advance(self, now: int, cluster: str | None = None) -> list[Event]:
+        """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all clusters."""
+        return event_dicts(self._core.advance(now, cluster))
+
+    def next_deadline(self) -> int | None:
+        """Return the earliest deadline in milliseconds; None if there is no deadline."""
+        return self._core.next_deadline()
+
+    def finish(self) -> list[Event]:
+        """Return the events that wait for further records, at the end of a finite log. The state does not change.
+
+        These are epochs without a target assignment, generations whose comparison waits for topic metadata, members
+        that left with the last record, and storms that have not ended.
+        """
+        return event_dicts(self._core.finish())
+
+    def observe_topics(self, rows: Iterable[Mapping[str, Any]]) -> list[Event]:
+        """Add later snapshots of topic metadata and return the generations whose comparison waited for them."""
+        self._topics += rows
+        return event_dicts(self._core.observe_topics(topic_batch(self._topics)))
+
+    def forget(self, group: str, cluster: str = "") -> bool:
+        """Forget a group, whose later records then begin a new log; return False if there is no such group."""
+        return self._core.forget(group, cluster)
+
+    def snapshot(self) -> bytes:
+        """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""
+        return self._core.snapshot()
+
+    def restore(self, data: bytes) -> None:
+        """Replace the state with that of a snapshot.
+
+        Raises:
+            SnapshotError: The bytes are damaged, or of another version or other settings. The state does not change.
+        """
+        self._core.restore(data)
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of records, duplicates, bad records, unknown types and timestamps that go backwards."""
+        return dict(self._core.counts())
+
+    def states(self) -> list[dict[str, Any]]:
+        """Return a row for each group: kind, state, generation, members and their partitions, and counts."""
+        pa = pyarrow()
+        groups, histories = self._core.states()
+        rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
+        return [{**history, **group} for group, history in rows]
+
+    def positions(self) -> list[dict[str, Any]]:
+        """Return a row for each partition of a group with a committed offset or an owner, sorted by the columns.
+
+        Columns: cluster, group_id, topic, partition, member_id (the owner or None), committed (the offset or None).
+        `assignor.lag.partition_lag` reads these columns.
+        """
+        pa = pyarrow()
+        return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]

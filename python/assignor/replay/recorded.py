@@ -1,0 +1,83 @@
+"""Events of a recording, without Spark."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assignor import _core
+from assignor.cluster.metadata import topics_table
+from assignor.cluster.records import in_log_order, scan
+from assignor.errors import IllegalArgumentError
+from assignor.lines import format_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from assignor.cluster.folder import Recording
+    from assignor.replay.events import Event
+
+_REPLAYED = ["offset", "timestamp", "key", "value"]
+
+
+def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = ()) -> Iterator[Event]:
+    """Replay a recording in this process, and yield its events in the order in which the replay returns them.
+
+    Args:
+        recording: The recording.
+        is_committed: True to omit the records of aborted transactions, as a read_committed reader does.
+        groups: Group ids to replay; empty for all groups.
+
+    Raises:
+        IllegalArgumentError: A file of the recording cannot be read.
+        WrongTypeError: A column of the recording is of another type.
+    """
+    wanted = pa.array(sorted(set(groups)), pa.string())
+
+    def chosen() -> Iterator[pa.RecordBatch]:
+        for batch in in_log_order(recording):
+            found = batch.filter(pc.invert(batch["aborted"])) if is_committed else batch
+            yield found.filter(pc.is_in(found["group_id"], wanted)) if len(wanted) else found
+
+    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording))
+
+
+def replay_batches(batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None) -> Iterator[Event]:
+    """Replay records and yield the events. The records of each group are in the order of the log.
+
+    Args:
+        batches: Records with the columns offset, timestamp, key and value.
+        topics: Topic metadata.
+        end: Time up to which deadlines fire at the end; None for an empty log.
+    """
+    machine = _core.Replay(topics)
+    for batch in batches:
+        yield from _rows(machine.push(batch.select(_REPLAYED)))
+    if end is not None:
+        yield from _rows(machine.advance(end))
+    yield from _rows(machine.finish())
+
+
+def end_of(recording: Recording) -> int | None:
+    """Return the largest timestamp of all records, up to which deadlines fire at the end; None without records.
+
+    Raises:
+        IllegalArgumentError: A file cannot be read as Parquet, or a record has no partition, offset or timestamp.
+    """
+    found: int | None = None
+    for batch in scan(recording, ["partition", "offset", "timestamp"]):
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if column.null_count:
+                raise IllegalArgumentError(
+                    f"{recording.records}: column {name} has {format_count(column.null_count, 'null')}; "
+                    "only key and value can be null"
+                )
+        found = max((time for time in (found, pc.max(batch["timestamp"]).as_py()) if time is not None), default=None)
+    return found
+
+
+def _rows(batches: Iterable[Any]) -> Iterator[Event]:
+    for batch in batches:
+        yield from pa.record_batch(batch).to_pylist()

@@ -1,0 +1,253 @@
+"""Replay of a log that is still written. It accepts records, log ends and times, returns events, and does no I/O.
+
+Each partition of the log has its own clock, because a coordinator writes one partition and each group is in one
+partition. Deadlines, such as the end of a storm, fire by that clock. The clock follows the timestamps of the records.
+If the log is read to its end, and no transaction is open, it also follows the time at which the end was requested,
+because records that did not exist at that time get later timestamps. The clocks of brokers differ, so the clock of a
+partition stays `MARGIN_MS` behind these times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assignor import _core
+from assignor.cluster.topic_timeline import TopicTimeline
+from assignor.lag import POSITIONS
+from assignor.replay.conditions import Conditions
+from assignor.replay.events import event_dicts
+from assignor.replay.watch_state import WatchState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from assignor.cluster.log import LogEnd
+
+Event = dict[str, Any]
+
+MARGIN_MS = 1_000
+"""How far the clock of a partition stays behind the latest time that is known for the partition, in milliseconds."""
+
+_NO_TIME = -(2**63)
+_REPLAYED = ("offset", "timestamp", "key", "value")
+_GROUP_RECORDS = pa.array([kind.to_bytes(2, "big") for kind in (2, 3, 11, 17)], pa.binary())
+_LASTING = pa.array(["rebalance", "storm", "stuck"], pa.string())
+_LASTING_FIELDS = ["event", "group", "since", "until", "member", "unowned"]
+
+
+@dataclass
+class PartitionClock:
+    """Clock of a partition of the log, in milliseconds.
+
+    Attributes:
+        latest: Highest timestamp of its records.
+        received: Local time at which the last records were received while the log was followed; None before that.
+        now: Time up to which its deadlines have fired.
+    """
+
+    latest: int = _NO_TIME
+    received: int | None = None
+    now: int = _NO_TIME
+
+    def at_end(self, asked: int) -> int:
+        """Return a lower bound of the broker's time at local time `asked`, when the end was requested."""
+        if self.received is None:
+            return asked
+        return min(asked, self.latest + asked - self.received)
+
+
+class Watcher:
+    """Replay of the groups of a live cluster.
+
+    It is silent at first: it applies records without returning events, until `start` is called. So the state of the
+    groups is known before the first event is reported.
+
+    Args:
+        groups: Group ids to replay; empty for all groups.
+        state: State of an earlier watcher, which this one continues; `groups` must be those of the state.
+
+    Attributes:
+        positions: Next offset to read of each partition of the log.
+        conditions: Lasting conditions of the groups.
+        records: Number of records that were pushed, including those of other groups.
+
+    Raises:
+        SnapshotError: The replay in the state is of another version.
+    """
+
+    def __init__(self, *, groups: Iterable[str] = (), state: WatchState | None = None) -> None:
+        self.positions: dict[int, int] = {}
+        self.conditions = Conditions()
+        self.records = 0
+        self._groups = pa.array(sorted(set(groups)), pa.string())
+        self._clocks: dict[int, PartitionClock] = {}
+        self._starts: dict[int, tuple[int, int]] | None = None
+        self._waits_for_topics = False
+        self._topics = TopicTimeline(state.topics if state else None)
+        self._machine = _core.Replay(self._topics.rows(), is_open=True)
+        if state is not None:
+            self._machine.restore(state.replay)
+            self.positions = dict(state.positions)
+            self.conditions = Conditions.from_json(state.conditions)
+            self._clocks = {id: PartitionClock(latest=latest, now=now) for id, (latest, now) in state.clocks.items()}
+            self._starts = dict(state.starts)
+            self._waits_for_topics = True
+
+    @property
+    def is_silent(self) -> bool:
+        """True until `start` is called."""
+        return self._starts is None
+
+    def start(self, *, is_earliest: bool = False) -> None:
+        """Report the events of later records and deadlines from now on; with `is_earliest`, of all records."""
+        self._starts = {}
+        if not is_earliest:
+            for id, position in self.positions.items():
+                clock = self._clock(id)
+                self._starts[id] = (position, max(clock.latest, clock.now))
+
+    def observe_topics(self, snapshot: pa.RecordBatch) -> list[Event]:
+        """Add topic metadata of one time, and return the generations whose comparison waited for it.
+
+        Args:
+            snapshot: Rows with the columns of `topics.parquet`, all of the same time.
+        """
+        is_new = self._topics.add(snapshot)
+        if not (is_new or self._waits_for_topics):
+            return []
+        self._waits_for_topics = False
+        return self._reported(self._machine.observe_topics(self._topics.rows()))
+
+    def has_group_records(self, records: pa.RecordBatch) -> bool:
+        """Return True if records have new generations, whose causes and comparison need current topic metadata."""
+        return bool(pc.any(pc.is_in(pc.binary_slice(records["key"], 0, 2), _GROUP_RECORDS)).as_py())
+
+    def push(self, records: pa.RecordBatch, positions: Mapping[int, int], received: int | None = None) -> list[Event]:
+        """Apply records and return their events.
+
+        Args:
+            records: Records with the columns partition, offset, timestamp, key and value, each partition in the order
+                of the log.
+            positions: Next offset to read of each partition after these records; other partitions keep theirs.
+            received: Local time in milliseconds at which the records arrived; None until the log has been read to its
+                end.
+        """
+        self.positions.update(positions)
+        self.records += records.num_rows
+        if not records.num_rows:
+            return []
+        for partition, latest in _latest(records).items():
+            clock = self._clock(partition)
+            clock.latest = max(clock.latest, latest)
+            clock.received = received
+        self._waits_for_topics |= self.has_group_records(records)
+        if len(self._groups):
+            ids = pa.array(_core.record_groups(records["key"]))
+            records = records.filter(pc.is_in(ids, self._groups))
+        columns = {name: records[name] for name in _REPLAYED}
+        columns["cluster"] = records["partition"].cast(pa.string())
+        return self._reported(self._machine.push(pa.RecordBatch.from_pydict(columns)))
+
+    def settle(self, ends: Mapping[int, LogEnd], asked: int) -> list[Event]:
+        """Advance the clocks of partitions, and return the events of the deadlines that are due.
+
+        Args:
+            ends: Current ends of partitions. The clock of a partition without an end here follows only its records.
+            asked: Local time in milliseconds just before the ends were requested.
+        """
+        events: list[Event] = []
+        for partition in sorted(self._clocks.keys() | ends.keys()):
+            clock = self._clock(partition)
+            now = clock.latest
+            end = ends.get(partition)
+            if end is not None and end.stable == end.high and self.positions.get(partition, 0) >= end.stable:
+                now = max(now, clock.at_end(asked))
+            now = max(clock.now, now - MARGIN_MS if now != _NO_TIME else now)
+            deadline = self._machine.next_deadline()
+            if deadline is not None and deadline <= now:
+                events += self._reported(self._machine.advance(now, str(partition)))
+            clock.now = now
+        return sorted(events, key=itemgetter("at"))
+
+    def behind(self, ends: Mapping[int, LogEnd]) -> int:
+        """Return the number of offsets between the positions and the ends that a reader can reach."""
+        return sum(max(0, end.stable - self.positions.get(partition, 0)) for partition, end in ends.items())
+
+    def topics(self) -> pa.RecordBatch:
+        """Return the snapshots of topic metadata, with the columns of `topics.parquet`."""
+        return self._topics.rows()
+
+    def groups(self) -> list[dict[str, Any]]:
+        """Return a row for each group: kind, state, generation, members and their partitions, and counts."""
+        groups, histories = self._machine.states()
+        rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
+        return [{**history, **group, "cluster": ""} for group, history in rows]
+
+    def summaries(self) -> list[tuple[str, str, str, int]]:
+        """Return group id, kind, state and number of members of each group."""
+        groups, histories = self._machine.states()
+        found = pa.array(histories)
+        members = pc.list_value_length(found.field("members"))
+        columns = (pa.record_batch(groups)["group"], found.field("kind"), found.field("state"), members)
+        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+    def committed(self) -> pa.Table:
+        """Return committed offsets and owners, with the columns of `assignor.lag.POSITIONS`."""
+        batches = [pa.record_batch(batch) for batch in self._machine.positions()]
+        return pa.Table.from_batches(batches) if batches else POSITIONS.empty_table()
+
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of replayed records, duplicates, bad records and unknown types."""
+        return dict(self._machine.counts())
+
+    def state(self, cluster_id: str) -> WatchState:
+        """Return the state, from which another watcher can continue.
+
+        Args:
+            cluster_id: Id of the cluster.
+        """
+        return WatchState(
+            cluster_id=cluster_id,
+            groups=tuple(self._groups.to_pylist()),
+            positions=dict(self.positions),
+            starts=dict(self._starts or {}),
+            clocks={id: (clock.latest, clock.now) for id, clock in self._clocks.items()},
+            conditions=self.conditions.to_json(),
+            topics=self._topics.rows(),
+            replay=self._machine.snapshot(),
+        )
+
+    def _clock(self, partition: int) -> PartitionClock:
+        return self._clocks.setdefault(partition, PartitionClock())
+
+    def _reported(self, batches: Iterable[Any]) -> list[Event]:
+        """Apply events to the conditions, and return those to report."""
+        if self._starts is None:
+            for batch in batches:
+                rows = pa.record_batch(batch)
+                rows = rows.filter(pc.is_in(rows["event"], _LASTING)).select(_LASTING_FIELDS)
+                self.conditions.apply(rows.to_pylist())
+            return []
+        events = event_dicts(batches)
+        self.conditions.apply(events)
+        events = [event for event in events if self._is_new(event)]
+        for event in events:
+            event["cluster"] = ""
+        return events
+
+    def _is_new(self, event: Event) -> bool:
+        """Return True if an event has an offset at or after that of the start, or a later time than the start."""
+        assert self._starts is not None
+        position, now = self._starts.get(int(event["cluster"]), (0, _NO_TIME))
+        return bool(event["offset"] >= position or event["at"] > now)
+
+
+def _latest(records: pa.RecordBatch) -> dict[int, int]:
+    """Return the highest timestamp of each partition."""
+    found = pa.Table.from_batches([records]).group_by("partition").aggregate([("timestamp", "max")])
+    return dict(zip(found["partition"].to_pylist(), found["timestamp_max"].to_pylist(), strict=True))

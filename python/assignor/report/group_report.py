@@ -1,0 +1,189 @@
+"""What a report says of one group: its state, comparisons, remarks and members, as data and as JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assignor.report.lag import GroupLag
+
+
+@dataclass(frozen=True, slots=True)
+class RangeGenerations:
+    """Comparison of a group's generations under `range` with the answers of Kafka's range assignor.
+
+    Attributes:
+        checked: Number of compared generations.
+        equal: Number of compared generations with equal assignments.
+        unknown: Number of generations that are not compared because the bytes of a member cannot be decoded.
+    """
+
+    checked: int = 0
+    equal: int = 0
+    unknown: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedAssignments:
+    """Comparison of a group's generations and epochs with the answers of an assignor other than classic `range`.
+
+    Attributes:
+        assignor: Kafka's name of the assignor.
+        checked: Number of compared generations and epochs.
+        equal: Number of compared generations and epochs with equal assignments.
+        reason: Reason why the first different one differs; None if all are equal.
+        since: Time of the first different one in milliseconds.
+        until: Time of the last different one in milliseconds.
+    """
+
+    assignor: str
+    checked: int
+    equal: int
+    reason: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupReport:
+    """State of a group at the end of the log.
+
+    Attributes:
+        group: Group id.
+        kind: `classic`, `consumer`, `share`, `streams`, or `offsets` for a group that only has committed offsets.
+        state: Kafka's name of the state, or `gone`.
+        protocol: The assignor in use; None if the group has no assignor or the log does not name it.
+        generation: The last generation or group epoch.
+        members: Number of members.
+        topics: Number of topics with assigned partitions.
+        partitions: Number of assigned partitions.
+        unowned: Number of partitions of the subscribed topics without an owner; None if not known.
+        idle_members: Number of members without partitions.
+        least_loaded: Lowest number of partitions of a member; None without members.
+        most_loaded: Highest number of partitions of a member; None without members.
+        range_generations: Comparison of the generations under `range`.
+        rebalances: Number of new generations or epochs in the log.
+        busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
+        bad_records: Number of records of the group that cannot be decoded.
+        assignments: Comparison of assignors other than the classic protocol's `range`.
+        events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
+        unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count); empty if not
+            known.
+        bad_records_between: Times of the first and the last record that cannot be decoded.
+        lag: Lag at the last time of the end offsets; None without end offsets, or if the group has neither owned
+            partitions nor committed offsets.
+    """
+
+    group: str
+    kind: str
+    state: str
+    protocol: str | None
+    generation: int | None
+    members: int
+    topics: int
+    partitions: int
+    unowned: int | None
+    idle_members: int
+    least_loaded: int | None
+    most_loaded: int | None
+    range_generations: RangeGenerations
+    rebalances: int
+    busiest_minute: int
+    bad_records: int
+    assignments: tuple[ComparedAssignments, ...] = ()
+    events: tuple[dict[str, Any], ...] = ()
+    unowned_spans: tuple[tuple[str, int, int], ...] = ()
+    bad_records_between: tuple[int | None, int | None] = (None, None)
+    lag: GroupLag | None = None
+
+    @property
+    def is_stormy(self) -> bool:
+        """True if the group has been in a rebalance storm."""
+        return any(event["event"] == "storm" for event in self.events)
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints for the group, without its remarks and members."""
+        return {
+            "group": self.group,
+            "kind": self.kind,
+            "state": self.state,
+            "protocol": self.protocol,
+            "generation": self.generation,
+            "members": self.members,
+            "topics": self.topics,
+            "partitions": self.partitions,
+            "idle_members": self.idle_members,
+            "range_generations": {
+                "checked": self.range_generations.checked,
+                "equal": self.range_generations.equal,
+                "unknown": self.range_generations.unknown,
+            },
+            "rebalances": self.rebalances,
+            "busiest_minute": self.busiest_minute,
+            "unowned": self.unowned,
+            "least_loaded": self.least_loaded,
+            "most_loaded": self.most_loaded,
+            "bad_records": self.bad_records,
+            "assignments": [
+                {"assignor": found.assignor, "checked": found.checked, "equal": found.equal}
+                for found in self.assignments
+            ],
+            "lag": None if self.lag is None else self.lag.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Note on the assignment of one generation of a group; `at` is its time in milliseconds."""
+
+    group: str
+    generation: int
+    range: str
+    text: str
+    at: int | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints for the remark."""
+        return {"generation": self.generation, "at": self.at, "range": self.range, "text": self.text}
+
+
+@dataclass(frozen=True, slots=True)
+class MemberReport:
+    """Member and its partitions, as spans of (topic, first partition, count)."""
+
+    group: str
+    member_id: str
+    group_instance_id: str | None
+    client_id: str
+    spans: tuple[tuple[str, int, int], ...]
+
+    @property
+    def name(self) -> str:
+        """Instance id of a static member, else client id and first 8 characters of the member id's unique part."""
+        if self.group_instance_id:
+            return self.group_instance_id
+        unique_part = self.member_id.removeprefix(f"{self.client_id}-")
+        return f"{self.client_id} {unique_part[:8]}"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints for the member."""
+        return {
+            "member_id": self.member_id,
+            "group_instance_id": self.group_instance_id,
+            "client_id": self.client_id,
+            "spans": [{"topic": topic, "start": start, "count": count} for topic, start, count in self.spans],
+        }
+
+
+Entry = TypeVar("Entry", Remark, MemberReport)
+
+
+def by_group(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Return the entries of each group."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.group, []).append(entry)
+    return found

@@ -1,0 +1,64 @@
+"""Report on the groups of a recording, as data and as JSON. `text.render` is its form for people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from assignor.report.group_findings import findings_of
+from assignor.report.group_report import by_group
+
+if TYPE_CHECKING:
+    from assignor.report.findings import Finding
+    from assignor.report.group_report import GroupReport, MemberReport, Remark
+
+MOST_GROUPS_WITH_MEMBERS = 60
+"""Largest number of groups for which the report lists members and their partitions; the Parquet files always do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Report on the groups of a recording.
+
+    Attributes:
+        records: Number of records, including those of aborted transactions.
+        records_by_type: Record type to number of (values, tombstones).
+        bad_records: Number of records that cannot be decoded.
+        groups: The groups, sorted by name.
+        remarks: Notes on generations under `range`.
+        members: The members at the end of the log; empty for more than `MOST_GROUPS_WITH_MEMBERS` groups.
+    """
+
+    records: int
+    records_by_type: dict[int, tuple[int, int]]
+    bad_records: int
+    groups: tuple[GroupReport, ...]
+    remarks: tuple[Remark, ...]
+    members: tuple[MemberReport, ...]
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints."""
+        remarks, members = by_group(self.remarks), by_group(self.members)
+        has_members = len(self.groups) <= MOST_GROUPS_WITH_MEMBERS
+        return {
+            "records": self.records,
+            "records_by_type": {
+                str(number): {"values": values, "tombstones": tombstones}
+                for number, (values, tombstones) in sorted(self.records_by_type.items())
+            },
+            "bad_records": self.bad_records,
+            "groups": [
+                {
+                    **group.to_json(),
+                    "remarks": [remark.to_json() for remark in remarks.get(group.group, ())],
+                    "assigned": [member.to_json() for member in members.get(group.group, ())] if has_members else None,
+                }
+                for group in self.groups
+            ],
+            "findings": [finding.to_json() for finding in self.findings()],
+        }
+
+    def findings(self) -> list[Finding]:
+        """Return the findings, by group."""
+        remarks = by_group(self.remarks)
+        return [found for group in self.groups for found in findings_of(group, remarks.get(group.group, []))]

@@ -1,0 +1,168 @@
+"""Summary of the Parquet files of a report: groups, members, remarks and counts, read with pyarrow."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyarrow.dataset import dataset
+
+from assignor.report.group_events import read_events
+from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
+from assignor.report.lag import lag_by_group
+from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
+from assignor.report.report_folder import REPORT_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from assignor.cluster.folder import Recording
+    from assignor.lines import Span
+
+_GROUP_FIELDS = (
+    *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
+    *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records"),
+)
+"""Columns of the table `groups` that are fields of `GroupReport` with the same name."""
+
+
+def summarize(recording: Recording, part: Path) -> Report:
+    """Read the tables of a report, and write `report.json` next to them.
+
+    Args:
+        recording: The recording, whose topic metadata and end offsets are read.
+        part: Folder with the tables that `report_folder.TABLES` names.
+
+    Returns:
+        The report.
+    """
+    counts, bad = _records(part)
+    by_type: dict[int, tuple[int, int]] = {}
+    for (number, is_tombstone, _), count in counts.items():
+        if number is not None:
+            values, tombstones = by_type.get(number, (0, 0))
+            deleted = count if is_tombstone else 0
+            by_type[number] = (values + count - deleted, tombstones + deleted)
+    groups = _groups(part, recording, bad)
+    found = Report(
+        records=counts.total(),
+        records_by_type=by_type,
+        bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
+        groups=tuple(groups),
+        remarks=tuple(_remarks(part)),
+        members=tuple(_members(part)) if len(groups) <= MOST_GROUPS_WITH_MEMBERS else (),
+    )
+    text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
+    (part / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
+    return found
+
+
+def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[str, tuple[int, int]]]:
+    """Return the number of records by type, tombstone and status, and the times of bad records.
+
+    The times are those of the first and the last bad record of each group.
+    """
+    found = Counter[tuple[int | None, bool, str]]()
+    bad: dict[str, tuple[int, int]] = {}
+    names = ["type", "tombstone", "status"]
+    for batch in dataset(part / "records", format="parquet").to_batches(columns=[*names, "timestamp", "group_id"]):
+        for row in pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")]).to_pylist():
+            found[row["type"], row["tombstone"], row["status"]] += row["count_all"]
+        for row in batch.filter(pc.equal(batch["status"], "bad")).to_pylist():
+            if row["group_id"] is not None and row["timestamp"] is not None:
+                since, until = bad.get(row["group_id"], (row["timestamp"], row["timestamp"]))
+                bad[row["group_id"]] = (min(since, row["timestamp"]), max(until, row["timestamp"]))
+    return found, bad
+
+
+def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -> list[GroupReport]:
+    members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
+    rows = pq.read_table(part / "groups").to_pylist()
+    assignments = _assignments(part)
+    lag = lag_by_group(recording, part)
+    gaps = _gaps(part)
+    events = read_events(part, gaps["never_committed"])
+    return [
+        GroupReport(
+            group=row["group_id"],
+            members=members[row["group_id"]],
+            range_generations=RangeGenerations(
+                checked=row["range_equal"] + row["range_different"],
+                equal=row["range_equal"],
+                unknown=row["range_unknown"],
+            ),
+            assignments=tuple(assignments.get(row["group_id"], ())),
+            events=events.get(row["group_id"], ()),
+            unowned_spans=tuple(gaps["unowned"].get(row["group_id"], ())),
+            lag=lag.get(row["group_id"]),
+            bad_records_between=bad.get(row["group_id"], (None, None)),
+            **{name: row[name] for name in _GROUP_FIELDS},
+        )
+        for row in sorted(rows, key=lambda row: row["group_id"])
+    ]
+
+
+def _gaps(part: Path) -> dict[str, dict[str, list[Span]]]:
+    """Return by problem and group the partitions without an owner, and those with one and no committed offset."""
+    found: dict[str, dict[str, list[Span]]] = {"unowned": {}, "never_committed": {}}
+    for row in pq.read_table(part / "gaps").to_pylist():
+        span = (row["topic"], row["start"], row["count"])
+        found[row["problem"]].setdefault(row["group_id"], []).append(span)
+    return found
+
+
+def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
+    """Return the comparisons with assignors other than the classic protocol's range, by group."""
+    is_other = pc.field("outcome").isin(["equal", "different"]) & pc.field("range").is_null()
+    columns = ["group_id", "assignor", "outcome", "offset", "timestamp"]
+    rows = pq.read_table(part / "generations", columns=columns, filters=is_other)
+    wanted = [("offset", "count"), ("offset", "min"), ("timestamp", "min"), ("timestamp", "max")]
+    counts: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
+    for row in rows.group_by(columns[:3]).aggregate(wanted).to_pylist():
+        counts.setdefault((row["group_id"], row["assignor"]), {})[row["outcome"]] = row
+    found: dict[str, list[ComparedAssignments]] = {}
+    for (group, assignor), outcomes in sorted(counts.items()):
+        equal = outcomes["equal"]["offset_count"] if "equal" in outcomes else 0
+        compared = ComparedAssignments(assignor, equal, equal)
+        if "different" in outcomes:
+            row = outcomes["different"]
+            reason = _reason(part, group, row["offset_min"])
+            times = (row["timestamp_min"], row["timestamp_max"])
+            compared = ComparedAssignments(assignor, equal + row["offset_count"], equal, reason, *times)
+        found.setdefault(group, []).append(compared)
+    return found
+
+
+def _reason(part: Path, group: str, offset: int) -> str:
+    """Return why a generation differs from the answer of its assignor; `offset` is that of its group record."""
+    is_generation = (pc.field("group_id") == group) & (pc.field("offset") == offset)
+    columns = ["generation", "reasons"]
+    row = pq.read_table(part / "generations", columns=columns, filters=is_generation).slice(0, 1).to_pylist()[0]
+    return f"generation {row['generation']}: {'; '.join(row['reasons'])}"
+
+
+def _remarks(part: Path) -> Iterator[Remark]:
+    rows = pq.read_table(part / "generations", filters=pc.list_value_length(pc.field("remarks")) > 0)
+    for row in rows.sort_by([("group_id", "ascending"), ("offset", "ascending")]).to_pylist():
+        for text in row["remarks"]:
+            yield Remark(row["group_id"], row["generation"], row["range"], text, row["timestamp"])
+
+
+def _members(part: Path) -> Iterator[MemberReport]:
+    spans: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+    for row in pq.read_table(part / "assignments").to_pylist():
+        spans.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
+    order = [(name, "ascending") for name in ("group_id", "client_id", "member_id")]
+    for row in pq.read_table(part / "members").sort_by(order).to_pylist():
+        yield MemberReport(
+            group=row["group_id"],
+            member_id=row["member_id"],
+            group_instance_id=row["group_instance_id"],
+            client_id=row["client_id"],
+            spans=tuple(sorted(spans.get((row["group_id"], row["member_id"]), ()))),
+        )

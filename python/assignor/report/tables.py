@@ -1,0 +1,65 @@
+"""Tables of a report: what the replay of a recording returns for them, batch by batch.
+
+Without Spark and with it, a report pushes each record once into one `Replay`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from assignor.replay.events import COLUMNS, COMMON, FIELDS
+
+if TYPE_CHECKING:
+    from assignor import _core
+
+KINDS = ("rebalance", "storm", "stuck", "offsets")
+"""Kinds of events that are kept: findings and the page come from them."""
+
+_KEPT = {*COMMON, *(name for kind in KINDS for name in FIELDS[kind])}
+
+EVENT_COLUMNS = [name for name in COLUMNS if name in _KEPT]
+"""Columns that are kept: those of all events, and those of the kept kinds."""
+
+LISTS = {"generations": "generations", "members": "members", "assignment": "assignments", "gaps": "gaps"}
+"""Columns of a history that are lists, and the tables to which their elements are written."""
+
+
+class Pushed(NamedTuple):
+    """What the replay returns for a batch of records.
+
+    Attributes:
+        decoded: The columns of `assignor.offsets.decode_batch`; None at the end.
+        commits: The offset commits; None if they are not wanted, and at the end.
+        events: The events of `KINDS`, with the columns of `EVENT_COLUMNS`.
+        group_ids: Ids of the groups that have ended.
+        histories: Their histories, see `assignor.spark.schemas.HISTORY`.
+    """
+
+    decoded: pa.RecordBatch | None
+    commits: pa.RecordBatch | None
+    events: pa.Table
+    group_ids: pa.Array
+    histories: pa.Array
+
+
+def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None, *, has_commits: bool) -> Pushed:
+    """Apply a batch of records that are sorted by group and offset.
+
+    Args:
+        replay: The replay.
+        records: The columns offset, timestamp, key, value and aborted; None ends the last group.
+        until: Time up to which the deadlines of a group fire at its end; None for an empty log.
+        has_commits: True to return the offset commits.
+    """
+    decoded, commits, events, (ids, histories) = replay.push_groups(
+        records, until=until, kinds=KINDS, decoded=True, commits=has_commits
+    )
+    return Pushed(
+        None if decoded is None else pa.record_batch(decoded),
+        None if commits is None else pa.record_batch(commits),
+        pa.Table.from_batches(map(pa.record_batch, events)).select(EVENT_COLUMNS),
+        pa.array(ids),
+        pa.array(histories),
+    )

@@ -1,0 +1,235 @@
+"""Report as text: a table of the groups, findings, the partitions of each member, and totals."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from assignor.errors import MissingDependencyError
+
+try:
+    from rich.cells import cell_len, set_cell_size
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.rule import Rule
+    from rich.table import Table
+    from rich.text import Text
+except ImportError as error:
+    raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
+
+from assignor.lines import escape, format_count, format_spans, wrap
+from assignor.report.findings import KINDS, SEVERITIES
+from assignor.report.group_report import by_group
+
+if TYPE_CHECKING:
+    from assignor.report.findings import Finding
+    from assignor.report.group_report import GroupReport, MemberReport
+    from assignor.report.report import Report
+
+_MEMBERS_SHOWN = 12
+_REMARKS_SHOWN = 40
+_FINDINGS_SHOWN = 5
+
+_HEADER = (
+    "group",
+    "kind",
+    "state",
+    "protocol",
+    "generation",
+    "members",
+    "idle",
+    "topics",
+    "partitions",
+    "per member",
+    "lag",
+    "range = Kafka",
+    "remark",
+)
+_RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "lag", "range = Kafka"})
+_UNLIMITED = 100_000
+_LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
+_LEGEND = {
+    "idle": "idle: members without partitions",
+    "per member": "per member: fewest–most partitions of a member",
+    "lag": "lag: end offsets minus committed offsets; +n: n partitions with unknown lag",
+    "range = Kafka": "range = Kafka: range assignments equal to Kafka's / range assignments compared",
+}
+
+
+def render(report: Report, *, colour: bool = False, width: int | None = None) -> str:
+    """Render a report as text: a table of groups, findings, the partitions of each member, and totals.
+
+    Args:
+        report: The report.
+        colour: True to colour rebalance storms and groups that are gone.
+        width: Columns of the terminal. The table omits its least important columns and long lines are wrapped to
+            fit; None for no limit.
+    """
+    table, shown = _table(report.groups, colour, width)
+    parts = [
+        table,
+        "\n".join(line for entry in _legend(report.groups, shown) for line in wrap(entry, width)),
+        *(_section(title, lines, width) for title, lines in _sections(report)),
+        "\n".join(_totals(report)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+    attention = list(_attention(report.findings()))
+    if attention:
+        yield "Groups that need attention", attention
+    remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
+    if len(remarks) > _REMARKS_SHOWN:
+        remarks[_REMARKS_SHOWN:] = [
+            f"and {len(remarks) - _REMARKS_SHOWN} more remarks in the Parquet folder `generations`"
+        ]
+    if remarks:
+        yield "Range assignments that differ from Kafka's, or have a remark", remarks
+    differing = [line for group in report.groups for line in _differing(group)]
+    if differing:
+        yield "Assignments that differ from Kafka's assignors", differing
+    if report.members:
+        yield "Assigned partitions", list(_assigned_partitions(report.members))
+
+
+def _attention(findings: Iterable[Finding]) -> Iterator[str]:
+    """Yield a line for each finding that needs attention, the most severe first.
+
+    Only the last ones of a kind are listed if a group has many.
+    """
+    ordered = sorted(findings, key=lambda each: SEVERITIES.index(each.severity))
+    for (group, kind), found in itertools.groupby(ordered, lambda each: (each.group, each.kind)):
+        if KINDS[kind].needs_attention:
+            texts = [each.text for each in found]
+            yield from (f"{group}: {text}" for text in texts[-_FINDINGS_SHOWN:])
+            if len(texts) > _FINDINGS_SHOWN:
+                yield f"{group}: and {len(texts) - _FINDINGS_SHOWN:,} earlier findings of the kind {kind}, see --json"
+
+
+def _totals(report: Report) -> Iterator[str]:
+    states: dict[str, int] = {}
+    for group in report.groups:
+        states[group.state] = states.get(group.state, 0) + 1
+    checked = sum(group.range_generations.checked for group in report.groups)
+    equal = sum(group.range_generations.equal for group in report.groups)
+    unknown = sum(group.range_generations.unknown for group in report.groups)
+    by_state = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
+    members = sum(group.members for group in report.groups)
+    partitions = sum(group.partitions for group in report.groups)
+    idle = sum(group.idle_members for group in report.groups)
+    records = f"{format_count(report.records, 'record')} of {format_count(len(report.records_by_type), 'type')}"
+    yield f"{records}; {report.bad_records:,} cannot be decoded"
+    yield f"{format_count(len(report.groups), 'group')}{': ' if by_state else ''}{by_state}"
+    own, are = "owns" if members == 1 else "own", "is" if idle == 1 else "are"
+    owned = f"{format_count(members, 'member')} {own} {format_count(partitions, 'partition')}"
+    yield f"{owned}; {format_count(idle, 'member')} {are} idle"
+    compared = format_count(checked, "range assignment")
+    yield (
+        f"{compared} compared with Kafka's: {equal:,} equal, {checked - equal:,} different"
+        f"{f'; {unknown:,} not compared, because the bytes of a member cannot be decoded' if unknown else ''}"
+    )
+    others = [found for group in report.groups for found in group.assignments]
+    if others:
+        checked = sum(found.checked for found in others)
+        equal = sum(found.equal for found in others)
+        yield (
+            f"{format_count(checked, 'assignment')} of other assignors compared with Kafka's: {equal:,} equal, "
+            f"{checked - equal:,} different"
+        )
+
+
+def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str]:
+    if any(group.state == "gone" for group in groups):
+        yield "gone: the group and its offsets are deleted"
+    if groups:
+        yield from (text for name, text in _LEGEND.items() if name in shown)
+
+
+def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tuple[str, list[str]]:
+    """Return the table and the names of its columns: those that fit into the width."""
+    rows = [[escape(cell) for cell in _row(group)] for group in groups]
+    optional = {"lag": any(group.lag for group in groups), "remark": any(group.is_stormy for group in groups)}
+    shown = [name for name in _HEADER if optional.get(name, True)]
+    table = _table_of(shown, rows)
+    console = Console(
+        file=io.StringIO(),
+        width=_UNLIMITED,
+        color_system="standard" if colour else None,
+        force_terminal=colour,
+        no_color=False,
+        legacy_windows=False,
+    )
+    for name in _LEFT_OUT_FIRST:
+        if width is not None and Measurement.get(console, console.options, table).maximum > width:
+            shown.remove(name)
+            table = _table_of(shown, rows)
+    with console.capture() as capture:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()), shown
+
+
+def _table_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
+    table = Table.grid(padding=(0, 2, 0, 0), pad_edge=False)
+    for name in names:
+        table.add_column(justify="right" if name in _RIGHT else "left", no_wrap=True)
+    table.add_row(*names)
+    table.add_row(*(Rule(style="none") for _ in names))
+    for row in rows:
+        cells = dict(zip(_HEADER, row, strict=True))
+        style = "bold red" if cells["remark"] else "dim" if cells["state"] == "gone" else ""
+        table.add_row(*(Text(cells[name]) for name in names), style=style)
+    return table
+
+
+def _row(group: GroupReport) -> tuple[str, ...]:
+    ranges = group.range_generations
+    per_member = "" if group.most_loaded is None else f"{group.least_loaded}–{group.most_loaded}"
+    compared = f"{ranges.equal}/{ranges.checked}" if ranges.checked or ranges.unknown else ""
+    if ranges.unknown:
+        compared += f" ({ranges.unknown} unreadable)"
+    return (
+        group.group,
+        group.kind,
+        group.state,
+        group.protocol or "",
+        "" if group.generation is None else str(group.generation),
+        str(group.members),
+        str(group.idle_members) if group.members else "",
+        str(group.topics),
+        str(group.partitions),
+        per_member,
+        _lag(group),
+        compared,
+        "REBALANCE STORM" if group.is_stormy else "",
+    )
+
+
+def _lag(group: GroupReport) -> str:
+    if group.lag is None:
+        return ""
+    known, unknown = group.lag.sums["lag"], group.lag.sums["unknown"]
+    return f"{'?' if known is None else f'{known:,}'}{f' +{unknown:,}' if unknown else ''}"
+
+
+def _differing(group: GroupReport) -> Iterator[str]:
+    for found in group.assignments:
+        if found.reason is not None:
+            counts = f"{found.checked - found.equal:,} of {found.checked:,} {found.assignor} assignments differ"
+            yield f"{group.group}: {counts}; the first is {found.reason}"
+
+
+def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:
+    for group, found in by_group(members).items():
+        yield group
+        widest = max(cell_len(member.name) for member in found[:_MEMBERS_SHOWN])
+        for member in found[:_MEMBERS_SHOWN]:
+            yield f"  {set_cell_size(member.name, widest)}  {format_spans(member.spans)}"
+        if len(found) > _MEMBERS_SHOWN:
+            yield f"  and {len(found) - _MEMBERS_SHOWN} more members"
+
+
+def _section(title: str, lines: Sequence[str], width: int | None) -> str:
+    return "\n".join([title, *(wrapped for line in lines for wrapped in wrap(f"  {escape(line)}", width))])
