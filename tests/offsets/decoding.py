@@ -62,7 +62,7 @@ EVERY_VERSION = [
 
 
 def as_json(value: Any) -> Any:
-    """Return a decoded value in the form of JSON."""
+    """Return a decoded value in the form of Kafka's JSON."""
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, dict):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-from typing import Any, NamedTuple
+import json
+import re
+import zipfile
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.offsets import Record
+from tests.offsets.decoding import as_json
 from tests.support.kafka_program import KafkaProgram
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Written = tuple[bytes, bytes | None]
 
@@ -48,19 +54,28 @@ class RecordOracle(KafkaProgram):
         key, value = answer["read"]
         return Kafka(made, [bytes.fromhex(data) for data in answer["versions"]], (key, value), rewritten)
 
-
-def as_json(value: Any) -> Any:
-    """Return a value in the form of Kafka's JSON."""
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, dict):
-        return {name: as_json(content) for name, content in value.items()}
-    if isinstance(value, list):
-        return [as_json(content) for content in value]
-    return value
+    def decoded(self, key: bytes, value: bytes | None) -> tuple[Any, Any] | str:
+        """Return the JSON of a record's key and value; the exception if Kafka cannot decode them."""
+        answer = self.ask({"bytes": [key.hex(), None if value is None else value.hex()]})
+        return answer["error"] if "error" in answer else tuple(answer["read"])
 
 
 def _written(answer: list[str | None]) -> Written:
     key, value = answer
     assert key is not None
     return bytes.fromhex(key), None if value is None else bytes.fromhex(value)
+
+
+def definitions(jar: Path) -> list[str]:
+    """Return the definitions of messages in a jar of Kafka as lines of JSON, without comments."""
+    with zipfile.ZipFile(jar) as archive:
+        names = sorted(name for name in archive.namelist() if re.fullmatch(r"common/message/\w+\.json", name))
+        texts = [archive.read(name).decode() for name in names]
+    found = [
+        json.loads(re.sub(r"^\s*//.*$", "", text, flags=re.MULTILINE), object_hook=_without_about) for text in texts
+    ]
+    return [json.dumps(each) for each in found if each["type"].startswith("coordinator-")]
+
+
+def _without_about(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: content for name, content in fields.items() if name != "about"}

@@ -1,4 +1,4 @@
-"""Hypothesis strategies for records of all types and versions, by the tables of `record_layouts`.
+"""Hypothesis strategies for records of all types and versions, by Kafka's message definitions.
 
 Records are in the form that `decode_record` returns: tagged fields differ from their default.
 """
@@ -11,14 +11,9 @@ from typing import Any
 from hypothesis import strategies as st
 
 from assignor.offsets import Record
-from tests.support.record_layouts import INTEGERS, TYPES, Array, Field, FieldType, Struct
+from tests.support.record_layouts import INTEGERS, LAYOUTS, Array, Field, FieldType, Struct
 
-VERSIONS = [
-    (number, version)
-    for number, record_type in TYPES.items()
-    if record_type.layout
-    for version in range(record_type.layout.newest + 1)
-]
+VERSIONS = [(number, version) for number, layout in LAYOUTS.items() for version in range(layout.newest + 1)]
 """All types and versions that can be encoded."""
 
 TEXTS = st.one_of(
@@ -29,13 +24,11 @@ TEXTS = st.one_of(
 
 def records(number: int, version: int) -> st.SearchStrategy[Record]:
     """Return a strategy for records of a type with a value of a version."""
-    record_type = TYPES[number]
-    assert record_type.layout
-    key, value = record_type.layout.key, record_type.layout.value
+    layout = LAYOUTS[number]
     return st.builds(
-        lambda key, value: Record(number, record_type.name, key, version, value),
-        structures(key, 0),
-        structures(value, version),
+        lambda key, value: Record(number, layout.name, key, version, value),
+        structures(layout.key, 0),
+        structures(layout.value, version),
     )
 
 

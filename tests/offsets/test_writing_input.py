@@ -18,7 +18,7 @@ from tests.offsets.decoding import EVERY_VERSION
 from tests.offsets.samples import COMMIT, CURRENT, ENDPOINT, GROUP, MEMBER, METADATA, Path, changed
 from tests.offsets.strategies import VERSIONS
 from tests.support.invalid_input import LONE, Unreadable
-from tests.support.record_layouts import TYPES
+from tests.support.record_layouts import LAYOUTS
 
 WIRE, TYPE, NULL = errors.WireError, errors.WrongTypeError, errors.NullArgumentError
 
@@ -161,8 +161,7 @@ def test_all_untagged_fields_are_required() -> None:
     samples = {(a["type"], a["valueVersion"]): (key, value) for key, value, a in EVERY_VERSION if a.get("value")}
     rejected = 0
     for number, version in VERSIONS:
-        layout = TYPES[number].layout
-        assert layout
+        layout = LAYOUTS[number]
         record = decode_record(*samples[number, version])
         assert record.value is not None
         for part, fields, content in (("key", layout.key, record.key), ("value", layout.value, record.value)):

@@ -29,7 +29,7 @@ from tests.conformance import wire_vectors
 from tests.offsets.distorted_records import distorted
 from tests.support import vector_files
 from tests.support.mutation import mutated
-from tests.support.record_layouts import TYPES
+from tests.support.record_layouts import LAYOUTS
 
 SPARE = 64 * 2**20
 """Memory in bytes that the worker may allocate after its start; no input is longer than 1 KiB."""
@@ -72,7 +72,7 @@ def decoders() -> dict[str, Codec]:
         "subscription, tolerant": _of_protocol(partial(decode_subscription, tolerant=True), messages["subscription"]),
         "assignment": _of_protocol(decode_assignment, messages["assignment"]),
     }
-    records: dict[int, list[Message]] = {number: [] for number, record_type in TYPES.items() if record_type.layout}
+    records: dict[int, list[Message]] = {number: [] for number in LAYOUTS}
     with gzip.open(EVERY_VERSION, "rt", encoding="utf-8") as lines:
         for answer in map(json.loads, lines):
             if "error" not in answer:
@@ -80,7 +80,7 @@ def decoders() -> dict[str, Codec]:
                 key = bytes.fromhex(answer["keyHex"])
                 records[answer["type"]].append((key, None if value is None else bytes.fromhex(value)))
     for number, samples in records.items():
-        name = f"record {number} {TYPES[number].name}"
+        name = f"record {number} {LAYOUTS[number].name}"
         found[name] = Codec(decode_record, samples, is_decoded)
     return found
 

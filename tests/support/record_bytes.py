@@ -1,7 +1,7 @@
 """Encoder of `__consumer_offsets` records and the blobs inside them, for logs in tests.
 
-The layouts are the tables of `record_layouts`, which other tests compare with Kafka's bytes. A missing field
-is zero, empty or null; a missing tagged field is left out.
+The layouts are those of Kafka's message definitions. A missing field is zero, empty or null; a missing tagged field is
+left out.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import base64
 import struct
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.support.record_layouts import INTEGERS, TYPES, Array, Field, FieldType, Struct
+from tests.support.record_layouts import INTEGERS, LAYOUTS, Array, Field, FieldType, Struct
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -29,8 +29,7 @@ def write_record(
     number: int, key: Mapping[str, Any], value: Mapping[str, Any] | None = None, version: int | None = None
 ) -> tuple[bytes, bytes | None]:
     """Return key and value of a record. Without a value it is a tombstone; the default version is the newest."""
-    layout = TYPES[number].layout
-    assert layout, f"type {number} has no layout"
+    layout = LAYOUTS[number]
     head = struct.pack(">h", number) + write_struct(layout.key, key, 0, compact=False)
     if value is None:
         return head, None

@@ -1,19 +1,26 @@
-"""Layouts of the records in `__consumer_offsets`, as tables.
+"""Layouts of the records in `__consumer_offsets`, read from Kafka's own message definitions.
 
-They follow Kafka 4.3.1's message definitions (coordinator-key and coordinator-value). Each key has one version, and
-its string lengths are int16, not compact. Values are flexible (compact lengths, and tagged fields after each structure,
-KIP-482) from the version that their layout names.
+`tests/data/record_definitions.json` has the definitions of keys and values of kafka-group-coordinator 4.3.1, one a
+line, without comments. `tests/offsets/test_oracle.py` compares them with those in Kafka's jar.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-__all__ = ["INTEGERS", "TYPES", "Array", "Field", "FieldType", "RecordLayout", "RecordType", "Struct"]
+Row = dict[str, Any]
+
+DEFINITIONS = Path(__file__).parents[1] / "data" / "record_definitions.json"
 
 INTEGERS = {"int8": ("b", 1), "int16": ("h", 2), "uint16": ("H", 2), "int32": ("i", 4), "int64": ("q", 8)}
 """Layout (as in the module struct) and size in bytes of each kind of integer."""
+
+NEWEST = 32_767
+"""Largest version."""
 
 
 @dataclass(frozen=True)
@@ -25,11 +32,11 @@ class Field:
 
     name: str
     kind: FieldType
-    since: int = 0
-    until: int = 32_767
-    nullable: bool = False
-    tag: int | None = None
-    default: Any = 0
+    since: int
+    until: int
+    nullable: bool
+    tag: int | None
+    default: Any
 
     def is_in(self, version: int) -> bool:
         """Return True if the version has the field."""
@@ -55,274 +62,75 @@ FieldType = str | Struct | Array
 
 
 @dataclass(frozen=True)
-class RecordLayout:
-    """Layout of a record: the key's fields after the type, and the value's fields after the version.
+class Layout:
+    """Record type: its name, the key's fields after the type, and the value's fields after the version.
 
-    `newest` is the newest version of the value, `flexible` the first flexible one.
+    `newest` is the newest version of the value, `flexible` the first one with compact lengths and tagged fields.
     """
 
+    name: str
     key: tuple[Field, ...]
     value: tuple[Field, ...]
-    newest: int = 0
-    flexible: int = 0
+    newest: int
+    flexible: int
 
 
-@dataclass(frozen=True)
-class RecordType:
-    """Record type: its name in CoordinatorRecordType, and its layout; None if Kafka 4.3.1 does not write the type."""
-
-    name: str
-    layout: RecordLayout | None = None
-
-
-INT16S = Array("int16")
-INT32S = Array("int32")
-STRINGS = Array("string")
-
-
-def nullable(name: str) -> Field:
-    """Return a string field that may be null."""
-    return Field(name, "string", nullable=True)
-
-
-OFFSET_KEY = (Field("group", "string"), Field("topic", "string"), Field("partition", "int32"))
-CLASSIC_GROUP_KEY = (Field("group", "string"),)
-GROUP_KEY = (Field("groupId", "string"),)
-MEMBER_KEY = (Field("groupId", "string"), Field("memberId", "string"))
-PATTERN_KEY = (Field("groupId", "string"), Field("regularExpression", "string"))
-
-LEGACY_OFFSET_COMMIT = (
-    Field("offset", "int64"),
-    Field("metadata", "string"),
-    Field("commitTimestamp", "int64"),
-)
-
-OFFSET_COMMIT = (
-    Field("offset", "int64"),
-    Field("leaderEpoch", "int32", since=3),
-    Field("metadata", "string"),
-    Field("commitTimestamp", "int64"),
-    Field("expireTimestamp", "int64", since=1, until=1),
-    Field("topicId", "uuid", since=4, tag=0, default="AAAAAAAAAAAAAAAAAAAAAA"),
-)
-
-CLASSIC_MEMBER = Struct(
-    (
-        Field("memberId", "string"),
-        Field("groupInstanceId", "string", since=3, nullable=True),
-        Field("clientId", "string"),
-        Field("clientHost", "string"),
-        Field("rebalanceTimeout", "int32", since=1),
-        Field("sessionTimeout", "int32"),
-        Field("subscription", "bytes"),
-        Field("assignment", "bytes"),
+def read_layouts() -> dict[int, Layout]:
+    """Return the layouts by type, the int16 at the start of the key."""
+    with DEFINITIONS.open(encoding="utf-8") as lines:
+        definitions: list[Row] = [json.loads(line) for line in lines]
+    keys, values = (
+        {each["apiKey"]: each for each in definitions if each["type"] == f"coordinator-{part}"}
+        for part in ("key", "value")
     )
-)
+    found = {}
+    for number, value in sorted(values.items()):
+        _, newest = versions(value["validVersions"])
+        flexible, _ = versions(value["flexibleVersions"])
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", value["name"].removesuffix("Value")).upper()
+        found[number] = Layout(name, read_fields(keys[number]), read_fields(value), newest, flexible)
+    return found
 
-GROUP_METADATA = (
-    Field("protocolType", "string"),
-    Field("generation", "int32"),
-    nullable("protocol"),
-    nullable("leader"),
-    Field("currentStateTimestamp", "int64", since=2),
-    Field("members", Array(CLASSIC_MEMBER)),
-)
 
-CONSUMER_GROUP_METADATA = (Field("epoch", "int32"), Field("metadataHash", "int64", tag=0))
+def read_fields(definition: Row) -> tuple[Field, ...]:
+    """Return the fields of a message."""
+    named = {each["name"]: each["fields"] for each in definition.get("commonStructs", ())}
+    return tuple(read_field(each, named) for each in definition["fields"])
 
-PARTITION_RACKS = Struct((Field("partition", "int32"), Field("racks", STRINGS)))
 
-TOPIC_METADATA = Struct(
-    (
-        Field("topicId", "uuid"),
-        Field("topicName", "string"),
-        Field("numPartitions", "int32"),
-        Field("partitionMetadata", Array(PARTITION_RACKS)),
+def read_field(given: Row, named: Row) -> Field:
+    """Return a field; `named` has the fields of structures that the message names."""
+    name = given["name"]
+    since, until = versions(given.get("versions") or given["taggedVersions"])
+    # Kafka's generator reads `"default": null` as the empty array or structure.
+    default = given.get("default") or (0 if given["type"] in INTEGERS else [])
+    return Field(
+        name[0].lower() + name[1:],
+        read_kind(given["type"], given, named),
+        since,
+        until,
+        nullable="nullableVersions" in given,
+        tag=given.get("tag"),
+        default="A" * 22 if given["type"] == "uuid" else default,
     )
-)
 
-CONSUMER_GROUP_PARTITION_METADATA = (Field("topics", Array(TOPIC_METADATA)),)
 
-CLASSIC_PROTOCOL = Struct((Field("name", "string"), Field("metadata", "bytes")))
+def read_kind(text: str, given: Row, named: Row) -> FieldType:
+    """Return the kind of a field."""
+    if text.startswith("[]"):
+        return Array(read_kind(text[2:], given, named))
+    if text in INTEGERS or text in ("string", "bytes", "uuid"):
+        return text
+    return Struct(tuple(read_field(each, named) for each in given.get("fields") or named[text]))
 
-CLASSIC_MEMBER_METADATA = Struct(
-    (Field("sessionTimeoutMs", "int32"), Field("supportedProtocols", Array(CLASSIC_PROTOCOL)))
-)
 
-CONSUMER_GROUP_MEMBER_METADATA = (
-    nullable("instanceId"),
-    nullable("rackId"),
-    Field("clientId", "string"),
-    Field("clientHost", "string"),
-    Field("subscribedTopicNames", STRINGS),
-    nullable("subscribedTopicRegex"),
-    Field("rebalanceTimeoutMs", "int32"),
-    nullable("serverAssignor"),
-    Field("classicMemberMetadata", CLASSIC_MEMBER_METADATA, nullable=True, tag=0),
-)
+def versions(text: str) -> tuple[int, int]:
+    """Return the first and the last version of a range such as `0-4`, `3+` or `none`."""
+    if text == "none":
+        return NEWEST + 1, NEWEST
+    first, _, last = text.rstrip("+").partition("-")
+    return int(first), NEWEST if text.endswith("+") else int(last or first)
 
-# Shared by the three kinds of group with a target assignment. KIP-1263 added the timestamp.
-TARGET_ASSIGNMENT_METADATA = (Field("assignmentEpoch", "int32"), Field("assignmentTimestamp", "int64", tag=0))
 
-TOPIC_PARTITIONS = Struct((Field("topicId", "uuid"), Field("partitions", INT32S)))
-
-TARGET_ASSIGNMENT_MEMBER = (Field("topicPartitions", Array(TOPIC_PARTITIONS)),)
-
-ASSIGNMENT_EPOCHS = Field("assignmentEpochs", INT32S, nullable=True, tag=0, default=[])
-
-OWNED_PARTITIONS = Struct((Field("topicId", "uuid"), Field("partitions", INT32S), ASSIGNMENT_EPOCHS))
-
-CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT = (
-    Field("memberEpoch", "int32"),
-    Field("previousMemberEpoch", "int32"),
-    Field("state", "int8"),
-    Field("assignedPartitions", Array(OWNED_PARTITIONS)),
-    Field("partitionsPendingRevocation", Array(OWNED_PARTITIONS)),
-)
-
-SHARE_GROUP_MEMBER_METADATA = (
-    nullable("rackId"),
-    Field("clientId", "string"),
-    Field("clientHost", "string"),
-    Field("subscribedTopicNames", STRINGS),
-)
-
-SHARE_GROUP_METADATA = (Field("epoch", "int32"), Field("metadataHash", "int64"))
-
-SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT = (
-    Field("memberEpoch", "int32"),
-    Field("previousMemberEpoch", "int32"),
-    Field("state", "int8"),
-    Field("assignedPartitions", Array(TOPIC_PARTITIONS)),
-)
-
-SHARE_TOPIC = Struct((Field("topicId", "uuid"), Field("topicName", "string")))
-
-SHARE_TOPIC_PARTITIONS = Struct((*SHARE_TOPIC.fields, Field("partitions", INT32S)))
-
-SHARE_GROUP_STATE_PARTITION_METADATA = (
-    Field("initializingTopics", Array(SHARE_TOPIC_PARTITIONS)),
-    Field("initializedTopics", Array(SHARE_TOPIC_PARTITIONS)),
-    Field("deletingTopics", Array(SHARE_TOPIC)),
-)
-
-CONSUMER_GROUP_REGULAR_EXPRESSION = (
-    Field("topics", STRINGS),
-    Field("version", "int64"),
-    Field("timestamp", "int64"),
-)
-
-KEY_VALUE = Struct((Field("key", "string"), Field("value", "string")))
-
-STREAMS_GROUP_METADATA = (
-    Field("epoch", "int32"),
-    Field("metadataHash", "int64"),
-    Field("validatedTopologyEpoch", "int32", tag=0, default=-1),
-    Field("lastAssignmentConfigs", Array(KEY_VALUE), nullable=True, tag=1, default=[]),
-)
-
-ENDPOINT = Struct((Field("host", "string"), Field("port", "uint16")))
-
-STREAMS_GROUP_MEMBER_METADATA = (
-    nullable("instanceId"),
-    nullable("rackId"),
-    Field("clientId", "string"),
-    Field("clientHost", "string"),
-    Field("rebalanceTimeoutMs", "int32"),
-    Field("topologyEpoch", "int32"),
-    Field("processId", "string"),
-    Field("userEndpoint", ENDPOINT, nullable=True),
-    Field("clientTags", Array(KEY_VALUE)),
-)
-
-TASKS = Struct((Field("subtopologyId", "string"), Field("partitions", INT32S)))
-
-STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER = (
-    Field("activeTasks", Array(TASKS)),
-    Field("standbyTasks", Array(TASKS)),
-    Field("warmupTasks", Array(TASKS)),
-)
-
-OWNED_TASKS = Struct((*TASKS.fields, ASSIGNMENT_EPOCHS))
-
-STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT = (
-    Field("memberEpoch", "int32"),
-    Field("previousMemberEpoch", "int32"),
-    Field("state", "int8"),
-    Field("activeTasks", Array(OWNED_TASKS)),
-    Field("standbyTasks", Array(OWNED_TASKS)),
-    Field("warmupTasks", Array(OWNED_TASKS)),
-    Field("activeTasksPendingRevocation", Array(OWNED_TASKS)),
-    Field("standbyTasksPendingRevocation", Array(OWNED_TASKS)),
-    Field("warmupTasksPendingRevocation", Array(OWNED_TASKS)),
-)
-
-INTERNAL_TOPIC = Struct(
-    (
-        Field("name", "string"),
-        Field("partitions", "int32"),
-        Field("replicationFactor", "int16"),
-        Field("topicConfigs", Array(KEY_VALUE)),
-    )
-)
-
-COPARTITION_GROUP = Struct(
-    (
-        Field("sourceTopics", INT16S),
-        Field("sourceTopicRegex", INT16S),
-        Field("repartitionSourceTopics", INT16S),
-    )
-)
-
-SUBTOPOLOGY = Struct(
-    (
-        Field("subtopologyId", "string"),
-        Field("sourceTopics", STRINGS),
-        Field("sourceTopicRegex", STRINGS),
-        Field("stateChangelogTopics", Array(INTERNAL_TOPIC)),
-        Field("repartitionSinkTopics", STRINGS),
-        Field("repartitionSourceTopics", Array(INTERNAL_TOPIC)),
-        Field("copartitionGroups", Array(COPARTITION_GROUP)),
-    )
-)
-
-STREAMS_GROUP_TOPOLOGY = (Field("epoch", "int32"), Field("subtopologies", Array(SUBTOPOLOGY)))
-
-TYPES = {
-    0: RecordType("LEGACY_OFFSET_COMMIT", RecordLayout(OFFSET_KEY, LEGACY_OFFSET_COMMIT, flexible=1)),
-    1: RecordType("OFFSET_COMMIT", RecordLayout(OFFSET_KEY, OFFSET_COMMIT, newest=4, flexible=4)),
-    2: RecordType("GROUP_METADATA", RecordLayout(CLASSIC_GROUP_KEY, GROUP_METADATA, newest=4, flexible=4)),
-    3: RecordType("CONSUMER_GROUP_METADATA", RecordLayout(GROUP_KEY, CONSUMER_GROUP_METADATA)),
-    4: RecordType("CONSUMER_GROUP_PARTITION_METADATA", RecordLayout(GROUP_KEY, CONSUMER_GROUP_PARTITION_METADATA)),
-    5: RecordType("CONSUMER_GROUP_MEMBER_METADATA", RecordLayout(MEMBER_KEY, CONSUMER_GROUP_MEMBER_METADATA)),
-    6: RecordType("CONSUMER_GROUP_TARGET_ASSIGNMENT_METADATA", RecordLayout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
-    7: RecordType("CONSUMER_GROUP_TARGET_ASSIGNMENT_MEMBER", RecordLayout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
-    8: RecordType(
-        "CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT", RecordLayout(MEMBER_KEY, CONSUMER_GROUP_CURRENT_MEMBER_ASSIGNMENT)
-    ),
-    9: RecordType("SHARE_GROUP_PARTITION_METADATA"),
-    10: RecordType("SHARE_GROUP_MEMBER_METADATA", RecordLayout(MEMBER_KEY, SHARE_GROUP_MEMBER_METADATA)),
-    11: RecordType("SHARE_GROUP_METADATA", RecordLayout(GROUP_KEY, SHARE_GROUP_METADATA)),
-    12: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_METADATA", RecordLayout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
-    13: RecordType("SHARE_GROUP_TARGET_ASSIGNMENT_MEMBER", RecordLayout(MEMBER_KEY, TARGET_ASSIGNMENT_MEMBER)),
-    14: RecordType(
-        "SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT", RecordLayout(MEMBER_KEY, SHARE_GROUP_CURRENT_MEMBER_ASSIGNMENT)
-    ),
-    15: RecordType(
-        "SHARE_GROUP_STATE_PARTITION_METADATA", RecordLayout(GROUP_KEY, SHARE_GROUP_STATE_PARTITION_METADATA)
-    ),
-    16: RecordType("CONSUMER_GROUP_REGULAR_EXPRESSION", RecordLayout(PATTERN_KEY, CONSUMER_GROUP_REGULAR_EXPRESSION)),
-    17: RecordType("STREAMS_GROUP_METADATA", RecordLayout(GROUP_KEY, STREAMS_GROUP_METADATA)),
-    18: RecordType("STREAMS_GROUP_PARTITION_METADATA"),
-    19: RecordType("STREAMS_GROUP_MEMBER_METADATA", RecordLayout(MEMBER_KEY, STREAMS_GROUP_MEMBER_METADATA)),
-    20: RecordType("STREAMS_GROUP_TARGET_ASSIGNMENT_METADATA", RecordLayout(GROUP_KEY, TARGET_ASSIGNMENT_METADATA)),
-    21: RecordType(
-        "STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER", RecordLayout(MEMBER_KEY, STREAMS_GROUP_TARGET_ASSIGNMENT_MEMBER)
-    ),
-    22: RecordType(
-        "STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT", RecordLayout(MEMBER_KEY, STREAMS_GROUP_CURRENT_MEMBER_ASSIGNMENT)
-    ),
-    23: RecordType("STREAMS_GROUP_TOPOLOGY", RecordLayout(GROUP_KEY, STREAMS_GROUP_TOPOLOGY)),
-    24: RecordType("STREAMS_GROUP_TARGET_ASSIGNMENT_RESOLVED_TOPIC_IDS"),
-}
-"""All record types with a name, by the int16 at the start of the key."""
+LAYOUTS = read_layouts()
+"""Layouts of all record types that Kafka 4.3.1 writes."""

@@ -22,7 +22,7 @@ from assignor.errors import WireError
 from assignor.offsets import Record, decode_record, encode_record
 from tests.support import fuzz
 from tests.support.fuzz import Worker, decoders, encoders
-from tests.support.record_layouts import TYPES
+from tests.support.record_layouts import LAYOUTS
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
 INPUTS, SHARE, STEP = (1_000_000, 10, 1) if LONG else (250, 1, 7)
@@ -38,13 +38,12 @@ def worker() -> Iterator[Worker]:
 
 
 def test_all_types_and_versions_of_records_are_fuzzed() -> None:
-    for number, record_type in TYPES.items():
-        if layout := record_type.layout:
-            samples = decoders()[f"record {number} {record_type.name}"].samples
-            versions = {int.from_bytes(value[:2], "big") for _, value in samples if value}
+    for number, layout in LAYOUTS.items():
+        samples = decoders()[f"record {number} {layout.name}"].samples
+        versions = {int.from_bytes(value[:2], "big") for _, value in samples if value}
 
-            assert set(range(layout.newest + 1)) == versions, number
-            assert {number} == {int.from_bytes(key[:2], "big") for key, _ in samples}
+        assert set(range(layout.newest + 1)) == versions, number
+        assert {number} == {int.from_bytes(key[:2], "big") for key, _ in samples}
 
 
 @bounded

@@ -21,9 +21,10 @@ import java.util.HexFormat;
 /**
  * Program that decodes and encodes records of __consumer_offsets with Kafka's own serde and JSON converters.
  *
- * A line of input has one record in two forms: its type, version, key and value as JSON, and its encoded form in "bytes".
- * The response has in "made" the bytes that Kafka encodes from the JSON, in "versions" the value encoded at each version,
- * in "read" the JSON that Kafka decodes from the bytes, and in "rewritten" the bytes that Kafka encodes from that JSON.
+ * A line of input has the encoded form of a record in "bytes". The response has in "read" the JSON that Kafka decodes from
+ * it, or in "error" the exception if Kafka cannot decode it. If the input also has the record's type, version, key and value
+ * as JSON, the response has in "made" the bytes that Kafka encodes from this JSON, in "versions" the value encoded at each
+ * version, and in "rewritten" the bytes that Kafka encodes from the decoded record.
  */
 public final class RecordOracle {
     private static final ObjectMapper JSON = new ObjectMapper();
@@ -39,12 +40,19 @@ public final class RecordOracle {
 
     private static ObjectNode answer(JsonNode asked) {
         ObjectNode answer = JSON.createObjectNode();
-        CoordinatorRecord made = made(asked);
-        answer.set("made", bytes(made));
-        answer.set("versions", everyVersion(made));
-        CoordinatorRecord read = SERDE.deserialize(buffer(asked.get("bytes").get(0)), buffer(asked.get("bytes").get(1)));
+        CoordinatorRecord read;
+        try {
+            read = SERDE.deserialize(buffer(asked.get("bytes").get(0)), buffer(asked.get("bytes").get(1)));
+        } catch (RuntimeException exception) {
+            return answer.put("error", exception.toString());
+        }
         answer.set("read", json(read));
-        answer.set("rewritten", bytes(read));
+        if (asked.has("type")) {
+            CoordinatorRecord made = made(asked);
+            answer.set("made", bytes(made));
+            answer.set("versions", everyVersion(made));
+            answer.set("rewritten", bytes(read));
+        }
         return answer;
     }
 
