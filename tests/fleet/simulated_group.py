@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 COOPERATIVE = ("classic", "cooperative-sticky")
 MAX_PARTITIONS = 10_000_000
+MAX_REBALANCES = 4
+"""Limits of a topic, and of the rebalances after one change."""
+
 UUID = re.compile(r"[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}\Z")
 
 
@@ -100,7 +103,7 @@ def rebalance(group: SimulatedGroup) -> None:
         group.before, group.assigned = {}, standing(group, group.assigned)
         return
     first = {each: member for member, has in group.assigned.items() for each in has}
-    while True:
+    for _ in range(MAX_REBALANCES):
         group.before, group.assigned = group.assigned, planned(group, group.assigned)
         group.rebalances += 1
         if group.assignor != COOPERATIVE or not revokes(group.before, group.assigned):

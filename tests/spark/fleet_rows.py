@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assignor import PartitionInfo, Subscription, TopicPartition, assign
+from tests.fleet.single_group import read_group
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from tests.fleet.single_group import Group
 
 TOPICS = pa.schema(
     [
@@ -154,3 +157,18 @@ def owned(spans: Iterable[Row]) -> Owned:
         ids = range(row["start"], row["start"] + row["count"])
         found[row["cluster"], row["group_id"]][row["member_id"]].extend((row["topic"], number) for number in ids)
     return {group: {member: sorted(ids) for member, ids in of_group.items()} for group, of_group in found.items()}
+
+
+def groups(topics: Iterable[Row], members: Iterable[Row], current: Iterable[Row] = ()) -> list[Group]:
+    """Return the groups, from which the tests of `tests/fleet` compute the answers of each method."""
+    clusters: dict[str, list[Row]] = defaultdict(list)
+    for row in topics:
+        clusters[row["cluster"]].append(row)
+    found: dict[tuple[str, str], Row] = {}
+    for column, rows in (("members", members), ("current", current)):
+        for row in rows:
+            cluster, group_id = row["cluster"], row["group_id"]
+            empty: Row = {"cluster": cluster, "group_id": group_id, "members": [], "current": []}
+            found.setdefault((cluster, group_id), empty)[column].append(row)
+    known = [{"cluster": cluster, "topics": rows} for cluster, rows in clusters.items()]
+    return [read_group(row, known) for row in found.values()]

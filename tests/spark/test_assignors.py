@@ -10,15 +10,19 @@ import pytest
 
 from assignor.errors import IllegalArgumentError
 from assignor.spark import Scenario
+from assignor.spark.scenario import as_data
+from tests.fleet import group_balance, single_group
+from tests.fleet.simulated_group import outcome
 from tests.spark import fleet_rows
 from tests.spark.fleet_rows import ASSIGNMENTS, MEMBERS, TOPICS, Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from pyspark.sql import DataFrame, SparkSession
 
     from assignor.spark import Fleet
+    from tests.fleet.single_group import Group
     from tests.spark.conftest import RecordedTables
     from tests.spark.connect_program import Answers
 
@@ -124,6 +128,34 @@ def test_all_assignors_are_computed_in_one_job(spark: SparkSession, random_fleet
     assert [1] * len(queries) == [
         plan.count("MapInArrow batches(bucket") for plan in plans
     ]  # the core reads packed rows
+
+
+def keyed(groups: Iterable[Group], answer: Callable[[Group], Iterable[Row]]) -> list[str]:
+    """Return the rows of an answer for each group alone, with the keys of the groups."""
+    keys = ("cluster", "group_id")
+    found = [{key: group.row[key] for key in keys} | row for group in groups for row in answer(group)]
+    return sorted(repr(sorted(row.items(), key=str)) for row in found)
+
+
+def test_each_method_has_the_answers_for_each_group_alone(spark: SparkSession, few: RandomFleet) -> None:
+    fleet, groups = few.fleet(spark), fleet_rows.groups(few.topics, few.members, few.current)
+    answers: dict[str, tuple[DataFrame, Callable[[Group], Iterable[Row]]]] = {
+        "assign": (fleet.assign(), single_group.assignment),
+        "resolve": (fleet.resolve(), single_group.resolved),
+        "moves": (fleet.moves(), single_group.moves),
+        "balance": (fleet.balance(), lambda group: [group_balance.balance(group)]),
+        "current": (fleet.balance(of="current"), lambda group: [group_balance.current_balance(group)]),
+        "what_if": (
+            fleet.what_if(SCENARIOS),
+            lambda group: [outcome(group, name, steps) for name, _, steps in as_data(SCENARIOS)],
+        ),
+    }
+    for name, (frame, answer) in answers.items():
+        found = rows(frame.drop("skew", "record_fits"))
+
+        assert keyed(groups, answer) == sorted(repr(sorted(row.items(), key=str)) for row in found), name
+    problems = {row["name"] for row in rows(fleet.problems())}
+    assert {group.row["group_id"] for group in groups if group.assignor is None} == problems
 
 
 def test_resolved_members_keep_their_assignors(spark: SparkSession, few: RandomFleet) -> None:
