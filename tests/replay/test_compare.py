@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+
 import pytest
 
+from assignor import assign
+from assignor.model import PartitionInfo, Subscription
 from tests.replay.logs import Event, Row, classic, comparisons, member, metadata, replayed
 from tests.support.record_bytes import assignment, subscription
 
@@ -237,3 +242,59 @@ def test_a_generation_is_compared_with_the_snapshot_before_it() -> None:
         assert remark.startswith(
             f"{differing} of 2 members own other partitions than Kafka's range assignor gives them"
         )
+
+
+# ---- random generations
+
+
+def drawn(rng: random.Random) -> tuple[Event, list[Row], str]:
+    """Draw a generation that range computes from one of two snapshots, or one that differs slightly from it.
+
+    Return the generation, the metadata, and the outcome of their comparison.
+    """
+    racks = ["", "r0", "r1", "r2"][: rng.randint(1, 4)]
+
+    def topics() -> dict[str, list[list[str]]]:
+        names = rng.sample(["t", "u", "v", "～", "😀"], rng.randint(1, 4))
+        return {
+            name: [rng.sample(racks, rng.randint(0, len(racks))) for _ in range(rng.randint(1, 5))] for name in names
+        }
+
+    snapshots = {10: topics(), 20: topics()}
+    wants = {
+        id: Subscription(
+            tuple(rng.choices(["t", "u", "v", "～", "😀", "missing"], k=rng.randint(0, 4))),
+            group_instance_id=rng.choice([None, None, "", f"i{rng.randrange(9)}"]),
+            rack=rng.choice([None, *racks]),
+        )
+        for id in rng.sample("abcdef", rng.randint(1, 5))
+    }
+    answers = {}
+    for time, snapshot in snapshots.items():
+        known = {name: [PartitionInfo(id, tuple(on)) for id, on in enumerate(ons)] for name, ons in snapshot.items()}
+        answers[time] = assign(known, wants)
+    given = {id: [each for each in has if rng.random() < 0.98] for id, has in answers[rng.choice([10, 20])].items()}
+    members, outcome, time = [], "different", rng.choice([5, 10, 15, 20, 25])
+    if given in [answers[each] for each in {5: [10], 25: [20], 20: [20]}.get(time, [10, 20])]:
+        outcome = "equal"
+    for id, want in wants.items():
+        gets: dict[str, list[int]] = {}
+        for topic, partition in given[id]:
+            gets.setdefault(topic, []).append(partition)
+        blob = subscription(*want.topics, rack=want.rack, version=3)
+        if rng.random() < 0.025:
+            blob, outcome = blob[:-1], "unknown"
+        members.append(member(id, blob, gets, instance=want.group_instance_id))
+    return classic(1, *members).at(time), metadata(snapshots), outcome
+
+
+def test_a_generation_is_equal_if_range_gives_its_assignment_for_a_snapshot_around_it() -> None:
+    rng = random.Random(31)
+    outcomes = Counter[str]()
+    for _ in range(1_500):
+        generation, topics, outcome = drawn(rng)
+        ((found, _),) = compared(generation, topics=topics)
+        assert outcome == found
+        outcomes[outcome] += 1
+    assert min(outcomes.values()) > 50
+    assert outcomes.keys() == {"equal", "different", "unknown"}

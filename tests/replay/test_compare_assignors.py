@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import random
 import struct
+from collections import Counter
 
 import pytest
 
-from tests.replay.logs import Row, classic, member, metadata, outcomes, replayed
+from assignor import assign
+from assignor.model import Subscription, TopicPartition
+from tests.replay.logs import Event, Row, classic, member, metadata, outcomes, replayed
 from tests.support.record_bytes import partitions, subscription
 
 TOPIC = metadata({0: {"t": 4}})
@@ -164,3 +168,55 @@ def test_a_leader_may_lack_a_topic_or_have_old_metadata() -> None:
         "the assignor did not have the metadata of u yet",
         "the assignor used topic metadata that was 50 ms older than the latest",
     ]
+
+
+# ---- random generations
+
+
+def drawn(rng: random.Random) -> tuple[Event, str, str]:
+    """Draw a generation that its assignor explains, or one that lacks partitions.
+
+    Return the generation, its assignor, and the outcome of their comparison.
+    """
+    protocol = rng.choice(["roundrobin", "sticky", "cooperative-sticky"])
+    counts = {"t": 5, "u": 3, "v": 4}
+    wants = {}
+    for id in rng.sample("abcdef", rng.randint(1, 5)):
+        owned = {topic: rng.sample(range(count + 1), rng.randint(0, 3)) for topic, count in counts.items()}
+        generation = rng.choice([-1, 3, 4, 4])
+        topics = tuple(rng.sample(["t", "u", "v"], rng.choice([1, 2, 3, 3, 3])))
+        data = rng.choice([None, b"", sticky_data(owned, generation), struct.pack(">i", generation)])
+        wants[id] = (topics, owned, generation, data)
+    subscriptions = {
+        id: Subscription(
+            topics,
+            owned_partitions=tuple(TopicPartition(topic, id) for topic, ids in owned.items() for id in ids),
+            generation=generation,
+            user_data=data or b"",
+        )
+        for id, (topics, owned, generation, data) in wants.items()
+    }
+    members, outcome = [], "equal"
+    for id, given in assign(counts, subscriptions, assignor=protocol).items():
+        gets: dict[str, list[int]] = {}
+        for topic, partition in given:
+            if rng.random() < 0.99:
+                gets.setdefault(topic, []).append(partition)
+            else:
+                outcome = "different"
+        topics, owned, generation, data = wants[id]
+        blob = subscription(*topics, owned=owned, generation=generation, user_data=data)
+        members.append(member(id, blob, gets))
+    return classic(5, *members, protocol=protocol), protocol, outcome
+
+
+def test_a_generation_is_equal_if_its_assignor_gives_its_assignment() -> None:
+    rng = random.Random(7)
+    topics = metadata({0: {"t": 5, "u": 3, "v": 4}})
+    found = Counter[tuple[str, str]]()
+    for _ in range(600):
+        generation, protocol, outcome = drawn(rng)
+        assert [(protocol, outcome)] == outcomes(replayed(generation, topics=topics))
+        found[protocol, outcome] += 1
+    assert len(found) == 6
+    assert min(found.values()) > 20
