@@ -8,6 +8,7 @@ import pytest
 from hypothesis import event, given, reject
 
 from tests.fleet import group_balance, simulated_group, single_group
+from tests.fleet.cases import FLEETS
 from tests.fleet.columns import Outcome, clusters, groups, outcome_of, with_shared_topics
 from tests.fleet.columns import cluster as a_cluster
 from tests.fleet.columns import group as a_group
@@ -100,6 +101,11 @@ def test_each_group_has_the_answers_of_a_fleet_with_this_group_alone(fleet: Flee
         reject()
 
     assert [] == differences(fleet)
+
+
+@pytest.mark.parametrize("name", FLEETS)
+def test_groups_with_rare_features_have_the_answers_of_each_group_alone(name: str) -> None:
+    assert [] == differences(FLEETS[name])
 
 
 @given(fleets())

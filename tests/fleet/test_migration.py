@@ -56,31 +56,6 @@ def test_the_switch_and_later_steps_have_the_expected_cost(steps: list[Step], ex
     assert expected == course(UNEVEN, *steps)
 
 
-def test_the_new_assignor_starts_from_the_owned_partitions() -> None:
-    three = group(*(member(id, "t", "u") for id in "abc"))
-
-    # Each member already has two partitions.
-    assert (1, 0, 2, 2) == course(three, UNIFORM)
-    assert (1, 0, 2, 2) == course(three, COOPERATIVE)
-
-
-def test_an_outcome_names_the_assignor_at_the_end() -> None:
-    found = play(UNEVEN, COOPERATIVE, UNIFORM)
-
-    assert ("consumer", "uniform") == (found["group_protocol"], found["computed_as"])
-
-
-def test_a_group_with_an_unknown_assignor_is_computed_after_the_switch() -> None:
-    streams = group(
-        *(member(id, "t", "u", assignor="stream") for id in "ab"),
-        current=[("a", "t", 0, 3), ("b", "u", 0, 2)],
-    )
-
-    assert play(streams)["computed_as"] is None
-    found = play(streams, UNIFORM)
-    assert ("uniform", 1, 0, 6) == tuple(found[name] for name in ("computed_as", "rebalances", "moved", "partitions"))
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

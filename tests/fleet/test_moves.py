@@ -18,54 +18,6 @@ def moves(*current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...
     return [tuple(move.values()) for move in found]
 
 
-def test_kept_partitions_are_not_moves() -> None:
-    assert [] == moves(("b", "t", 3, 3), ("a", "t", 2, 1), ("a", "t", 0, 2), ("a", "t", 1, 1))
-
-
-def test_a_partition_without_an_owner_moves_from_no_member() -> None:
-    assert [("t", 0, 3, None, "a"), ("t", 3, 3, None, "b")] == moves()
-    assert [("t", 2, 1, None, "a"), ("t", 3, 1, None, "b")] == moves(("a", "t", 0, 2), ("b", "t", 4, 2))
-
-
-def test_adjacent_moves_are_merged() -> None:
-    assert [("t", 0, 3, "b", "a"), ("t", 3, 3, "a", "b")] == moves(
-        ("b", "t", 0, 1), ("a", "t", 3, 1), ("b", "t", 1, 2), ("a", "t", 4, 2)
-    )
-
-
-def test_all_owners_except_the_new_one_give_up_a_partition() -> None:
-    found = moves(("a", "t", 0, 6), ("b", "t", 2, 4), ("c", "t", 2, 2), ("c", "t", 2, 1))
-
-    assert [("t", 2, 1, "b", "a"), ("t", 2, 1, "c", "a"), ("t", 3, 3, "a", "b"), ("t", 3, 1, "c", "b")] == found
-
-
-def test_a_partition_that_does_not_exist_moves_to_no_member() -> None:
-    found = moves(("a", "t", 0, 3), ("b", "t", 3, 5), ("a", "u", 0, 2), ("gone", "no topic", 7, 2), ("a", "s", 1, 1))
-
-    assert [
-        ("no topic", 7, 2, "gone", None),
-        ("s", 1, 1, "a", None),
-        ("t", 6, 2, "b", None),
-        ("u", 0, 2, "a", None),
-    ] == found
-
-
-def test_topics_are_in_javas_order() -> None:
-    kept = ("a", "t", 0, 3), ("b", "t", 3, 3)
-
-    found = moves(*kept, *(("a", topic, 0, 1) for topic in ("～", "z", "😀", "", "A")))
-
-    assert ["", "A", "z", "😀", "～"] == [topic for topic, *_ in found]
-
-
-def test_a_group_without_members_gives_up_all_partitions() -> None:
-    asked = group(current=[("a", "t", 0, 6), ("b", "t", 5, 1)])
-
-    [found] = ask("moves", [TOPICS], [asked])
-
-    assert [("t", 0, 6, "a", None), ("t", 5, 1, "b", None)] == [tuple(move.values()) for move in found]
-
-
 @pytest.mark.parametrize("key", [(None, "t", 0, 1), ("a", None, 0, 1), (None, None, -5, None)])
 def test_a_row_without_a_key_is_ignored(key: tuple[Any, ...]) -> None:
     assert [] == moves(("a", "t", 0, 3), ("b", "t", 3, 3), key)
@@ -108,10 +60,11 @@ def test_ids_may_be_any_non_negative_int32() -> None:
         (1, None, "start 1 and count null"),
     ],
 )
-def test_an_invalid_run_is_rejected(start: int | None, count: int | None, shown: str) -> None:
+@pytest.mark.parametrize("verb", ["moves", "current_balance"])
+def test_an_invalid_run_is_rejected(verb: str, start: int | None, count: int | None, shown: str) -> None:
     asked = group(member("a", "t"), current=[("b", "t", start, count)])
 
-    kind, message = outcome_of("moves", clusters(TOPICS), groups(asked))
+    kind, message = outcome_of(verb, clusters(TOPICS), groups(asked))
 
     assert "IllegalArgumentError" == kind
     assert f"group 'g' of cluster 'c': member 'b': {shown} of topic 't' are not a range of partition ids" == message
