@@ -12,7 +12,6 @@ from assignor import errors
 from assignor.offsets import decode_batch, decode_record
 from tests.offsets.decoding import (
     COLUMNS,
-    COMMIT_KEY,
     EVERY_VERSION,
     GROUP_KEY,
     NULL,
@@ -97,27 +96,6 @@ def test_batches_of_all_types_and_versions_equal_kafka() -> None:
             assert row["error"] == str(caught.value)
         else:
             assert_equals_kafka(row_json(row), answer)
-
-
-@pytest.mark.parametrize(
-    ("body", "fields"),
-    [
-        (b"\0\0" b"\0\0\0\0\0\0\0\5" b"\0\1m" b"\0\0\0\0\0\0\0\7", {}),
-        (b"\0\1" b"\0\0\0\0\0\0\0\5" b"\0\1m" b"\0\0\0\0\0\0\0\7" + b"\xff" * 8, {"expireTimestamp": -1}),
-        (b"\0\2" b"\0\0\0\0\0\0\0\5" b"\0\1m" b"\0\0\0\0\0\0\0\7", {}),
-        (b"\0\3" b"\0\0\0\0\0\0\0\5" b"\xff\xff\xff\xff" b"\0\1m" b"\0\0\0\0\0\0\0\7", {"leaderEpoch": -1}),
-        (b"\0\4" b"\0\0\0\0\0\0\0\5" b"\0\0\0\2" b"\2m" b"\0\0\0\0\0\0\0\7" b"\0", {"leaderEpoch": 2}),
-        (
-            b"\0\4" b"\0\0\0\0\0\0\0\5" b"\0\0\0\2" b"\2m" b"\0\0\0\0\0\0\0\7" b"\2\0\x10" + b"\xff" * 16 + b"\x63\2?!",
-            {"leaderEpoch": 2, "topicId": "_____________________w"},
-        ),
-    ],
-)  # fmt: skip
-def test_all_versions_of_an_offset_commit_are_decoded(body: bytes, fields: dict[str, object]) -> None:
-    record = decode_record(COMMIT_KEY, body)
-    assert record.key == {"group": "g", "topic": "t", "partition": 3}
-    assert record.value == {"offset": 5, "metadata": "m", "commitTimestamp": 7} | fields
-    assert record.version == body[1]
 
 
 def test_blobs_of_members_may_be_empty_or_invalid_and_are_decoded_only_for_consumers() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import dataclasses
 import functools
 import importlib
@@ -198,6 +199,28 @@ def test_a_promised_callable_has_its_parameters(name: str) -> None:
     assert {wanted for wanted, _, _ in promised} <= found.keys()
     others = [each for each in found.values() if each.name not in {wanted for wanted, _, _ in promised}]
     assert [] == [each.name for each in others if each.default is each.empty]
+
+
+ENGINES = {
+    *("assign", "plan", "check", "match_topics", "resolve", "explain_pattern", "RangeAssignor", "RoundRobinAssignor"),
+    *("StickyAssignor", "CooperativeStickyAssignor", "server.RangeAssignor", "server.UniformAssignor"),
+    *("wire.decode_subscription", "wire.encode_subscription", "wire.decode_assignment", "wire.encode_assignment"),
+}
+"""Callables of the package with an argument `engine`."""
+
+
+def test_only_the_promised_callables_have_an_engine() -> None:
+    modules = ("", "server.", "wire.", "offsets.", "replay.", "spark.", "coordinator.", "lag.", "member.")
+    found = set()
+    for module in modules:
+        home = find(f"assignor.{module}".rstrip("."))
+        for name in home.__all__:
+            each = getattr(home, name)
+            if inspect.isroutine(each) or (inspect.isclass(each) and not issubclass(each, (Exception, tuple))):
+                with contextlib.suppress(ValueError):  # a class of the standard library
+                    found |= {module + name} if "engine" in inspect.signature(each).parameters else set()
+
+    assert found == ENGINES
 
 
 def test_parameter_lists_are_parsed() -> None:
