@@ -179,6 +179,13 @@ def test_columns_are_accepted_wherever_mappings_are() -> None:
     assert ("none", "u", "é") == Topics(TOPIC_TABLE).names
 
 
+def test_the_reference_takes_only_mappings() -> None:
+    with pytest.raises(errors.WrongTypeError, match=r"^partitions_per_topic must be a mapping .*, not TopicColumns"):
+        assign(topic_columns(), MEMBERS, engine="reference")
+    with pytest.raises(errors.WrongTypeError, match=r"^subscriptions must be a mapping .*, not MemberColumns"):
+        assign(TOPICS, member_columns(), engine="reference")
+
+
 def test_topics_without_racks_need_only_the_columns_of_names_and_counts() -> None:
     topics = TopicColumns(["t", "u"], [3, 1])
     members = MemberColumns(["a", "b"], [0, 0], [["t", "u"]])
