@@ -350,6 +350,3 @@ fn write_topic_partitions(writer: &mut Writer, (topic, ids): &GroupedPartitions<
 fn write_user_data(writer: &mut Writer, user_data: Option<&[u8]>) -> Result<(), WireError> {
     writer.nullable_bytes(user_data).map_err(|e| e.within("user_data"))
 }
-
-#[cfg(test)]
-mod tests;

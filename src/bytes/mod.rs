@@ -313,32 +313,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn invalid_utf8_is_replaced_as_in_java() {
-        let cases: [(&[u8], usize); 8] = [
-            (&[0xed, 0xa0, 0x80, 0xed, 0xb0, 0x80], 2),
-            (&[0xed, 0xa0], 1),
-            (&[0xed], 1),
-            (&[0xc0, 0x80], 2),
-            (&[0xff, 0xfe, 0xfd], 3),
-            (&[0xf0, 0x9f, 0x98], 1),
-            (&[0xf4, 0x90, 0x80, 0x80], 4),
-            (&[0xe0, 0x80, 0x80], 3),
-        ];
-        for (bytes, count) in cases {
-            assert_eq!(java_string(bytes), "\u{fffd}".repeat(count), "{bytes:x?}");
-        }
-        assert_eq!(java_string(b"a\xed\xa0z"), "a\u{fffd}z");
-    }
-
-    #[test]
-    fn a_count_is_checked_against_the_remaining_bytes() {
-        let mut reader = Reader::new(&[0x7f, 0xff, 0xff, 0xff, 0, 0]);
-        let error = reader.count(Lengths::Fixed, 2).unwrap_err();
-        assert_eq!(error.reason, "2147483647 elements of at least 2 bytes do not fit in the 2 that remain");
-        assert_eq!(error.offset, Some(0));
-    }
-
-    #[test]
     fn a_varint_drops_the_bits_above_the_32nd() {
         assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x7f]).varint(), Ok(-1));
         assert_eq!(Reader::new(&[0x80, 0x01]).varint(), Ok(128));

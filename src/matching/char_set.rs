@@ -142,39 +142,3 @@ impl std::fmt::Debug for CharSet {
         write!(formatter, "[{}]", self.iter().map(char::from).collect::<String>())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn set_contains_its_characters() {
-        let set = CharSet::range('a', 'c') | CharSet::one('_');
-
-        assert_eq!("[_abc]", format!("{set:?}"));
-        assert_eq!(95, CharSet::ALL.iter().count());
-        assert_eq!(95 - 4, (!set).iter().count());
-    }
-
-    #[test]
-    fn runs_are_maximal() {
-        let set = CharSet::WORD | CharSet::one('^');
-
-        assert_eq!(vec![(b'0', b'9'), (b'A', b'Z'), (b'^', b'_'), (b'a', b'z')], set.runs().collect::<Vec<_>>());
-        assert_eq!(vec![(b' ', b'~')], CharSet::ALL.runs().collect::<Vec<_>>());
-        assert_eq!(0, CharSet::NONE.runs().count());
-    }
-
-    #[test]
-    fn characters_that_no_name_can_have_are_in_no_set() {
-        assert_eq!(CharSet::NONE, CharSet::range('\0', '\x1f') | CharSet::one('\x7f') | CharSet::range('é', 'ſ'));
-        assert_eq!(CharSet::ALL, CharSet::range('\0', char::MAX));
-    }
-
-    #[test]
-    fn both_cases_are_those_of_letters_only() {
-        assert_eq!(CharSet::of("aAzZ@[_"), CharSet::of("aZ@[_").both_cases());
-        assert_eq!(CharSet::of("kK"), CharSet::one('K').both_cases());
-        assert_eq!(Some(b'k'), CharSet::one('k').only());
-    }
-}

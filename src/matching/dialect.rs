@@ -64,20 +64,3 @@ impl Dialect {
         }
     }
 }
-
-/// Helpers for the tests of the parsers.
-#[cfg(test)]
-impl Dialect {
-    /// Return true for each name that a pattern matches.
-    pub(super) fn matches(self, pattern: &str, names: &[&str]) -> Vec<bool> {
-        let node = self.parse(pattern).unwrap_or_else(|error| panic!("{pattern}: {error:?}"));
-        names.iter().map(|name| super::backtracking::matches(&node, name.as_bytes()).expect("few steps")).collect()
-    }
-
-    /// Return the position and the reason of the error for an invalid pattern.
-    pub(super) fn error_of(self, pattern: &str) -> (usize, String) {
-        let error = self.parse(pattern).expect_err(pattern);
-        assert!(error.invalid, "{pattern}: {error:?}");
-        (error.position, error.reason)
-    }
-}

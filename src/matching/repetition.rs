@@ -66,28 +66,3 @@ fn size(node: &Node) -> usize {
         Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => 1,
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::backtracking;
-    use super::super::char_set::CharSet;
-    use super::super::syntax::Assertion;
-    use super::*;
-
-    #[test]
-    fn only_some_iterations_are_empty() {
-        let start_or_b = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
-        let twice = repeat(start_or_b, 2, Some(3), 0).expect("few copies");
-
-        let matching = ["", "b", "bb", "bbb", "bbbb"].map(|name| backtracking::matches(&twice, name.as_bytes()));
-        assert_eq!([Ok(true), Ok(true), Ok(true), Ok(true), Ok(false)], matching);
-    }
-
-    #[test]
-    fn too_many_copies_are_not_supported() {
-        let place = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
-
-        let error = repeat(place, 5_000, None, 7).expect_err("many copies");
-        assert_eq!((false, 7), (error.invalid, error.position));
-    }
-}

@@ -137,21 +137,3 @@ impl<'a> FieldValue<'a> {
         if let Content::Uuid(uuid) = self.content() { Some(uuid) } else { None }
     }
 }
-
-#[cfg(test)]
-impl FieldValue<'_> {
-    /// Return the value to encode that is equal to this one.
-    pub(super) fn to_value(self) -> super::Value {
-        use super::Value;
-        match self.content() {
-            Content::Null => Value::Null,
-            Content::Int(number) => Value::Int(number),
-            Content::Text(bytes) => Value::String(java_text(bytes).into_owned()),
-            Content::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
-            Content::Uuid(uuid) => Value::Uuid(uuid),
-            Content::Int32s(numbers) => Value::Array(numbers.iter().map(|number| Value::Int(number.into())).collect()),
-            Content::Array => Value::Array(self.items().map(Self::to_value).collect()),
-            Content::Struct => Value::Struct(self.fields().map(|(name, value)| (name, value.to_value())).collect()),
-        }
-    }
-}

@@ -187,31 +187,6 @@ mod tests {
     const COMMIT_KEY: &[u8] = b"\0\x01\0\x01g\0\x01t\0\0\0\x03";
 
     #[test]
-    fn all_versions_of_an_offset_commit_are_decoded() {
-        let bodies: [&[u8]; 5] = [
-            b"\0\0\0\0\0\0\0\0\0\x05\0\x01m\0\0\0\0\0\0\0\x07",
-            b"\0\x01\0\0\0\0\0\0\0\x05\0\x01m\0\0\0\0\0\0\0\x07\0\0\0\0\0\0\0\x09",
-            b"\0\x02\0\0\0\0\0\0\0\x05\0\x01m\0\0\0\0\0\0\0\x07",
-            b"\0\x03\0\0\0\0\0\0\0\x05\0\0\0\x02\0\x01m\0\0\0\0\0\0\0\x07",
-            b"\0\x04\0\0\0\0\0\0\0\x05\0\0\0\x02\x02m\0\0\0\0\0\0\0\x07\x01\x09\x02xy",
-        ];
-        for (version, body) in bodies.into_iter().enumerate() {
-            let record = decode_record(Some(COMMIT_KEY), Some(body)).unwrap();
-            let value = record.value().unwrap();
-            assert_eq!(record.version.map(usize::try_from), Some(Ok(version)));
-            assert_eq!(record.group().as_deref(), Some("g"));
-            assert_eq!(value.get("offset").and_then(FieldValue::as_i64), Some(5));
-            assert_eq!(value.get("metadata").and_then(FieldValue::as_text).as_deref(), Some("m"));
-            assert_eq!(value.get("leaderEpoch").is_some(), version >= 3);
-            assert_eq!(value.get("expireTimestamp").is_some(), version == 1);
-            for cut in 0..body.len() {
-                let error = decode_record(Some(COMMIT_KEY), Some(&body[..cut])).unwrap_err();
-                assert!(error.field.starts_with("value."), "{error}");
-            }
-        }
-    }
-
-    #[test]
     fn the_fast_reader_of_commits_agrees_with_the_decoder() {
         let value = b"\0\x03\0\0\0\0\0\0\0\x05\0\0\0\x02\0\x01m\0\0\0\0\0\0\0\x07".as_slice();
         let expected = commit::Commit { group: "g", topic: "t", partition: 3, offset: Some(5) };
@@ -227,37 +202,5 @@ mod tests {
         assert_eq!(None, commit::read_commit(Some(b"\0\x02\0\x01g"), None));
         assert_eq!(None, commit::read_commit(Some(b"\0\x01\0\x01\xff\0\x01t\0\0\0\x03"), None));
         assert_eq!(None, commit::read_commit(None, None));
-    }
-
-    #[test]
-    fn an_unknown_type_is_not_an_error() {
-        let record = decode_record(Some(b"\0\x09\0\x01g"), Some(b"anything")).unwrap();
-        assert_eq!((record.name, record.status), (Some("SHARE_GROUP_PARTITION_METADATA"), Status::UnknownType));
-        let record = decode_record(Some(b"\x7f\xff"), None).unwrap();
-        assert_eq!((record.name, record.group()), (None, None));
-    }
-
-    #[test]
-    fn decoding_errors_name_the_field_and_the_offset() {
-        let message = |key, value| decode_record(key, value).unwrap_err().to_string();
-        assert_eq!(message(None, None), "null is not allowed at offset 0 while reading key");
-        assert_eq!(message(Some(b"\0"), None), "2 bytes are needed and 1 remain at offset 0 while reading key.type");
-        assert_eq!(
-            message(Some(COMMIT_KEY), Some(b"\0\x05")),
-            "unknown version 5 (the newest known version is 4) at offset 0 while reading value.version"
-        );
-        assert_eq!(
-            message(Some(b"\0\x02\0\x01g"), Some(b"\0\0\0\0\0\0\0\0\xff\xff\xff\xff\0\0\0\x63\0")),
-            "99 elements of at least 18 bytes do not fit in the 1 that remain at offset 12 while reading value.members"
-        );
-    }
-
-    #[test]
-    fn the_coordinator_partition_is_the_hash_code_modulo_the_number_of_partitions() {
-        let fifty = NonZeroU32::new(50).unwrap();
-        assert_eq!(coordinator_partition("", fifty), 0);
-        assert_eq!(coordinator_partition("a", fifty), 47);
-        // The hash code of this group is Integer.MIN_VALUE.
-        assert_eq!(coordinator_partition("polygenelubricants", fifty), 0);
     }
 }

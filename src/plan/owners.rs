@@ -62,36 +62,3 @@ pub(super) fn each_span(group: &Group, owners: &Owners, mut read: impl FnMut(u32
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::group::{Partitions, Racks, Topics};
-    use crate::plan::Plan;
-
-    #[test]
-    fn owners_become_spans_by_member() {
-        let mut racks = Racks::default();
-        let none = racks.set(&mut Vec::new());
-        let listed = Partitions::listed("t", [3, 4, 7, 8].map(|id| (id, none)).to_vec(), &racks).unwrap();
-        let topics = Topics::new([("t", listed), ("u", Partitions::counted(3))], racks);
-        let mut group = Group::new(Arc::new(topics), 2);
-        for id in ["a", "b"] {
-            let subscription = group.intern_subscription(&[0, 1]);
-            group.push(id, subscription, None, None);
-        }
-        let group = Arc::new(group);
-        let mut owners = Owners::new(&group);
-        assert_eq!(vec![0, 4, 7], owners.starts);
-        owners.members = vec![1, 1, 1, 0, 1, NO_OWNER, 1];
-
-        let plan = Plan::from_owners(&group, owners);
-
-        let spans =
-            |member| plan.spans_of(member).iter().map(|span| (span.topic, span.start, span.count)).collect::<Vec<_>>();
-        assert_eq!([vec![(0, 8, 1)], vec![(0, 3, 2), (0, 7, 1), (1, 0, 1), (1, 2, 1)]], [0, 1].map(spans));
-        assert_eq!(vec![1, 5], plan.counts());
-    }
-}

@@ -101,38 +101,3 @@ pub(super) fn length(topics: &Names, spans: &[Span]) -> usize {
     };
     WITHOUT_TOPICS + spans.chunk_by(|left, right| left.topic == right.topic).map(of_topic).sum::<usize>()
 }
-
-#[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use super::*;
-    use crate::group::{Group, Partitions, Racks, Topics};
-
-    #[test]
-    fn an_encoded_assignment_decodes_to_the_same_partitions() {
-        let topics = ["t", "é"].map(|name| (name, Partitions::counted(9)));
-        let mut group = Group::new(Arc::new(Topics::new(topics, Racks::default())), 0);
-        let subscription = group.intern_subscription(&[0, 1]);
-        group.push("a", subscription, None, None);
-        let span = |topic, start, count| Span { topic, start, count };
-        let spans = [span(0, 0, 2), span(0, 5, 1), span(1, 3, 1)];
-        let plan = Plan::from_spans(Arc::new(group), spans.map(|span| (0, span))).unwrap();
-        let encoder = Encoder::new(&plan, 9).unwrap();
-
-        let mut bytes = vec![0; encoder.length(&spans)];
-        encoder.write(&spans, &mut bytes);
-
-        let read = crate::wire::decode_assignment(&bytes).unwrap();
-        let expected = [("t", vec![0, 1, 5]), ("é", vec![3])];
-        let found: Vec<_> = read
-            .assigned_partitions
-            .topic_partitions()
-            .map(|(topic, ids)| (topic.to_vec(), ids.iter().collect()))
-            .collect();
-        let expected = expected.map(|(topic, ids)| (topic.as_bytes().to_vec(), ids));
-        assert_eq!((3, None, expected.to_vec()), (read.version, read.user_data, found));
-        assert_eq!(bytes.len(), length(plan.topics(), &spans));
-        assert!(Encoder::new(&plan, -1).is_err());
-    }
-}

@@ -289,6 +289,3 @@ impl Parser {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;
