@@ -8,8 +8,8 @@ use std::sync::Arc;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type};
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Int64Array, LargeStringArray, OffsetSizeTrait, StringArray, StringViewArray,
-    make_array,
+    AnyDictionaryArray, Array, ArrayRef, DictionaryArray, Int64Array, LargeStringArray, OffsetSizeTrait, StringArray,
+    StringViewArray, make_array,
 };
 use arrow_data::ArrayData;
 use arrow_data::transform::MutableArrayData;
@@ -35,12 +35,7 @@ impl Texts {
             DataType::Null => Self::Null(array.len()),
             DataType::Dictionary(_, _) => {
                 let dictionary = array.as_any_dictionary();
-                let values = Self::of(dictionary.values())?;
-                let keys = match values.len() {
-                    0 => vec![None; array.len()],
-                    _ => dictionary.normalized_keys().into_iter().enumerate().map(valid_in(array)).collect(),
-                };
-                Self::Dictionary(Box::new(values), keys)
+                Self::Dictionary(Box::new(Self::of(dictionary.values())?), keys(dictionary))
             }
             _ => return None,
         })
@@ -66,10 +61,6 @@ impl Texts {
             Self::Null(_) => None,
         }
     }
-}
-
-fn valid_in(array: &ArrayRef) -> impl Fn((usize, usize)) -> Option<usize> {
-    |(row, key)| array.is_valid(row).then_some(key)
 }
 
 /// Column of lists of any type.
@@ -113,6 +104,85 @@ impl Lists {
     pub(crate) fn get(&self, row: usize) -> Option<Range<usize>> {
         self.bounds[row].clone()
     }
+}
+
+/// Lists of text. Rows with the same list may share it in a dictionary.
+pub(crate) struct TextLists {
+    /// Place of the list of each row; None if each row has its own list.
+    keys: Option<Vec<Option<usize>>>,
+    lists: Lists,
+    texts: Texts,
+}
+
+impl TextLists {
+    /// Read a column; `lists` and `texts` read the types that the caller accepts.
+    pub(crate) fn read<E>(
+        array: &ArrayRef,
+        lists: impl FnOnce(&ArrayRef) -> Result<Lists, E>,
+        texts: impl FnOnce(&ArrayRef) -> Result<Texts, E>,
+    ) -> Result<Self, E> {
+        let (keys, lists) = match array.as_any_dictionary_opt() {
+            Some(dictionary) => (Some(keys(dictionary)), lists(dictionary.values())?),
+            None => (None, lists(array)?),
+        };
+        Ok(Self { keys, texts: texts(&lists.items)?, lists })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.keys.as_ref().map_or(self.lists.len(), Vec::len)
+    }
+
+    /// Return the place of a row's list, which other rows may share; None for null.
+    pub(crate) fn place(&self, row: usize) -> Option<usize> {
+        let place = self.keys.as_ref().map_or(Some(row), |keys| keys[row])?;
+        self.lists.get(place).map(|_| place)
+    }
+
+    /// Return true if the lists at two places have the same texts.
+    pub(crate) fn same(&self, left: usize, right: usize) -> bool {
+        left == right || self.texts(left).eq(self.texts(right))
+    }
+
+    /// Return the texts of the list at a place.
+    pub(crate) fn texts(&self, place: usize) -> impl ExactSizeIterator<Item = Option<&str>> {
+        self.lists.get(place).unwrap_or_default().map(|item| self.texts.get(item))
+    }
+}
+
+/// Racks of replicas: for each topic a list, with a list of racks for each partition.
+pub(crate) struct RackLists {
+    topics: Lists,
+    partitions: Lists,
+    racks: Texts,
+}
+
+impl RackLists {
+    /// Read a column; `lists` and `texts` read the types that the caller accepts.
+    pub(crate) fn read<E>(
+        array: &ArrayRef,
+        lists: impl Fn(&ArrayRef) -> Result<Lists, E>,
+        texts: impl FnOnce(&ArrayRef) -> Result<Texts, E>,
+    ) -> Result<Self, E> {
+        let topics = lists(array)?;
+        let partitions = lists(&topics.items)?;
+        Ok(Self { racks: texts(&partitions.items)?, partitions, topics })
+    }
+
+    /// Return the racks of each partition of a topic; None for a topic without racks. A null rack adds nothing.
+    pub(crate) fn of_topic(&self, row: usize) -> Option<impl ExactSizeIterator<Item = impl Iterator<Item = &str>>> {
+        let replicas = |place: usize| self.partitions.get(place).unwrap_or_default();
+        let partitions = self.topics.get(row)?;
+        Some(partitions.map(move |place| replicas(place).filter_map(|replica| self.racks.get(replica))))
+    }
+}
+
+/// Return the place of each row's value in a dictionary; None for null.
+fn keys(dictionary: &dyn AnyDictionaryArray) -> Vec<Option<usize>> {
+    if dictionary.values().is_empty() {
+        return vec![None; dictionary.len()];
+    }
+    let keys = dictionary.normalized_keys().into_iter().enumerate();
+    keys.map(|(row, key)| dictionary.is_valid(row).then_some(key)).collect()
 }
 
 fn between<O: OffsetSizeTrait>(offsets: &[O]) -> Vec<Range<usize>> {

@@ -5,6 +5,7 @@
 use pyo3::prelude::*;
 
 use super::arrow::{batches, missing_columns, same_length};
+use super::arrow_types::RackLists;
 use super::integer_column::IntegerColumn;
 use super::list_columns::racks_in_lists;
 use super::name_objects::NameObjects;
@@ -109,15 +110,14 @@ impl TopicColumnsReader {
     }
 
     /// Set the racks of the topics that were read last, as listed for each partition.
-    fn list_racks(&mut self, racks: &[Option<Vec<Vec<String>>>], counts: &IntegerColumn) -> PyResult<()> {
+    fn list_racks(&mut self, racks: &RackLists, counts: &IntegerColumn) -> PyResult<()> {
         let first = self.partitions.len() - counts.0.len();
-        for (row, of_topic) in racks.iter().enumerate() {
-            let Some(of_topic) = of_topic else { continue };
+        for row in 0..counts.0.len() {
+            let Some(of_topic) = racks.of_topic(row) else { continue };
             let partitions = &mut self.partitions[first + row];
             let topic = self.names.get(first + row);
             same_length(&format!("racks of topic '{topic}'"), of_topic.len(), partitions.ids.len(), "partition")?;
-            let set = |racks: &Vec<String>| self.combinations.set_of_texts(racks.iter().map(String::as_str));
-            partitions.racks = Some(of_topic.iter().map(set).collect());
+            partitions.racks = Some(of_topic.map(|racks| self.combinations.set_of_texts(racks)).collect());
         }
         Ok(())
     }

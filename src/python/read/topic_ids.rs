@@ -8,6 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::named_topics::NamedTopics;
 use super::values::{each_item, expected_len, with_name};
 use crate::group::{Group, Names};
+use crate::offsets::json::uuid_text;
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{IllegalArgumentError, UUID};
 use crate::python::objects::ints::unsigned;
@@ -42,7 +43,7 @@ impl TopicIds {
                 read_id(name, value)?
             };
             if let Some(place) = places.insert(id, ids.len()) {
-                let text = kafka_text(id);
+                let text = uuid_text(&id.to_be_bytes());
                 let reason = format!("topic_ids gives '{}' and '{name}' the same id: {text}", names.get(place));
                 return Err(IllegalArgumentError::new_err(reason));
             }
@@ -112,14 +113,6 @@ fn from_kafka_text(text: &str) -> Option<u128> {
         id = if place + 1 == CHARACTERS as usize { id << 2 | digit >> 4 } else { id << 6 | digit };
     }
     Some(id)
-}
-
-fn kafka_text(id: u128) -> String {
-    let digit = |place: u32| {
-        let digit = if place + 1 == CHARACTERS { id << 4 } else { id >> (122 - 6 * place) };
-        char::from(ALPHABET[(digit & 63) as usize])
-    };
-    (0..CHARACTERS).map(digit).collect()
 }
 
 /// Parse the form of `str(uuid.UUID)`, such as `01234567-89ab-cdef-0123-456789abcdef`.

@@ -1,15 +1,14 @@
 //! Reader of the topics of a fleet's clusters, and the topics that patterns match in each cluster.
 
 use std::collections::hash_map::Entry;
+use std::ops::Range;
 use std::sync::Mutex;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, ListArray, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array, StructArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::arrays::{bounds, field, known_field, lists, rows, texts, type_error};
+use super::arrays::{field, lists, numbers, optional, rows, texts};
 use crate::fleet::Cluster;
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};
 use crate::matching::catalog::is_matchable;
@@ -18,6 +17,7 @@ use crate::matching::pattern::Pattern;
 use crate::offsets::json::uuid_from_text;
 use crate::python::error::match_error;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::read::arrow_types::{RackLists, Texts};
 use crate::python::read::patterns;
 
 /// All clusters by name, and the patterns that were matched against their topics.
@@ -41,22 +41,19 @@ impl ClusterColumn {
     /// partitions, racks and topic_id; the last two are optional.
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = lists(given, "clusters")?;
-        let all = rows(given.values(), "clusters")?;
+        let all = rows(&given.items, "clusters")?;
         let names = texts(&field(&all, "cluster", "clusters")?, "cluster")?;
         let topics = lists(&field(&all, "topics", "clusters")?, "topics")?;
+        let columns = TopicColumns::read(&rows(&topics.items, "topics")?)?;
         let mut clusters = FxHashMap::default();
-        for row in (0..given.len()).flat_map(|row| bounds(&given, row)) {
-            if names.is_null(row) {
+        for row in (0..given.len()).flat_map(|row| given.get(row).unwrap_or_default()) {
+            let Some(name) = names.get(row) else {
                 return Err(IllegalArgumentError::new_err("clusters: a cluster has no name"));
-            }
-            let name = names.value(row).to_owned();
-            let of_cluster = bounds(&topics, row);
-            let Entry::Vacant(entry) = clusters.entry(name) else {
-                let name = names.value(row);
+            };
+            let Entry::Vacant(entry) = clusters.entry(name.to_owned()) else {
                 return Err(IllegalArgumentError::new_err(format!("cluster '{name}' is given twice")));
             };
-            let found = read_topics(&topics.values().slice(of_cluster.start, of_cluster.len()), entry.key())?;
-            entry.insert(found);
+            entry.insert(columns.cluster(name, topics.get(row).unwrap_or_default())?);
         }
         Ok(Self { by_name: clusters, empty: Cluster::default(), patterns: Mutex::default() })
     }
@@ -105,101 +102,93 @@ impl ClusterColumn {
     }
 }
 
-fn read_topics(given: &ArrayRef, cluster: &str) -> PyResult<Cluster> {
-    let given = rows(given, "topics")?;
-    let names = texts(&field(&given, "topic", "topics")?, "topic")?;
-    let wrong = |row: usize, reason: String| {
-        IllegalArgumentError::new_err(format!("cluster '{cluster}', topic '{}': {reason}", names.value(row)))
-    };
-    let counts = field(&given, "partitions", "topics")?;
-    let counts = counts.as_primitive_opt::<Int32Type>().ok_or_else(|| type_error(&counts, "partitions", "int"))?;
-    let racks = known_field(&given, "racks").map(|racks| lists(&racks, "racks")).transpose()?;
-    let racks = racks.map(Replicas::read).transpose()?;
-    let texts_of_ids = known_field(&given, "topic_id").map(|ids| texts(&ids, "topic_id")).transpose()?;
-    let (mut ids, mut by_id) = (Vec::new(), FxHashMap::default());
-    let (mut known, mut partitions) = (Racks::default(), Vec::with_capacity(given.len()));
-    for row in 0..given.len() {
-        if names.is_null(row) {
-            return Err(IllegalArgumentError::new_err(format!("cluster '{cluster}': a topic has no name")));
-        }
-        if counts.is_null(row) || counts.value(row) < 0 {
-            let found = if counts.is_null(row) { "null".to_owned() } else { counts.value(row).to_string() };
-            return Err(wrong(row, format!("partitions must be 0 or more, not {found}")));
-        }
-        let mut of_topic = Partitions::counted(counts.value(row) as u32);
-        if let Some(racks) = racks.as_ref().filter(|racks| racks.topics.is_valid(row)) {
-            let (found, wanted) = (bounds(&racks.topics, row).len(), counts.value(row) as usize);
-            if found != wanted {
-                return Err(wrong(row, format!("racks are given for {found} partitions, but the topic has {wanted}")));
+/// Topics of all clusters.
+struct TopicColumns {
+    names: Texts,
+    counts: Int32Array,
+    racks: Option<RackLists>,
+    ids: Option<Texts>,
+}
+
+impl TopicColumns {
+    fn read(given: &StructArray) -> PyResult<Self> {
+        let rack_lists = |racks: &ArrayRef, name: &str| {
+            RackLists::read(racks, |given| lists(given, name), |given| texts(given, name))
+        };
+        Ok(Self {
+            names: texts(&field(given, "topic", "topics")?, "topic")?,
+            counts: numbers(&field(given, "partitions", "topics")?, "partitions")?,
+            racks: optional(given, "racks", rack_lists)?,
+            ids: optional(given, "topic_id", texts)?,
+        })
+    }
+
+    /// Read the topics of a cluster from its rows.
+    fn cluster(&self, cluster: &str, rows: Range<usize>) -> PyResult<Cluster> {
+        let (mut names, mut partitions) = (Names::default(), Vec::with_capacity(rows.len()));
+        let (mut ids, mut by_id) = (Vec::new(), FxHashMap::default());
+        let mut known = Racks::default();
+        for row in rows {
+            let Some(name) = self.names.get(row) else {
+                return Err(IllegalArgumentError::new_err(format!("cluster '{cluster}': a topic has no name")));
+            };
+            partitions.push(self.partitions(row, &mut known).map_err(|reason| wrong(cluster, name, &reason))?);
+            if let Some(texts) = &self.ids {
+                let text = texts.get(row);
+                let id = text.map(topic_id).transpose().map_err(|reason| wrong(cluster, name, &reason))?;
+                let other = id.and_then(|id| by_id.insert(id, name)).filter(|other| *other != name);
+                if let (Some(other), Some(text)) = (other, text) {
+                    let reason = format!("topic '{other}' has the same topic_id '{text}'");
+                    return Err(wrong(cluster, name, &reason));
+                }
+                ids.push(id);
             }
-            of_topic.racks = racks.of_topic(row, &mut known);
+            names.push(name);
         }
-        partitions.push(of_topic);
-        if let Some(texts) = &texts_of_ids {
-            let id = texts.is_valid(row).then(|| topic_id(texts.value(row))).transpose();
-            let id = id.map_err(|reason| wrong(row, reason))?;
-            if let Some(other) =
-                id.and_then(|id| by_id.insert(id, row)).filter(|other| names.value(*other) != names.value(row))
-            {
-                let (other, text) = (names.value(other), texts.value(row));
-                return Err(wrong(row, format!("topic '{other}' has the same topic_id '{text}'")));
+        if let Some(twice) = NameTable::first_duplicate(&names) {
+            return Err(wrong(cluster, names.get(twice), "the topic is given twice"));
+        }
+        let (topics, order) = Topics::sorted(names, partitions, known);
+        if let (Some(order), false) = (order, ids.is_empty()) {
+            ids = order.iter().map(|row| ids[*row as usize]).collect();
+        }
+        Ok(Cluster::new(topics, ids))
+    }
+
+    /// Read the partitions of a topic and their racks.
+    fn partitions(&self, row: usize, known: &mut Racks) -> Result<Partitions, String> {
+        let count = self.counts.is_valid(row).then(|| self.counts.value(row));
+        let Some(count) = count.filter(|count| *count >= 0) else {
+            let found = count.map_or_else(|| "null".to_owned(), |count| count.to_string());
+            return Err(format!("partitions must be 0 or more, not {found}"));
+        };
+        let mut partitions = Partitions::counted(count as u32);
+        if let Some(racks) = self.racks.as_ref().and_then(|racks| racks.of_topic(row)) {
+            if racks.len() != count as usize {
+                let found = racks.len();
+                return Err(format!("racks are given for {found} partitions, but the topic has {count}"));
             }
-            ids.push(id);
+            let mut on = Vec::new();
+            let sets: Vec<u32> = racks
+                .map(|racks| {
+                    on.clear();
+                    on.extend(racks.map(|rack| known.number(rack)));
+                    known.set(&mut on)
+                })
+                .collect();
+            let any = sets.iter().any(|set| !known.sets().get(*set).is_empty());
+            partitions.racks = any.then_some(sets);
         }
+        Ok(partitions)
     }
-    let names: Names = (0..given.len()).map(|row| names.value(row)).collect();
-    if let Some(twice) = NameTable::first_duplicate(&names) {
-        return Err(wrong(twice, "the topic is given twice".into()));
-    }
-    let (topics, order) = Topics::sorted(names, partitions, known);
-    if let (Some(order), false) = (order, ids.is_empty()) {
-        ids = order.iter().map(|row| ids[*row as usize]).collect();
-    }
-    Ok(Cluster::new(topics, ids))
+}
+
+fn wrong(cluster: &str, topic: &str, reason: &str) -> PyErr {
+    IllegalArgumentError::new_err(format!("cluster '{cluster}', topic '{topic}': {reason}"))
 }
 
 /// Parse a topic id as Kafka prints it.
 fn topic_id(text: &str) -> Result<u128, String> {
     let id = uuid_from_text(text).map(u128::from_be_bytes);
     id.ok_or_else(|| format!("topic_id '{text}' must have Kafka's form: 22 characters of URL-safe base64"))
-}
-
-/// Racks of the replicas of a cluster: for each topic a list, with a list of racks for each partition.
-struct Replicas {
-    topics: ListArray,
-    partitions: ListArray,
-    racks: StringArray,
-}
-
-impl Replicas {
-    fn read(topics: ListArray) -> PyResult<Self> {
-        let partitions = lists(&items(&topics), "racks")?;
-        Ok(Self { racks: texts(&items(&partitions), "racks")?, partitions, topics })
-    }
-
-    /// Return the rack set of each partition of a topic; None if no replica has a rack.
-    fn of_topic(&self, row: usize, known: &mut Racks) -> Option<Vec<u32>> {
-        let (partitions, before) = (bounds(&self.topics, row), (first(&self.topics), first(&self.partitions)));
-        let (mut sets, mut on) = (Vec::with_capacity(partitions.len()), Vec::new());
-        for partition in partitions {
-            let replicas = bounds(&self.partitions, partition - before.0).map(|place| place - before.1);
-            on.clear();
-            on.extend(
-                replicas.filter(|place| self.racks.is_valid(*place)).map(|place| known.number(self.racks.value(place))),
-            );
-            sets.push(known.set(&mut on));
-        }
-        let any = sets.iter().any(|set| !known.sets().get(*set).is_empty());
-        any.then_some(sets)
-    }
-}
-
-/// Return the index of the first item of these lists, which may be a slice of a longer column.
-fn first(lists: &ListArray) -> usize {
-    lists.value_offsets()[0] as usize
-}
-
-/// Return the items of these lists only.
-fn items(lists: &ListArray) -> ArrayRef {
-    lists.values().slice(first(lists), lists.value_offsets()[lists.len()] as usize - first(lists))
 }

@@ -2,43 +2,42 @@
 
 use std::borrow::Cow;
 
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int32Array, ListArray, StringArray};
+use arrow_array::{Array, ArrayRef, Int32Array};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::arrays::{TextLists, bounds, field, lists, optional, rows, texts, type_error};
+use super::arrays::{field, lists, numbers, optional, rows, text_lists, texts};
 use super::clusters::ClusterColumn;
 use crate::fleet::{
     AssignorNames, Cluster, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription, assignor_of, reads_owned,
 };
 use crate::matching::dialect::Dialect;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::read::arrow_types::{Lists, TextLists, Texts};
 use crate::python::read::patterns::unknown_dialect;
 
 /// Column of groups.
 pub(crate) struct GroupColumn {
-    clusters: StringArray,
-    group_ids: StringArray,
-    members: ListArray,
-    ids: StringArray,
-    instance_ids: Option<StringArray>,
-    racks: Option<StringArray>,
+    clusters: Texts,
+    group_ids: Texts,
+    members: Lists,
+    ids: Texts,
+    instance_ids: Option<Texts>,
+    racks: Option<Texts>,
     topics: Option<TextLists>,
-    patterns: Option<StringArray>,
-    dialects: Option<StringArray>,
-    assignors: Option<StringArray>,
-    group_protocols: Option<StringArray>,
+    patterns: Option<Texts>,
+    dialects: Option<Texts>,
+    assignors: Option<Texts>,
+    group_protocols: Option<Texts>,
     generations: Option<Int32Array>,
     current: Option<CurrentAssignment>,
 }
 
 /// Current assignment of the members.
 struct CurrentAssignment {
-    groups: ListArray,
-    members: StringArray,
-    topics: StringArray,
+    groups: Lists,
+    members: Texts,
+    topics: Texts,
     starts: Int32Array,
     counts: Int32Array,
 }
@@ -46,19 +45,16 @@ struct CurrentAssignment {
 impl GroupColumn {
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = rows(given, "groups")?;
-        let int = |column: &ArrayRef, name: &str| {
-            column.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| type_error(column, name, "int"))
-        };
         let members = lists(&field(&given, "members", "groups")?, "members")?;
-        let of_members = rows(members.values(), "members")?;
+        let of_members = rows(&members.items, "members")?;
         let current = |column: &ArrayRef, name: &str| {
             let groups = lists(column, name)?;
-            let each = rows(groups.values(), name)?;
+            let each = rows(&groups.items, name)?;
             Ok(CurrentAssignment {
                 members: texts(&field(&each, "member_id", name)?, "member_id")?,
                 topics: texts(&field(&each, "topic", name)?, "topic")?,
-                starts: int(&field(&each, "start", name)?, "start")?,
-                counts: int(&field(&each, "count", name)?, "count")?,
+                starts: numbers(&field(&each, "start", name)?, "start")?,
+                counts: numbers(&field(&each, "count", name)?, "count")?,
                 groups,
             })
         };
@@ -68,12 +64,12 @@ impl GroupColumn {
             ids: texts(&field(&of_members, "member_id", "members")?, "member_id")?,
             instance_ids: optional(&of_members, "group_instance_id", texts)?,
             racks: optional(&of_members, "rack", texts)?,
-            topics: optional(&of_members, "topics", TextLists::read)?,
+            topics: optional(&of_members, "topics", text_lists)?,
             patterns: optional(&of_members, "pattern", texts)?,
             dialects: optional(&of_members, "dialect", texts)?,
             assignors: optional(&of_members, "assignor", texts)?,
             group_protocols: optional(&of_members, "group_protocol", texts)?,
-            generations: optional(&of_members, "generation", int)?,
+            generations: optional(&of_members, "generation", numbers)?,
             current: optional(&given, "current", current)?,
             members,
         })
@@ -85,8 +81,7 @@ impl GroupColumn {
 
     /// Read one of the groups.
     pub(crate) fn group<'a>(&'a self, row: usize, clusters: &'a ClusterColumn) -> PyResult<GroupRow<'a>> {
-        let text = |texts: &'a StringArray, row: usize| texts.is_valid(row).then(|| texts.value(row));
-        let (cluster, group_id) = (text(&self.clusters, row), text(&self.group_ids, row));
+        let (cluster, group_id) = (self.clusters.get(row), self.group_ids.get(row));
         let mut read = GroupRow {
             groups: self,
             row,
@@ -97,7 +92,7 @@ impl GroupColumn {
             not_computed: None,
             unnamed_members: 0,
         };
-        let members = bounds(&self.members, row);
+        let members = self.members.get(row).unwrap_or_default();
         if cluster.is_none() || group_id.is_none() {
             read.unnamed_members = members.len();
             return Ok(read);
@@ -105,12 +100,12 @@ impl GroupColumn {
         let mut subscriptions = SubscriptionReader::new(self, &read, clusters);
         let mut roster = Vec::with_capacity(members.len());
         for member in members {
-            let Some(id) = text(&self.ids, member) else {
+            let Some(id) = self.ids.get(member) else {
                 read.unnamed_members += 1;
                 continue;
             };
             let subscription = subscriptions.number(member, id)?;
-            let optional = |column: &'a Option<StringArray>| column.as_ref().and_then(|column| text(column, member));
+            let optional = |column: &'a Option<Texts>| column.as_ref().and_then(|column| column.get(member));
             // A negative number means no generation, as in Kafka.
             let number = |column: &Option<Int32Array>| {
                 let found = column.as_ref().filter(|column| column.is_valid(member));
@@ -184,10 +179,8 @@ impl<'a> SubscriptionReader<'a> {
             IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", group_name(cluster_name, group_id)))
         };
         let topics = groups.topics.as_ref().and_then(|topics| Some((topics, topics.place(member)?)));
-        let pattern = groups.patterns.as_ref().filter(|patterns| patterns.is_valid(member));
-        if let Some(pattern) = pattern {
-            let text = pattern.value(member);
-            if topics.is_some_and(|(topics, place)| !topics.is_empty(place)) {
+        if let Some(text) = groups.patterns.as_ref().and_then(|patterns| patterns.get(member)) {
+            if topics.is_some_and(|(topics, place)| topics.texts(place).len() > 0) {
                 return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
             }
             return self.of_pattern(text, member, id);
@@ -207,7 +200,8 @@ impl<'a> SubscriptionReader<'a> {
             self.last = Some((place, *number));
             return Ok(*number);
         }
-        let names = topics.get(place, wrong)?;
+        let names: Option<Vec<_>> = topics.texts(place).map(|name| name.map(Cow::Borrowed)).collect();
+        let names = names.ok_or_else(|| wrong("a subscribed topic is null"))?;
         let number = if let Some(number) = self.by_topics.get(&names) {
             *number
         } else {
@@ -222,8 +216,7 @@ impl<'a> SubscriptionReader<'a> {
 
     fn of_pattern(&mut self, text: &str, member: usize, id: &str) -> PyResult<u32> {
         let owner = || format!("{}: member '{id}'", group_name(self.cluster_name, self.group_id));
-        let dialects = self.groups.dialects.as_ref().filter(|dialects| dialects.is_valid(member));
-        let dialect = dialects.map_or("java", |dialects| dialects.value(member));
+        let dialect = self.groups.dialects.as_ref().and_then(|dialects| dialects.get(member)).unwrap_or("java");
         let dialect = Dialect::named(dialect)
             .ok_or_else(|| unknown_dialect(&format!("{}: dialect", owner()), &format!("'{dialect}'")))?;
         let (pattern, topics) = self.clusters.matching(self.cluster_name, text, dialect, &owner)?;
@@ -279,7 +272,7 @@ impl<'a> GroupRow<'a> {
 
     /// Return true if the group id is not null; `""` is an id.
     pub(crate) fn has_group_id(&self) -> bool {
-        self.groups.group_ids.is_valid(self.row)
+        self.groups.group_ids.get(self.row).is_some()
     }
 
     /// Return an error about this group, for invalid input or for a result that is too large.
@@ -290,15 +283,12 @@ impl<'a> GroupRow<'a> {
     /// Return the current assignment of the members; rows without a member or a topic are ignored.
     pub(crate) fn current(&self) -> PyResult<Vec<OwnedSpan<'a>>> {
         let Some(current) = &self.groups.current else { return Ok(Vec::new()) };
-        if self.groups.clusters.is_null(self.row) || self.groups.group_ids.is_null(self.row) {
+        if self.groups.clusters.get(self.row).is_none() || !self.has_group_id() {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for row in bounds(&current.groups, self.row) {
-            if current.members.is_null(row) || current.topics.is_null(row) {
-                continue;
-            }
-            let (member, topic) = (current.members.value(row), current.topics.value(row));
+        for row in current.groups.get(self.row).unwrap_or_default() {
+            let (Some(member), Some(topic)) = (current.members.get(row), current.topics.get(row)) else { continue };
             let number = |column: &Int32Array| column.is_valid(row).then(|| column.value(row));
             match (number(&current.starts), number(&current.counts)) {
                 (Some(start), Some(count)) if start >= 0 && count > 0 && start.checked_add(count - 1).is_some() => {
