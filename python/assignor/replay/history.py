@@ -10,18 +10,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from assignor.lines import (
-    escape,
-    format_count,
-    format_duration,
-    format_partitions,
-    format_time,
-    member_name,
-    wrap,
-)
+from assignor.lines import escape, format_count, format_duration, format_partitions, format_time, wrap
+from assignor.replay import event_text
+from assignor.replay.event_text import MemberNames, generation_number, rebalance_details, storm_title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from assignor.replay.events import Event
 
@@ -31,9 +25,7 @@ REPEATED = 4
 REPEATED_WITHIN_MS = 60_000
 """Longest time between two rebalances of such an entry."""
 
-_NAMES_SHOWN = 8
-
-_BOLD, _RED, _RESET = "\x1b[1m", "\x1b[1;31m", "\x1b[0m"
+_BOLD, _RESET = "\x1b[1m", "\x1b[0m"
 
 
 def write_history(events: Iterable[Event], *, colour: bool = False, width: int | None = None) -> Iterator[str]:
@@ -75,7 +67,7 @@ class _GroupHistory:
     def __init__(self, group: str | None, colour: bool) -> None:
         self.group = group
         self._colour = colour
-        self._names: dict[str, str] = {}
+        self._names = MemberNames()
         self._generation: Event | None = None
         self._replaced: list[str] = []
         self._is_first = True
@@ -98,12 +90,12 @@ class _GroupHistory:
             generation, self._generation = self._generation, None
             yield from self._rebalance(event, generation)
         elif name == "member":
-            self._names[event["member"]] = member_name(event)
+            self._names.add(event)
             if event["action"] == "replaced":
                 self._replaced.append(event["member"])
             if event["action"] in {"expired", "subscription_changed"}:
                 yield from self._before()
-                action, member = _MEMBER_ACTIONS[event["action"]], self._name_of(event["member"])
+                action, member = _MEMBER_ACTIONS[event["action"]], self._names.of(event["member"])
                 yield f"  {format_time(event['at'])}  {action}: {member}"
         elif name == "storm" and event["until"] is None and event["since"] != self._storm_since:
             self._storm_since, self._is_storm = event["since"], True
@@ -136,7 +128,7 @@ class _GroupHistory:
         else:
             what = f"generation {event['generation']} is written again"
             if self._replaced:
-                what += f", because a static member returned: {self._names_of(self._replaced)}"
+                what += f", because a static member returned: {self._names.of_all(self._replaced)}"
         self._replaced = []
         yield f"  {format_time(event['at'])}  {what}"
 
@@ -175,38 +167,37 @@ class _GroupHistory:
 
     def _other(self, event: Event) -> Iterator[str]:
         """Yield the lines of an event of a storm, a stuck member, commits or a bad record."""
-        yield from (f"  {line}" for line in _OTHERS[event["event"]](self, event))
+        title, details = self._text(event)
+        yield f"  {format_time(event['at'])}  {title}"
+        yield from (f"      {label}: {text}" for label, text in details)
+
+    def _text(self, event: Event) -> event_text.Text:
+        match event["event"]:
+            case "storm":
+                lasting = "has not ended at the end of the recording"
+                return event_text.storm(event, lasting=lasting, colour=self._colour)
+            case "stuck":
+                return event_text.stuck(event, self._names)
+            case "offsets":
+                return event_text.offsets(event)
+            case _:
+                return event_text.bad_record(event)
 
     def _entry(self, event: Event, generation: Event | None) -> Iterator[str]:
         """Yield the lines of a rebalance."""
-        facts = [f"generation {event['generation']}" if event["kind"] == "classic" else f"epoch {event['generation']}"]
+        facts = [generation_number(event)]
         if generation is not None:
             facts += [generation["protocol"]] if generation["protocol"] else []
             facts.append(format_count(generation["members"], "member"))
             if generation["duration_ms"] is not None:
                 facts.append(f"{format_duration(generation['duration_ms'])} after the previous one")
         yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
-        if event["evidence"]:
-            yield f"      evidence: {escape(event['evidence'])}"
-        for name in ("joined", "left", "replaced"):
-            if event[name]:
-                yield f"      {name}: {self._names_of(event[name])}"
-        if event["moved"]:
-            yield f"      moved: {format_partitions(event['moved'])}"
-        if event["unowned"]:
-            yield f"      no owner: {format_partitions(event['unowned'])}"
+        yield from (f"      {label}: {text}" for label, text in rebalance_details(event, self._names))
         comparison = generation and generation["comparison"]
         if comparison and comparison["outcome"] == "different" and comparison["assignor"] not in self._differing:
             self._differing.add(comparison["assignor"])
             remarks = "; ".join(comparison["remarks"])
             yield (f"      first assignment that differs from Kafka's {comparison['assignor']}: {escape(remarks)}")
-
-    def _names_of(self, members: Sequence[str]) -> str:
-        shown = ", ".join(self._name_of(each) for each in members[:_NAMES_SHOWN])
-        return shown if len(members) <= _NAMES_SHOWN else f"{shown} and {len(members) - _NAMES_SHOWN} more"
-
-    def _name_of(self, member: str) -> str:
-        return escape(self._names.get(member, member))
 
     def _begin_storm(self, event: Event) -> Iterator[str]:
         """Mark the current entry as a storm, or yield a line if there is no such entry."""
@@ -214,55 +205,10 @@ class _GroupHistory:
             self._repeated.is_storm = True
             return
         yield from self._end_of_run()
-        yield f"  {format_time(event['at'])}  {_storm_title(self._colour)} begins"
-
-    def _storm(self, event: Event) -> Iterator[str]:
-        start, until = format_time(event["since"]), event["until"]
-        title = _storm_title(self._colour)
-        count = f"{event['rebalances']:,} rebalances with unchanged membership since {start}"
-        if until is not None:
-            yield f"{format_time(event['at'])}  {title} ended at {format_time(until)}: {count}"
-        else:
-            yield f"{format_time(event['at'])}  {title} has not ended at the end of the recording: {count}"
-        if event["topic_partitions"]:
-            yield f"    partitions that changed owners or had no owner: {format_partitions(event['topic_partitions'])}"
-        if event["unowned"]:
-            yield f"    no owner in the last generation: {format_partitions(event['unowned'])}"
-
-    def _stuck(self, event: Event) -> Iterator[str]:
-        name, usual = self._name_of(event["member"]), format_duration(event["usual_interval_ms"])
-        at, since = format_time(event["at"]), format_time(event["since"])
-        if event["until"] is None:
-            yield f"{at}  stuck: {name} has not committed offsets since {since}; usually it commits every {usual}"
-        else:
-            silence = format_duration(event["until"] - event["since"])
-            yield f"{at}  no longer stuck: {name}, after {silence} without commits"
-        yield f"    partitions: {format_partitions(event['topic_partitions'])}"
-
-    def _offsets(self, event: Event) -> Iterator[str]:
-        problem, partitions = OFFSET_PROBLEMS[event["problem"]], format_partitions(event["topic_partitions"])
-        yield f"{format_time(event['at'])}  {problem}: {partitions}"
-        if event["evidence"]:
-            yield f"    evidence: {escape(event['evidence'])}"
-
-    def _bad_record(self, event: Event) -> Iterator[str]:
-        kind = "" if event["record_type"] is None else f" of type {event['record_type']}"
-        record = f"record{kind} at offset {event['offset']}"
-        yield f"{format_time(event['at'])}  {record} cannot be used: {escape(event['error'])}"
+        yield f"  {format_time(event['at'])}  {storm_title(self._colour)} begins"
 
 
 _MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
-OFFSET_PROBLEMS = {
-    "never_committed": "no committed offset",
-    "not_owned": "offset committed for a partition without an owner",
-    "went_back": "committed offset went back",
-}
-_OTHERS = {
-    "storm": _GroupHistory._storm,
-    "stuck": _GroupHistory._stuck,
-    "offsets": _GroupHistory._offsets,
-    "bad_record": _GroupHistory._bad_record,
-}
 
 
 class _Repeated:
@@ -293,7 +239,7 @@ class _Repeated:
         count = f"{self._count:,} rebalances"
         causes = ", ".join(f"{cause} {number:,}" for cause, number in self._causes.most_common())
         numbers = f"generations {first['generation']:,} to {last['generation']:,}"
-        shown = f"{_storm_title(colour)}: {count}" if self.is_storm else count
+        shown = f"{storm_title(colour)}: {count}" if self.is_storm else count
         yield f"  {format_time(first['at'])}  {shown} within {took} with unchanged membership, {numbers}"
         yield f"      until: {format_time(last['at'])}"
         yield f"      most likely causes: {causes}"
@@ -302,7 +248,3 @@ class _Repeated:
             yield f"      moved: {format_partitions(sorted(self._moved))}"
         if last["unowned"]:
             yield f"      no owner in the last generation: {format_partitions(last['unowned'])}"
-
-
-def _storm_title(colour: bool) -> str:
-    return f"{_RED}REBALANCE STORM{_RESET}" if colour else "REBALANCE STORM"
