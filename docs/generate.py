@@ -22,6 +22,7 @@ from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
+from assignor.replay.events import FIELDS, MEANINGS
 from docs import api, measured
 
 DOCS = Path(__file__).resolve().parent
@@ -92,6 +93,17 @@ def answer_table() -> str:
             states.setdefault(text, []).append(state.value)
         rows += [(kind.value, ", ".join(names), text) for text, names in states.items()]
     return table(("request", "states", "answer"), rows)
+
+
+def event_fields(kind: str) -> str:
+    """Return a table of the fields of a kind of event; of those of all events if the kind is empty."""
+    return table(("field", "meaning"), ((f"`{name}`", meaning) for name, meaning in MEANINGS[kind].items()))
+
+
+def event_kinds() -> str:
+    """Return a table of the fields of each kind of event."""
+    rows = ((f"`{kind}`", ", ".join(f"`{name}`" for name in fields)) for kind, fields in FIELDS.items())
+    return table(("event", "fields"), rows)
 
 
 def cause_table() -> str:
@@ -249,6 +261,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "figures": measured.figures_page,
     "missed targets": measured.missed_targets,
     "ratios": measured.ratio_table,
+    **{f"fields of {kind or 'all events'}": functools.partial(event_fields, kind) for kind in MEANINGS},
+    "fields of events": event_kinds,
     **api.PARTS,
 }
 

@@ -1,9 +1,6 @@
-"""The fields of events are the same in the core, in the schema for Spark and in the documentation."""
+"""The fields of events are the same in the core and for Spark. The documentation is generated from them."""
 
 from __future__ import annotations
-
-import re
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -12,8 +9,6 @@ from assignor.cluster.metadata import topic_batch
 from assignor.replay.events import COMMON, FIELDS
 from assignor.report.tables import EVENT_COLUMNS, KINDS
 from assignor.spark.events_schema import EVENTS
-
-DOCS = Path(__file__).parents[2] / "docs"
 
 
 def columns() -> list[str]:
@@ -34,19 +29,3 @@ def test_the_columns_are_the_fields_of_all_kinds() -> None:
 def test_the_report_keeps_all_fields_of_its_kinds() -> None:
     assert {*KINDS} < FIELDS.keys()
     assert {*COMMON, *(name for kind in KINDS for name in FIELDS[kind])} == set(EVENT_COLUMNS) < set(columns())
-
-
-def test_the_page_about_replay_lists_the_fields() -> None:
-    page = (DOCS / "replay.md").read_text(encoding="utf-8")
-
-    for kind, fields in FIELDS.items():
-        (row,) = re.findall(rf"^\| `{kind}` \| (.*) \|$", page, flags=re.MULTILINE)
-        assert list(fields) == re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", row)), kind
-
-
-def test_the_page_about_events_lists_the_fields() -> None:
-    page = (DOCS / "replay-events.md").read_text(encoding="utf-8")
-
-    for kind, fields in {"Fields of all events": COMMON, **FIELDS}.items():
-        section = re.split(rf"^## {kind}$", page, flags=re.MULTILINE)[1].partition("\n## ")[0]
-        assert set(fields) <= set(re.findall(r"`(\w+)`", section)), kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -87,14 +87,6 @@ class EventMachine:
         self.replay.restore(bytes(data[_CLOCK.size :]))
 
 
-def event_batch(events: Any) -> pa.RecordBatch:
-    """Return events as a batch with the columns of `EVENTS`; missing columns are null."""
-    batch = pa.record_batch(events)
-    schema = to_arrow_schema(EVENTS)
-    arrays = [
-        batch.column(field.name).cast(field.type)
-        if field.name in batch.schema.names
-        else pa.nulls(batch.num_rows, field.type)
-        for field in schema
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+def event_batch(events: ArrowRecordBatch) -> pa.RecordBatch:
+    """Return events as a batch with the types of `EVENTS`; a column that `EVENTS` does not have is an error."""
+    return pa.record_batch(events).cast(to_arrow_schema(EVENTS))
