@@ -6,7 +6,10 @@ import gzip
 import json
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from assignor.replay import Replay
+from assignor.replay.events import event_dicts
 from tests.support.recorded_fleet import TRUTH, logs
 
 if TYPE_CHECKING:
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
     from tests.support.record_bytes import LogRecord
 
 Event = dict[str, Any]
+
+RECORD = pa.schema([("offset", pa.int64()), ("timestamp", pa.int64()), ("key", pa.binary()), ("value", pa.binary())])
 
 STORM = "inventory-sync"
 """Group with 12,474 generations."""
@@ -53,3 +58,11 @@ def broker_reasons() -> list[dict[str, Any]]:
     """Return the reduced log of the brokers, see `reduce_coordinator_log`."""
     with gzip.open(TRUTH / "broker_reasons.jsonl.gz", "rt", encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
+
+
+def push_batch(replay: Replay, records: Sequence[Sequence[Any]], cluster: str = "") -> list[Event]:
+    """Push the records of a cluster as one batch, and return the events."""
+    columns = dict(zip(RECORD.names, zip(*records, strict=True), strict=True))
+    batch = pa.RecordBatch.from_pydict(columns, schema=RECORD)
+    batch = batch.append_column("cluster", pa.array([cluster] * len(records), pa.string()))
+    return event_dicts(replay._core.push(batch))
