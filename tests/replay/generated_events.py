@@ -55,7 +55,7 @@ def random_step(rng: random.Random, generation: int) -> list[Event]:
     """Return the records that one request causes."""
     match rng.randrange(8):
         case 0 | 1 | 2:
-            return [classic(generation, *random_members(rng), protocol=rng.choice(["range", "stream"]))]
+            return [classic(generation, *random_members(rng), **random_protocol(rng))]
         case 3:
             return [classic_gone()]
         case 4 | 5:
@@ -72,6 +72,11 @@ def random_step(rng: random.Random, generation: int) -> list[Event]:
                 [group.target_epoch(generation)],
             ]
             return [each for step in rng.sample(steps, 2) for each in step]
+
+
+def random_protocol(rng: random.Random) -> dict[str, str]:
+    names = ["range", "range", "cooperative-sticky", "stream"]
+    return {"protocol": rng.choice(names), "protocol_type": rng.choice(["consumer"] * 9 + ["connect"])}
 
 
 def random_members(rng: random.Random) -> list[Row]:

@@ -307,6 +307,14 @@ def test_a_member_that_stops_committing_is_stuck() -> None:
     assert (end["at"], end["until"], end["member"], end["topic_partitions"]) == (200_001, 200_001, "b", [["t", 1]])
 
 
+@pytest.mark.parametrize("factor", [2, 3, 10])
+def test_a_member_is_stuck_after_a_multiple_of_its_usual_interval(factor: int) -> None:
+    beats = [commit("t", 0, offset=place).at(1_000 * place) for place in range(1, 9)]
+    end = [commit("t", 1).at(40_000), classic(2, member("b", ["t"], {"t": [0, 1]})).at(41_000)]
+    found = events_of([classic(1, A).at(0), *beats, *end], "stuck", stuck_factor=factor)
+    assert [(each["at"], each["until"]) for each in found] == [(8_000 + 1_000 * factor, None), (40_000, 40_000)]
+
+
 def test_commits_of_several_partitions_are_one_burst() -> None:
     both = [member("a", ["t"], {"t": [0, 1]})]
     bursts = [(0, 0), (3, 1), (5, 0), (9, 1)]
