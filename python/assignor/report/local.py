@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -11,11 +13,12 @@ import pyarrow.parquet as pq
 
 from assignor import _core
 from assignor.cluster.metadata import topics_table
-from assignor.cluster.records import SCHEMA, by_group
+from assignor.cluster.records import by_group
 from assignor.replay.recorded import end_of
 from assignor.report.tables import LISTS, Pushed, push
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from pathlib import Path
 
     from assignor.cluster.folder import Recording
@@ -27,7 +30,7 @@ _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 def write_tables(recording: Recording, part: Path) -> None:
     """Decode and replay the records of a recording, and write the tables of a report.
 
-    All records are held in memory. Decoded records are written batch by batch.
+    All records are held in memory. A batch is written while another thread replays the next one.
 
     Args:
         recording: The recording.
@@ -39,12 +42,14 @@ def write_tables(recording: Recording, part: Path) -> None:
     """
     replay, end = _core.Replay(topics_table(recording.topics())), end_of(recording)
     has_commits = recording.end_offsets.exists()
-    with _Tables(part) as tables:
-        for batch in by_group(recording):
-            pushed = push(replay, batch, end, has_commits=has_commits)
-            tables.write_records(batch, pushed.decoded)
-            tables.write_rest(pushed)
-        tables.write_rest(push(replay, None, end, has_commits=has_commits))
+    with _Tables(part) as tables, ThreadPoolExecutor(1) as thread:
+        before: Future[Pushed] | None = None
+        for batch in itertools.chain(by_group(recording), (None,)):
+            pushed = thread.submit(push, replay, batch, end, has_commits=has_commits)
+            if before is not None:
+                tables.write(before.result())
+            before = pushed
+        tables.write(pushed.result())
 
 
 class _Tables(contextlib.ExitStack):
@@ -55,14 +60,10 @@ class _Tables(contextlib.ExitStack):
         self._part = part
         self._writers: dict[str, pq.ParquetWriter] = {}
 
-    def write_records(self, batch: pa.RecordBatch, decoded: pa.RecordBatch) -> None:
-        """Write the decoded records of a batch."""
-        names = [*SCHEMA.names, "aborted"]
-        columns = dict(zip(names, batch.select(names).columns, strict=True))
-        self._write("records", columns | dict(zip(decoded.schema.names, decoded.columns, strict=True)))
-
-    def write_rest(self, pushed: Pushed) -> None:
-        """Write the events, the commits and the histories of groups that have ended."""
+    def write(self, pushed: Pushed) -> None:
+        """Write what the replay returned for a batch of records."""
+        if pushed.records is not None:
+            self._write("records", pushed.records)
         if pushed.commits is not None:
             self._write("commits", dict(zip(pushed.commits.schema.names, pushed.commits.columns, strict=True)))
         fields = {field.name: pushed.histories.field(field.name) for field in pushed.histories.type}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from assignor.cluster.records import SCHEMA
 from assignor.replay.events import COLUMNS, COMMON, FIELDS
 
 if TYPE_CHECKING:
@@ -30,14 +31,14 @@ class Pushed(NamedTuple):
     """What the replay returns for a batch of records.
 
     Attributes:
-        decoded: The columns of `assignor.offsets.decode_batch`; None at the end.
+        records: Columns of the records, `aborted` and those of `assignor.offsets.decode_batch`; None at the end.
         commits: The offset commits; None if they are not wanted, and at the end.
         events: The events of `KINDS`, with the columns of `EVENT_COLUMNS`.
         group_ids: Ids of the groups that have ended.
         histories: Their histories, see `assignor.spark.schemas.HISTORY`.
     """
 
-    decoded: pa.RecordBatch | None
+    records: dict[str, pa.Array] | None
     commits: pa.RecordBatch | None
     events: pa.Table
     group_ids: pa.Array
@@ -56,8 +57,12 @@ def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None
     decoded, commits, events, (ids, histories) = replay.push_groups(
         records, until=until, kinds=KINDS, decoded=True, commits=has_commits
     )
+    columns: dict[str, pa.Array] | None = None
+    if records is not None:
+        batches = (records.select([*SCHEMA.names, "aborted"]), pa.record_batch(decoded))
+        columns = {name: batch[name] for batch in batches for name in batch.schema.names}
     return Pushed(
-        None if decoded is None else pa.record_batch(decoded),
+        columns,
         None if commits is None else pa.record_batch(commits),
         pa.Table.from_batches(map(pa.record_batch, events)).select(EVENT_COLUMNS),
         pa.array(ids),

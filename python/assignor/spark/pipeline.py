@@ -95,9 +95,8 @@ def decode_and_replay(
         replay = _core.Replay(metadata)
         for records in (part for batch in batches for part in record_slices(batch)):
             pushed = tables.push(replay, records, end, has_commits=has_commits)
-            yield _rows(schema, {**_columns(records), **_columns(pushed.decoded)})
-            yield from _rest(schema, pushed)
-        yield from _rest(schema, tables.push(replay, None, end, has_commits=has_commits))
+            yield from _batches(schema, pushed)
+        yield from _batches(schema, tables.push(replay, None, end, has_commits=has_commits))
 
     by_group = with_groups(records).repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
     return by_group.mapInArrow(run, _ROW)
@@ -128,12 +127,10 @@ def group_events(rows: DataFrame) -> DataFrame:
     return rows.where(F.col("event").isNotNull()).select("event.*")
 
 
-def _columns(batch: pa.RecordBatch) -> dict[str, pa.Array]:
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
-
-
-def _rest(schema: pa.Schema, pushed: tables.Pushed) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of offset commits, of groups that have ended, and of events."""
+def _batches(schema: pa.Schema, pushed: tables.Pushed) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of records, of offset commits, of groups that have ended, and of events."""
+    if pushed.records is not None:
+        yield _rows(schema, pushed.records)
     if pushed.commits is not None:
         yield _rows(schema, {"commit": pushed.commits.to_struct_array()})
     yield _rows(schema, {"group_id": pushed.group_ids, "history": pushed.histories})
