@@ -48,17 +48,11 @@ pub(super) fn matches(node: &Node, name: &[u8]) -> Result<bool, TooManySteps> {
 
 /// Return the highest group number that a backreference or conditional refers to.
 fn highest_reference(node: &Node) -> Option<u32> {
-    match node {
-        Node::CharClass(_) | Node::Assert(_) => None,
-        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().filter_map(highest_reference).max(),
-        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
-            highest_reference(node)
-        }
-        Node::Backreference { group, .. } => Some(*group),
-        Node::Conditional { group, taken, other } => {
-            Some(*group).max(highest_reference(taken)).max(highest_reference(other))
-        }
-    }
+    let own = match node {
+        Node::Backreference { group, .. } | Node::Conditional { group, .. } => Some(*group),
+        _ => None,
+    };
+    node.children().map(highest_reference).max().flatten().max(own)
 }
 
 impl Backtracker<'_> {

@@ -24,7 +24,7 @@ pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize)
     if !is_nullable_at_assertions(&node, least) {
         return Ok(Node::repeat(node, least, most, Greed::Greedy));
     }
-    let written = size(&node).saturating_mul(least as usize + 1);
+    let written = node.size().saturating_mul(least as usize + 1);
     if written > MAX_COPIES_SIZE {
         return Err(unsupported(
             position,
@@ -53,16 +53,5 @@ fn nullability(node: &Node) -> Nullability {
         Node::Assert(_) | Node::LookAround { .. } | Node::Backreference { .. } | Node::Conditional { .. } => {
             Nullability::AtAssertions
         }
-    }
-}
-
-fn size(node: &Node) -> usize {
-    match node {
-        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().fold(1, |sum, node| sum + size(node)),
-        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
-            1 + size(node)
-        }
-        Node::Conditional { taken, other, .. } => 1 + size(taken) + size(other),
-        Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => 1,
     }
 }

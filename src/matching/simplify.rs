@@ -108,15 +108,7 @@ fn repeat(node: Node, least: u32, most: Option<u32>, greed: Greed) -> Node {
 impl Node {
     /// Return true if the tree has a backreference or conditional.
     pub(crate) fn has_references(&self) -> bool {
-        match self {
-            Self::Backreference { .. } | Self::Conditional { .. } => true,
-            Self::CharClass(_) | Self::Assert(_) => false,
-            Self::Concat(nodes) | Self::Alternation(nodes) => nodes.iter().any(Self::has_references),
-            Self::Repetition { node, .. }
-            | Self::Capture(_, node)
-            | Self::Atomic(node)
-            | Self::LookAround { node, .. } => node.has_references(),
-        }
+        self.has(|node| matches!(node, Self::Backreference { .. } | Self::Conditional { .. }))
     }
 
     /// Return true if there is at most one way to match the node from any position.

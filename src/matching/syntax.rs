@@ -125,6 +125,30 @@ impl Node {
         Self::concat(text.chars().map(|char| Self::CharClass(CharSet::one(char))).collect())
     }
 
+    /// Return the nodes directly inside.
+    pub(crate) fn children(&self) -> impl Iterator<Item = &Self> {
+        let (nodes, rest): (&[Self], [Option<&Self>; 2]) = match self {
+            Self::CharClass(_) | Self::Assert(_) | Self::Backreference { .. } => (&[], [None, None]),
+            Self::Concat(nodes) | Self::Alternation(nodes) => (nodes, [None, None]),
+            Self::Repetition { node, .. }
+            | Self::Capture(_, node)
+            | Self::Atomic(node)
+            | Self::LookAround { node, .. } => (&[], [Some(node), None]),
+            Self::Conditional { taken, other, .. } => (&[], [Some(taken), Some(other)]),
+        };
+        nodes.iter().chain(rest.into_iter().flatten())
+    }
+
+    /// Return true if this node, or any node inside, satisfies a predicate.
+    pub(crate) fn has(&self, is: impl Fn(&Self) -> bool + Copy) -> bool {
+        is(self) || self.children().any(|node| node.has(is))
+    }
+
+    /// Return the number of nodes.
+    pub(crate) fn size(&self) -> usize {
+        1 + self.children().map(Self::size).sum::<usize>()
+    }
+
     /// Return the minimum length of a match.
     #[must_use]
     pub fn min_length(&self) -> usize {

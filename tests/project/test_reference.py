@@ -55,7 +55,6 @@ ONLY_IN_ENGINE = {
     "assign.sticky.even_assignment": "A part of `constrained`.",
     "assign.sticky.lowest": "Fast search for the member with the fewest partitions; the reference checks all members.",
     "assign.sticky.rack_first": "Fast search for a member in the same rack; `constrained` checks all members.",
-    "assign.sticky.tests": UNIT_TESTS,
     "bytes.writer": "The reference concatenates `bytes`.",
     "group.builder": "`group.read_joined_members`; the reference parses equal subscriptions repeatedly.",
     "group.consumer_sets": INTERNED,
@@ -75,20 +74,17 @@ ONLY_IN_ENGINE = {
     "matching.python.escapes": PYTHON_DIALECT,
     "matching.python.flags": PYTHON_DIALECT,
     "matching.python.groups": PYTHON_DIALECT,
-    "matching.python.names": PYTHON_DIALECT,
     "matching.python.repeats": PYTHON_DIALECT,
     "matching.python.sets": PYTHON_DIALECT,
     "matching.python.state": PYTHON_DIALECT,
     "matching.python.tokens": PYTHON_DIALECT,
     "matching.librdkafka.tests": UNIT_TESTS,
-    "matching.re2j.tests": UNIT_TESTS,
     "plan.balance": PLAN_VIEW,
     "plan.columnar": COMPACT,
     "plan.diff": PLAN_VIEW,
     "plan.owners": COMPACT,
     "plan.size": PLAN_VIEW,
     "plan.wire": PLAN_VIEW,
-    "wire.tests": UNIT_TESTS,
 }
 
 ONLY_IN_REFERENCE = {

@@ -13,8 +13,6 @@ mod lowest;
 mod movements;
 mod rack_first;
 mod racks;
-#[cfg(test)]
-mod tests;
 mod user_data;
 
 use std::sync::Arc;

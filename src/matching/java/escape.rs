@@ -4,7 +4,7 @@ use super::super::char_set::CharSet;
 use super::super::scanner::unsupported;
 use super::super::syntax::{Assertion, Node};
 use super::cursor::Cursor;
-use super::names::ASCII_NAMES;
+use super::names::ascii_code;
 use crate::error::PatternError;
 
 /// Meaning of an escape.
@@ -191,8 +191,8 @@ fn named(cursor: &mut Cursor, start: usize) -> Result<u32, PatternError> {
     }
     let name = cursor.between(first, cursor.at - 1);
     let name = name.trim_matches(|char| char <= ' ').to_uppercase();
-    if let Some(code) = ASCII_NAMES.split(';').position(|known| known == name) {
-        return Ok(u32::try_from(code).unwrap_or(0));
+    if let Some(code) = ascii_code(&name) {
+        return Ok(code);
     }
     let well_formed = name.chars().all(|char| matches!(char, 'A'..='Z' | '0'..='9' | ' ' | '-' | '(' | ')'));
     if name.is_empty() || !well_formed {

@@ -7,7 +7,7 @@ mod brackets;
 mod cursor;
 mod escape;
 mod look_behind;
-mod names;
+pub(super) mod names;
 mod parser;
 mod properties;
 mod quantifier;

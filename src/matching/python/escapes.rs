@@ -1,6 +1,6 @@
 //! Escapes of `re`, inside and outside of sets.
 
-use super::names::character_named;
+use super::super::java::names::ascii_code;
 use super::tokens::Tokens;
 use crate::error::PatternError;
 use crate::matching::char_set::CharSet;
@@ -88,7 +88,11 @@ fn code(tokens: &mut Tokens, char: char, start: usize) -> Result<Option<u32>, Pa
         'x' => 2,
         'u' => 4,
         'U' => 8,
-        'N' if tokens.eat('{')? => return Ok(character_named(&tokens.name('}', "character name")?)),
+        'N' if tokens.eat('{')? => {
+            let name = tokens.name('}', "character name")?.to_ascii_uppercase();
+            // Control characters have no name.
+            return Ok(ascii_code(&name).filter(|code| (0x20..0x7F).contains(code)));
+        }
         'N' => return Err(invalid(tokens.at(), "missing { after \\N")),
         char if char.is_ascii_alphabetic() => return Err(invalid(start, "unknown escape")),
         char => return Ok(Some(u32::from(char))),

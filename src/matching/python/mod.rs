@@ -3,7 +3,6 @@
 mod escapes;
 mod flags;
 mod groups;
-mod names;
 mod repeats;
 mod sets;
 mod state;

@@ -9,7 +9,7 @@ use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::{Greed, Node};
 
 /// Maximum number of nodes of unrolled repetitions.
-const MAX_UNROLLED_SIZE: u64 = 10_000;
+const MAX_UNROLLED_SIZE: usize = 10_000;
 
 /// Counts of a quantifier.
 pub(super) type Times = (u32, Option<u32>);
@@ -61,7 +61,7 @@ pub(super) fn greed(tokens: &mut Tokens) -> Result<Greed, PatternError> {
 /// number of iterations: `(?:^|a){2}` matches `a`. Where that makes a difference, these iterations become a concatenation.
 /// Groups that no backreference or conditional refers to are removed, because each makes more states for the matcher.
 pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, PatternError> {
-    let ordered = has(&node, |node| {
+    let ordered = node.has(|node| {
         matches!(
             node,
             Node::Atomic(_)
@@ -78,7 +78,7 @@ struct Unroller<'a> {
     referenced: &'a HashSet<u32>,
     /// True if the order of preference matters.
     ordered: bool,
-    left: u64,
+    left: usize,
 }
 
 impl Unroller<'_> {
@@ -95,7 +95,7 @@ impl Unroller<'_> {
             }
             Node::Repetition { node, least, most, greed } => {
                 let is_conditional = |node: &Node| matches!(node, Node::Assert(_) | Node::LookAround { .. });
-                let shows = least > 0 && node.min_length() == 0 && (self.ordered || has(&node, is_conditional));
+                let shows = least > 0 && node.min_length() == 0 && (self.ordered || node.has(is_conditional));
                 let node = self.unrolled(*node)?;
                 if shows { self.unroll(node, least, most, greed)? } else { Node::repeat(node, least, most, greed) }
             }
@@ -113,7 +113,7 @@ impl Unroller<'_> {
 
     fn unroll(&mut self, node: Node, least: u32, most: Option<u32>, greed: Greed) -> Result<Node, PatternError> {
         let once = if greed == Greed::Possessive { Node::Atomic(Box::new(node.clone())) } else { node.clone() };
-        let Some(left) = self.left.checked_sub(size(&once).saturating_mul(u64::from(least))) else {
+        let Some(left) = self.left.checked_sub(once.size().saturating_mul(least as usize)) else {
             return Err(unsupported(0, "too many repetitions of a part that may match the empty text"));
         };
         self.left = left;
@@ -122,31 +122,5 @@ impl Unroller<'_> {
             nodes.push(Node::repeat(node, 0, most.map(|most| most - least), greed));
         }
         Ok(Node::concat(nodes))
-    }
-}
-
-/// Return true if any node satisfies a predicate.
-fn has(node: &Node, kind: impl Fn(&Node) -> bool + Copy) -> bool {
-    kind(node)
-        || match node {
-            Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().any(|node| has(node, kind)),
-            Node::Repetition { node, .. }
-            | Node::Capture(_, node)
-            | Node::Atomic(node)
-            | Node::LookAround { node, .. } => has(node, kind),
-            Node::Conditional { taken, other, .. } => has(taken, kind) || has(other, kind),
-            Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => false,
-        }
-}
-
-/// Return the number of nodes.
-fn size(node: &Node) -> u64 {
-    1 + match node {
-        Node::Concat(nodes) | Node::Alternation(nodes) => nodes.iter().map(size).sum(),
-        Node::Repetition { node, .. } | Node::Capture(_, node) | Node::Atomic(node) | Node::LookAround { node, .. } => {
-            size(node)
-        }
-        Node::Conditional { taken, other, .. } => size(taken) + size(other),
-        Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. } => 0,
     }
 }
