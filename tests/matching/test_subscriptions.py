@@ -62,7 +62,7 @@ def test_new_topics_match_and_internal_topics_do_not(engine: Engine) -> None:
     )
 
 
-def test_member_table_may_have_patterns(engine: Engine) -> None:
+def test_member_table_may_have_patterns() -> None:
     columns = {
         "member_id": ["a", "b", "c", "d", "e"],
         "topics": [None, ["orders", "mail"], [], None, None],
@@ -73,13 +73,13 @@ def test_member_table_may_have_patterns(engine: Engine) -> None:
     }
     table = pa.table(columns)
 
-    assert assign(TOPICS, BY_NAME) == assign(TOPICS, table, engine=engine)
+    assert assign(TOPICS, BY_NAME) == assign(TOPICS, table)
     wanted = pa.array(columns["topics"], pa.list_(pa.string()))
     keys = pa.array([None, 0, 1, None, None], pa.int8())
     encoded = pa.DictionaryArray.from_arrays(keys, wanted.slice(1, 2))
     assert assign(TOPICS, BY_NAME) == assign(TOPICS, table.set_column(1, "topics", encoded))
     alone = pa.table({"member_id": ["a", "b"], "pattern": ["mail", "orders"]})
-    assert assign(TOPICS, {"a": ["mail"], "b": ["orders"]}) == assign(TOPICS, alone, engine=engine)
+    assert assign(TOPICS, {"a": ["mail"], "b": ["orders"]}) == assign(TOPICS, alone)
 
 
 @pytest.mark.parametrize(
@@ -94,20 +94,20 @@ def test_member_table_may_have_patterns(engine: Engine) -> None:
         ({"topics": [None], "pattern": ["t"], "dialect": [""]}, "member 'a': dialect must be one of .*, not ''"),
     ],
 )
-def test_invalid_patterns_in_a_table_raise(columns: dict[str, list[Any]], message: str, engine: Engine) -> None:
+def test_invalid_patterns_in_a_table_raise(columns: dict[str, list[Any]], message: str) -> None:
     with pytest.raises(errors.AssignorError, match=message):
-        assign({"t": 1}, pa.table({"member_id": ["a"], **columns}), engine=engine)
+        assign({"t": 1}, pa.table({"member_id": ["a"], **columns}))
 
 
-def test_table_without_topics_and_patterns_raises(engine: Engine) -> None:
+def test_table_without_topics_and_patterns_raises() -> None:
     with pytest.raises(errors.IllegalArgumentError, match="the columns member_id and topics or pattern"):
-        assign({"t": 1}, pa.table({"member_id": ["a"]}), engine=engine)
+        assign({"t": 1}, pa.table({"member_id": ["a"]}))
 
 
-def test_row_without_topics_and_pattern_has_no_topics(engine: Engine) -> None:
+def test_row_without_topics_and_pattern_has_no_topics() -> None:
     alone = pa.table({"member_id": ["a"], "pattern": pa.array([None], pa.string()), "dialect": ["perl"]})
 
-    assert {"a": []} == assign({"t": 1}, alone, engine=engine)
+    assert {"a": []} == assign({"t": 1}, alone)
 
 
 @pytest.mark.parametrize(
