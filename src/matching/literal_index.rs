@@ -90,34 +90,3 @@ impl LiteralMap {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sorted(index: &LiteralIndex, name: &str) -> Vec<u32> {
-        let mut found = index.candidates(name.as_bytes());
-        found.sort_unstable();
-        found
-    }
-
-    #[test]
-    fn candidates_are_patterns_with_literals_of_the_name() {
-        let mut index = LiteralIndex::default();
-        let texts: Vec<Vec<u8>> = ["orders", "or", "qld-"].iter().map(|text| text.as_bytes().to_vec()).collect();
-        index.add(0, Some(&RequiredLiterals::Exact(&texts[..1])));
-        index.add(1, Some(&RequiredLiterals::Prefixes(&texts[..2])));
-        index.add(2, Some(&RequiredLiterals::Suffixes(&texts[2..])));
-        index.add(3, None);
-
-        assert_eq!(vec![0, 1, 1, 3], sorted(&index, "orders"));
-        assert_eq!(vec![1, 2, 3], sorted(&index, "or-dlq"));
-        assert_eq!(vec![3], sorted(&index, "mail"));
-
-        index.remove(1, Some(&RequiredLiterals::Prefixes(&texts[..2])));
-        index.remove(3, None);
-        assert_eq!(vec![0], sorted(&index, "orders"));
-        assert_eq!(1, index.suffixes.lengths.len());
-        assert!(index.prefixes.lengths.is_empty());
-    }
-}

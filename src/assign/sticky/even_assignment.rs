@@ -33,7 +33,12 @@ impl Assignment {
 
     /// Let members keep what they own. Return the members with fewer than `low` partitions, and those with exactly `low` that may
     /// get one more; both sorted by member id.
-    pub(super) fn keep(&mut self, group: &Group, claims: &Claims, racks: Option<&RackLogic<'_>>) -> (Vec<u32>, Vec<u32>) {
+    pub(super) fn keep(
+        &mut self,
+        group: &Group,
+        claims: &Claims,
+        racks: Option<&RackLogic<'_>>,
+    ) -> (Vec<u32>, Vec<u32>) {
         let mut kept = Vec::new();
         let mut by_number = ByNumber::default();
         for member in claims.members.iter().filter(|member| subscribes(group, **member)) {

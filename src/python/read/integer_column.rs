@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 
 use super::arrow::{arrow_array, not_of};
 use super::arrow_types::integers;
-use super::values::{int, is_text, iterate, one_dimension};
+use super::values::{int, iterate, one_dimension};
 use crate::python::error::wrong_type;
 use crate::python::imports::IllegalArgumentError;
 
@@ -41,9 +41,6 @@ impl IntegerColumn {
             return Self::of(&array, column);
         }
         let wrong = || wrong_type(&format!("column {column}"), "a column of integers", given);
-        if is_text(given) {
-            return Err(wrong());
-        }
         let mut numbers = Vec::new();
         for (row, number) in iterate(given, wrong)?.enumerate() {
             numbers.push(int(&number?, || format!("{column}[{row}]"))?);

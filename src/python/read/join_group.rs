@@ -8,7 +8,7 @@ use pyo3::types::PyBytes;
 use super::group::GroupInput;
 use super::named_topics::NamedTopics;
 use super::topic_ids::TopicIds;
-use super::values::{is_text, iterate, plain, unique, with_name};
+use super::values::{iterate, plain, unique, with_name};
 use crate::python::error::wrong_type;
 
 use crate::group::GroupBuilder;
@@ -21,9 +21,6 @@ pub(crate) fn read(
     topic_ids: Option<&TopicIds>,
 ) -> PyResult<GroupInput> {
     let type_error = || wrong_type("members", "an iterable of (member id, group instance id, bytes)", members);
-    if is_text(members) {
-        return Err(type_error());
-    }
     let mut builder = GroupBuilder::new(Arc::clone(&topics.topics), tolerant);
     let mut objects = Vec::new();
     for (place, member) in iterate(members, type_error)?.enumerate() {

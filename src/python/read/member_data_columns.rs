@@ -11,7 +11,7 @@ use super::arrow::{arrow_array, check_column, is_list_column, is_text_column, no
 use super::arrow_types::{Lists, bytes, integers};
 use super::members::push_owned_partitions;
 use super::text_column::TextColumn;
-use super::values::{index, is_int, is_text, iterate, one_dimension};
+use super::values::{index, is_int, iterate, one_dimension};
 use crate::group::Group;
 use crate::python::error::wrong_type;
 use crate::python::imports::{IllegalArgumentError, READ_PARTITIONS};
@@ -97,9 +97,6 @@ fn read_generations(given: &Bound<'_, PyAny>) -> PyResult<Vec<Option<i32>>> {
         return generations_of(&array);
     }
     let wrong = || wrong_type("column generation", "a column of integers", given);
-    if is_text(given) {
-        return Err(wrong());
-    }
     let mut found = Vec::new();
     for (row, number) in iterate(given, wrong)?.enumerate() {
         let number = number?;
@@ -132,9 +129,6 @@ impl<'py> OwnedColumn<'py> {
             return Self::of(&array);
         }
         let wrong = || wrong_type("column owned_partitions", "a column of lists of (topic, partition)", given);
-        if is_text(given) {
-            return Err(wrong());
-        }
         let read = READ_PARTITIONS.get(given.py())?;
         let mut found = Vec::new();
         for (row, partitions) in iterate(given, wrong)?.enumerate() {
@@ -233,9 +227,6 @@ impl<'py> UserDataColumn<'py> {
             return Self::of(&array);
         }
         let wrong = || wrong_type("column user_data", "a column of bytes", given);
-        if is_text(given) {
-            return Err(wrong());
-        }
         let mut found = Vec::new();
         for (row, bytes) in iterate(given, wrong)?.enumerate() {
             let bytes = bytes?;

@@ -13,7 +13,7 @@ use super::pattern_subscriptions::PatternSubscriptions;
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
 use super::topic_ids::TopicIds;
-use super::values::{each_item, expected_len, is_text, iterate, plain, with_name};
+use super::values::{each_item, expected_len, iterate, plain, with_name};
 use crate::group::{Group, java_order};
 use crate::python::error::wrong_type;
 use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
@@ -338,9 +338,6 @@ fn intern_iterable(
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
     let type_error = || wrong_type(&format!("{owner}: topics"), "an iterable of topic names", names);
-    if is_text(names) {
-        return Err(type_error());
-    }
     let mut found: Vec<String> = Vec::new();
     for name in iterate(names, type_error)? {
         found.push(with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?);

@@ -6,7 +6,7 @@
 
 use pyo3::prelude::*;
 
-use super::values::{is_text, iterate, with_name};
+use super::values::{iterate, with_name};
 use crate::group::{Racks, Sets};
 use crate::python::error::wrong_type;
 use crate::python::objects::entries::{Entry, addresses, lend};
@@ -95,9 +95,6 @@ impl RackSetInterner {
             return Ok(set);
         }
         let type_error = || wrong_type(&racks(), "an iterable of str or None", given);
-        if is_text(given) {
-            return Err(type_error());
-        }
         let mut on: Vec<String> = Vec::new();
         for name in iterate(given, type_error)? {
             let name = name?;

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 
 use super::arrow::{arrow_array, not_of};
 use super::arrow_types::Texts;
-use super::values::{is_text, iterate, one_dimension, with_name};
+use super::values::{iterate, one_dimension, with_name};
 use crate::group::Names;
 use crate::python::error::wrong_type;
 use crate::python::imports::{AS_CONTIGUOUS_ARRAY, IllegalArgumentError};
@@ -39,9 +39,6 @@ impl TextColumn {
             return Self::of_numpy(array, column);
         }
         let wrong = || wrong_type(&format!("column {column}"), "a column of text", given);
-        if is_text(given) {
-            return Err(wrong());
-        }
         let (mut names, mut rows) = (Names::default(), Vec::new());
         for (row, name) in iterate(given, wrong)?.enumerate() {
             let name = name?;

@@ -3,7 +3,7 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::values::{expected_len, is_text, iterate, with_name};
+use super::values::{expected_len, iterate, with_name};
 use crate::matching::catalog;
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::IllegalArgumentError;
@@ -11,9 +11,6 @@ use crate::python::imports::IllegalArgumentError;
 /// Return the names in an iterable.
 pub(crate) fn topics<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyString>>> {
     let type_error = || wrong_type("topics", "an iterable of topic names", given);
-    if is_text(given) {
-        return Err(type_error());
-    }
     let py = given.py();
     let mut found = Vec::with_capacity(expected_len(given));
     for topic in iterate(given, type_error)? {

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use super::named_topics::NamedTopics;
 use super::rack_sets::RackSetInterner;
 use super::topic_columns;
-use super::values::{each_item, expected_len, int, is_int, is_text, iterate, plain, with_name};
+use super::values::{each_item, expected_len, int, is_int, iterate, plain, with_name};
 use crate::group::{Names, Partitions};
 use crate::python::error::wrong_type;
 use crate::python::imports::PARTITION_INFO;
@@ -54,9 +54,6 @@ impl PartitionReader {
             return Ok(Partitions::counted(count as u32));
         }
         let type_error = || wrong_type(&format!("topic '{topic}': partitions"), "a count or an iterable of ids", given);
-        if is_text(given) {
-            return Err(type_error());
-        }
         if is_int(given)? {
             let count = int(given, || format!("topic '{topic}': a partition count"))?;
             return Ok(Partitions::counted(count as u32));

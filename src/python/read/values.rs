@@ -60,12 +60,13 @@ pub(crate) fn expected_len(value: &Bound<'_, PyAny>) -> usize {
     value.len().unwrap_or(0).min(if is_exact { usize::MAX } else { MOST_RESERVED })
 }
 
-/// Iterate over a value; `type_error` makes the error if it is not iterable.
+/// Iterate over a value; `type_error` makes the error if it is not iterable, or is text or bytes, which are never a list.
 pub(crate) fn iterate<'py>(
     value: &Bound<'py, PyAny>,
     type_error: impl FnOnce() -> PyErr,
 ) -> PyResult<Bound<'py, PyIterator>> {
     match value.try_iter() {
+        Ok(_) if is_text(value) => Err(type_error()),
         Ok(entries) => Ok(entries),
         Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => {
             Err(type_error())
@@ -125,7 +126,7 @@ pub(crate) fn with_name<T>(
 }
 
 /// Return true for text and bytes, which are iterable but never valid as a list.
-pub(crate) fn is_text(value: &Bound<'_, PyAny>) -> bool {
+fn is_text(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>() || value.is_instance_of::<PyByteArray>()
 }
 

@@ -11,7 +11,7 @@ use pyo3::types::{PyBytes, PyTuple};
 use crate::bytes::java_text;
 use crate::python::error::{shown, wrong_type};
 use crate::python::imports::IllegalArgumentError;
-use crate::python::read::values::{index, is_int, is_text, iterate, with_name};
+use crate::python::read::values::{index, is_int, iterate, with_name};
 use crate::wire::{self, Assignment, Elements, Subscription, TopicPartitions};
 
 type PyTopicPartitions = Vec<(String, Vec<i32>)>;
@@ -88,9 +88,6 @@ pub(crate) fn encode_assignment<'py>(
 
 fn names(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let type_error = || wrong_type("subscription: topics", "an iterable of topic names", given);
-    if is_text(given) {
-        return Err(type_error());
-    }
     iterate(given, type_error)?
         .map(|name| with_name(&name?, || "subscription: a topic".into(), str::to_owned))
         .collect()
@@ -99,9 +96,6 @@ fn names(given: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 /// Return partitions in the order given. Consecutive partitions whose topic is the same `str` object are one entry.
 fn partitions(given: &Bound<'_, PyAny>, owner: &str, field: &str) -> PyResult<Vec<TopicPartitions>> {
     let type_error = || wrong_type(&format!("{owner}: {field}"), "an iterable of (topic, partition)", given);
-    if is_text(given) {
-        return Err(type_error());
-    }
     let mut entries: Vec<TopicPartitions> = Vec::new();
     let mut last: Option<Bound<'_, PyAny>> = None;
     for pair in iterate(given, type_error)? {
