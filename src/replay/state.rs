@@ -105,7 +105,7 @@ pub(super) struct OpenEpoch {
 }
 
 /// State of a group.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct GroupState {
     pub(super) cluster: Arc<str>,
     pub(super) group: Arc<str>,
@@ -171,50 +171,7 @@ pub(super) struct GroupState {
 
 impl GroupState {
     pub(super) fn new(cluster: Arc<str>, group: Arc<str>) -> Self {
-        Self {
-            cluster,
-            group,
-            storm: Storm::default(),
-            offset: -1,
-            clock: None,
-            records: 0,
-            duplicates: 0,
-            bad_records: 0,
-            time_backwards: 0,
-            rebalances: 0,
-            tally: Tally::default(),
-            classic: None,
-            consumer: EpochGroup::default(),
-            share: EpochGroup::default(),
-            streams: EpochGroup::default(),
-            targets: TargetLog::default(),
-            targets_of: BTreeMap::new(),
-            counts: None,
-            initialized: Vec::new(),
-            kinds: Vec::new(),
-            members: Members::new(),
-            pending: Vec::new(),
-            returned: Vec::new(),
-            previous: None,
-            ended: None,
-            has_history: false,
-            is_deleted: false,
-            last: None,
-            last_members: BTreeSet::new(),
-            open_epoch: None,
-            held: None,
-            owners: Some(FxHashMap::default()),
-            last_owners: FxHashMap::default(),
-            unowned: None,
-            highest: BTreeMap::new(),
-            committed: Committed::default(),
-            has_known_owners: false,
-            commit_times: FxHashMap::default(),
-            member_of: None,
-            current_owners: None,
-            earliest: None,
-            queued: None,
-        }
+        Self { cluster, group, offset: -1, owners: Some(FxHashMap::default()), ..Self::default() }
     }
 
     /// Return the kind of the last group record; `Offsets` before the first one.

@@ -1,8 +1,8 @@
-//! Tests of replay with hand-written logs.
+//! Tests of what Python cannot see: counts of owners, epochs without a target, and damaged snapshots.
 
 use proptest::prelude::*;
 
-use super::member::{OwnedPartitions, owned};
+use super::member::OwnedPartitions;
 use super::*;
 
 /// Key and value of a record.
@@ -47,13 +47,6 @@ fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
     (key(2, &["g"]), Some([head, int32(members.len() as i32), listed].concat()))
 }
 
-/// Return a classic group of consumers, with one member that has the subscription bytes.
-fn subscribed(subscription: &[u8]) -> Pair {
-    let member = [text("a"), text("c"), text("/h"), int32(1), bytes(subscription), bytes(&[])].concat();
-    let head = [vec![0, 0], text("consumer"), int32(1), text("sticky"), text("a")].concat();
-    (key(2, &["g"]), Some([head, int32(1), member].concat()))
-}
-
 /// Return a KIP-848 member with a rack, topic names and a pattern; "" means null.
 fn joins(rack: &str, names: &[&str], pattern: &str) -> Pair {
     let nullable = |text: &str| if text.is_empty() { vec![0] } else { compact(text) };
@@ -71,18 +64,6 @@ fn resolves(pattern: &str, topics: &[&str]) -> Pair {
     (key(16, &["g", pattern]), Some([head, vec![0; 16], vec![0]].concat()))
 }
 
-/// Return the rack, topics and pattern of the only member.
-fn subscription(records: &[Pair]) -> (Option<String>, Option<Vec<String>>, Option<String>) {
-    let found = history(records);
-    assert_eq!((1, 0), (found.members.len(), found.bad_records));
-    let member = found.members.into_iter().next().unwrap();
-    (member.rack, member.topics, member.pattern)
-}
-
-fn strings(texts: &[&str]) -> Vec<String> {
-    texts.iter().map(ToString::to_string).collect()
-}
-
 fn tombstone(number: u8, fields: &[&str]) -> Pair {
     (key(number, fields), None)
 }
@@ -90,119 +71,6 @@ fn tombstone(number: u8, fields: &[&str]) -> Pair {
 fn commit(partition: i32) -> Pair {
     let value = [vec![0, 0], vec![0; 8], text(""), vec![0; 8]].concat();
     ([key(1, &["g", "t"]), int32(partition)].concat(), Some(value))
-}
-
-/// Replay records, one per second; return the group and the numbers of its generations.
-fn history_of(records: &[Pair]) -> (ReplayedGroup, Vec<i32>) {
-    let mut replay = Replay::new(Context { is_compared: true, ..Context::default() });
-    let mut events = push(&mut replay, records, 0);
-    let group = replay.end("c", "g", None, &mut events).unwrap();
-    assert_eq!(0, replay.states().len());
-    let number = |event: &Event| match event.details {
-        EventDetails::Generation { generation, .. } => Some(generation),
-        _ => None,
-    };
-    (group, events.iter().filter_map(number).collect())
-}
-
-/// Return the group after records.
-fn history(records: &[Pair]) -> ReplayedGroup {
-    history_of(records).0
-}
-
-#[test]
-fn a_classic_group_has_the_state_and_members_of_its_last_record() {
-    let log = [classic(1, &[("a", &[&[0, 1]])]), classic(2, &[("a", &[&[0]]), ("b", &[&[1]])])];
-    let (found, generations) = history_of(&log);
-
-    assert_eq!((GroupKind::Classic, "Stable", Some(2)), (found.kind, found.state, found.generation));
-    assert_eq!(vec!["a", "b"], found.members.iter().map(|member| member.id.as_str()).collect::<Vec<_>>());
-    assert_eq!(vec![1, 2], generations);
-    assert_eq!(2, owned(&found.members).len());
-}
-
-#[test]
-fn entries_of_a_topic_listed_twice_are_merged() {
-    let found = history(&[classic(1, &[("a", &[&[3, 1], &[2, 3]])])]);
-
-    assert_eq!(Some(vec![1, 2, 3]), found.members[0].partitions.as_ref().map(|partitions| partitions["t"].clone()));
-}
-
-#[test]
-fn a_classic_member_has_the_rack_and_topics_of_its_subscription() {
-    let topics = [int32(2), text("u"), text("t"), int32(-1)].concat();
-    let racked = |rack: &str| [vec![0, 3], topics.clone(), int32(0), int32(-1), text(rack)].concat();
-
-    assert_eq!((Some("r1".into()), Some(strings(&["u", "t"])), None), subscription(&[subscribed(&racked("r1"))]));
-    assert_eq!((None, Some(strings(&["u", "t"])), None), subscription(&[subscribed(&racked(""))]));
-    assert_eq!((None, Some(strings(&["u", "t"])), None), subscription(&[subscribed(&[vec![0, 0], topics].concat())]));
-    assert_eq!((None, None, None), subscription(&[subscribed(&[0])]));
-}
-
-#[test]
-fn a_consumer_member_has_its_rack_and_its_topics_or_pattern() {
-    let epoch = (key(3, &["g"]), Some([vec![0, 0], int32(1), vec![0; 9]].concat()));
-
-    assert_eq!(
-        (Some("r1".into()), Some(strings(&["u", "t"])), None),
-        subscription(&[joins("r1", &["u", "t"], ""), epoch.clone()])
-    );
-    assert_eq!((None, Some(strings(&[])), None), subscription(&[joins("", &[], ""), epoch.clone()]));
-    let resolved = [joins("", &[], "t.*"), resolves("t.*", &["t"]), epoch];
-    assert_eq!((None, None, Some("t.*".into())), subscription(&resolved));
-}
-
-#[test]
-fn topics_resolved_for_a_pattern_are_added_to_the_named_topics() {
-    let epoch = (key(3, &["g"]), Some([vec![0, 0], int32(1), vec![0; 9]].concat()));
-    let with = |more: &[Pair]| subscription(&[&[epoch.clone(), joins("", &["u", "t"], "[st]")], more].concat());
-    let unresolved = (None, Some(strings(&["u", "t"])), Some("[st]".into()));
-
-    assert_eq!(unresolved, with(&[]));
-    assert_eq!(unresolved, with(&[resolves("other", &["o"])]));
-    assert_eq!((None, Some(strings(&["u", "t", "s"])), None), with(&[resolves("[st]", &["t", "s"])]));
-    assert_eq!((None, Some(strings(&["u", "t"])), None), with(&[resolves("[st]", &["s"]), resolves("[st]", &[])]));
-    assert_eq!(unresolved, with(&[resolves("[st]", &["s"]), tombstone(16, &["g", "[st]"])]));
-}
-
-#[test]
-fn a_group_is_gone_after_its_tombstone_if_no_offset_is_left() {
-    let deleted = history(&[classic(4, &[]), tombstone(2, &["g"])]);
-    let never = history(&[tombstone(2, &["g"])]);
-    let survived = history(&[classic(4, &[]), commit(0), tombstone(2, &["g"])]);
-
-    assert_eq!((GroupKind::Classic, "gone", Some(4)), (deleted.kind, deleted.state, deleted.generation));
-    assert_eq!((GroupKind::Offsets, "gone", None), (never.kind, never.state, never.generation));
-    assert_eq!((GroupKind::Offsets, "Empty", None), (survived.kind, survived.state, survived.generation));
-}
-
-#[test]
-fn streams_groups_have_their_own_code_for_a_settled_member() {
-    let group = |state: u8| {
-        let metadata =
-            [vec![0, 0, 0, 0], compact("c"), compact("/h"), vec![0; 8], compact("p"), vec![0xff, 1, 0]].concat();
-        let topology = [vec![0, 0], int32(1), vec![1, 0]].concat();
-        let epoch = [vec![0, 0], int32(2), vec![0; 8], vec![1, 0, 4], int32(1)].concat();
-        let target = [vec![0, 0], int32(2), vec![0]].concat();
-        let current = [vec![0, 0], int32(2), int32(1), vec![state], vec![1; 6], vec![0]].concat();
-        history(&[
-            (key(19, &["g", "m"]), Some(metadata)),
-            (key(23, &["g"]), Some(topology)),
-            (key(17, &["g"]), Some(epoch)),
-            (key(20, &["g"]), Some(target)),
-            (key(22, &["g", "m"]), Some(current)),
-        ])
-    };
-
-    assert_eq!(["Reconciling", "Stable", "Reconciling"], [0, 1, 2].map(|state| group(state).state));
-    assert_eq!(0, group(1).bad_records);
-}
-
-#[test]
-fn bad_records_are_counted_and_ignored() {
-    let found = history(&[classic(1, &[("a", &[&[0]])]), (key(2, &["g"]), Some(vec![0, 99]))]);
-
-    assert_eq!((1, "Stable", Some(1)), (found.bad_records, found.state, found.generation));
 }
 
 #[test]
