@@ -13,7 +13,7 @@ from typing import Any
 from benches.tables import Raw, ReportSection
 
 ROOT = Path(__file__).resolve().parents[1]
-FIGURES = ROOT / "docs" / "figures"
+FIGURES = ROOT / "docs" / "figures.json"
 
 
 def add_options(parser: argparse.ArgumentParser, sections: Iterable[str]) -> None:
@@ -25,8 +25,8 @@ def add_options(parser: argparse.ArgumentParser, sections: Iterable[str]) -> Non
         type=Path,
         nargs="?",
         const=FIGURES,
-        metavar="FOLDER",
-        help="write each section to a file in FOLDER (default: docs/figures), the source of docs/figures.md",
+        metavar="FILE",
+        help="write the sections to FILE (default: docs/figures.json), the source of docs/figures.md",
     )
 
 
@@ -60,15 +60,17 @@ class Output:
         print("\n".join(f"{name:9} {text}" for name, text in self.machine.items()))
 
     def add(self, name: str, section: ReportSection, raw: Raw) -> None:
-        """Print a section, and write its file if figures are wanted."""
+        """Print a section, and store its figures if they are wanted."""
         self._sections.append(section)
         self._raw[name] = raw
         print("\n".join(section.text()), flush=True)
         if self._options.figures:
-            self._options.figures.mkdir(parents=True, exist_ok=True)
-            prefix = "" if self.program == "benches.run" else f"{self.program.removeprefix('benches.')}-"
-            path = self._options.figures / f"{prefix}{name}.json"
-            path.write_text(json.dumps(self._figures(name, section), indent=1, ensure_ascii=False) + "\n", "utf-8")
+            path = self._options.figures
+            found = json.loads(path.read_text("utf-8")) if path.exists() else {}
+            found[name] = self._figures(name, section)
+            order = [*self.order, *found]
+            found = {each: found[each] for each in sorted(found, key=order.index)}
+            path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", "utf-8")
 
     def finish(self) -> None:
         """Print how many targets are met, and write all times if they are wanted."""
@@ -89,14 +91,11 @@ class Output:
 
     def _figures(self, name: str, section: ReportSection) -> dict[str, Any]:
         return {
-            "program": self.program,
-            "section": name,
-            "position": self.order.index(name),
+            "title": section.title,
+            "note": section.note,
             "command": " ".join(["python -m", self.program, *self.flags, "--only", name]),
             **self._commit,
             "machine": self.machine,
-            "title": section.title,
-            "note": section.note,
             "tables": [{"head": list(table.head), "rows": list(map(list, table.rows))} for table in section.tables()],
         }
 
@@ -105,7 +104,7 @@ def commit() -> dict[str, Any]:
     """Return the commit of the working tree, and whether the tree has changes other than figures."""
     try:
         head = _git("rev-parse", "HEAD")
-        changes = _git("status", "--porcelain", "--", ".", ":!docs/figures", ":!docs/figures.md")
+        changes = _git("status", "--porcelain", "--", ".", ":!docs/figures.*")
     except (OSError, subprocess.CalledProcessError):
         return {"commit": None, "uncommitted_changes": False}
     return {"commit": head, "uncommitted_changes": bool(changes)}

@@ -1,11 +1,11 @@
-"""Measured figures in docs/figures/*.json: their page, the README's table of ratios, the check of figures in prose.
+"""Measured figures in docs/figures.json: their page, the README's table of ratios, the check of figures in prose.
 
-`python -m benches.run --figures` and `python -m benches.spark --figures` write the files, one for each section.
+`python -m benches.run --figures` writes the file, which has the sections in the order of the page.
 
 A figure in prose is followed by a comment that names its cell: `1.5 ms <!-- figure: SECTION :: ROW :: COLUMN -->`.
-SECTION is the name of a file, ROW the first cell of a row. A cell such as `1.2 / 1.5 (30x)` needs a fourth part: `min`,
-`median` or `ratio`. Figures in prose are rounded, so they may differ from their cells by `TOLERANCE`. `make docs`
-replaces figures that differ more.
+ROW is the first cell of a row. A cell such as `1.2 / 1.5 (30x)` needs a fourth part: `min`, `median` or `ratio`.
+Figures in prose are rounded, so they may differ from their cells by `TOLERANCE`. `make docs` replaces figures that
+differ more.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).resolve().parent / "figures"
+FIGURES = Path(__file__).resolve().parent / "figures.json"
 
 TOLERANCE = 0.1
 """The largest relative difference between a figure in prose and the measured one."""
@@ -39,22 +39,20 @@ CALLS = ("assign", "plan")
 """Calls that the table compares."""
 
 
-def sections(folder: Path = FOLDER) -> dict[str, dict[str, Any]]:
+def sections(path: Path = FIGURES) -> dict[str, dict[str, Any]]:
     """Return all sections by name, in the order of the page."""
-    found = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in folder.glob("*.json")}
-    return dict(sorted(found.items(), key=lambda item: (item[1]["program"], item[1]["position"])))
+    found: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    return found
 
 
-def figure(cell: str, folder: Path = FOLDER) -> float:
+def figure(cell: str, path: Path = FIGURES) -> float:
     """Return the figure of a cell, which is named as in a comment of a page.
 
     Raises:
         KeyError: There is no such cell.
     """
     name, row, column, *part = (each.strip() for each in cell.split("::"))
-    path = folder / f"{name}.json"
-    tables = json.loads(path.read_text(encoding="utf-8"))["tables"] if path.exists() else []
-    for table in tables:
+    for table in sections(path).get(name, {}).get("tables", ()):
         cells = {line[0]: line for line in table["rows"]}
         if column in table["head"] and row in cells:
             text = cells[row][table["head"].index(column)]
@@ -68,7 +66,7 @@ def number(text: str) -> float:
     return float(text.rstrip(".,x% ").replace(",", ""))
 
 
-def with_figures(page: str, folder: Path = FOLDER) -> str:
+def with_figures(page: str, path: Path = FIGURES) -> str:
     """Return a page whose marked figures are replaced if they differ from their cells by more than the tolerance.
 
     Raises:
@@ -76,7 +74,7 @@ def with_figures(page: str, folder: Path = FOLDER) -> str:
     """
 
     def updated(found: re.Match[str]) -> str:
-        measured = figure(found["cell"], folder)
+        measured = figure(found["cell"], path)
         if is_close(number(found["number"]), measured):
             return found[0]
         return found[0].replace(found["number"], rounded(measured), 1)
@@ -95,24 +93,24 @@ def rounded(value: float) -> str:
     return f"{digits:#.2g}" if digits < 10 else f"{digits:,.0f}"
 
 
-def wrong_figures(page: str, folder: Path = FOLDER) -> Iterator[str]:
+def wrong_figures(page: str, path: Path = FIGURES) -> Iterator[str]:
     """Yield a message for each marked figure of a page that is not the measured one."""
     if page.count("<!-- figure:") != len(MARKED.findall(page)):
         yield "a comment `<!-- figure: ... -->` does not follow a number"
     for found in MARKED.finditer(page):
         try:
-            measured = figure(found["cell"], folder)
+            measured = figure(found["cell"], path)
         except KeyError:
-            yield f"{found['cell']}: no such cell in docs/figures"
+            yield f"{found['cell']}: no such cell in figures.json"
             continue
         if not is_close(number(found["number"]), measured):
             yield f"{found['cell']}: {found['number']} on the page, {measured:g} measured"
 
 
-def figures_page(folder: Path = FOLDER) -> str:
+def figures_page(path: Path = FIGURES) -> str:
     """Return the tables of all sections as Markdown, each with its command, commit and machine."""
     lines = []
-    for section in sections(folder).values():
+    for section in sections(path).values():
         commit = f"commit `{section['commit'][:12]}`" if section["commit"] else "unknown commit"
         if section["uncommitted_changes"]:
             commit += " with uncommitted changes"
@@ -131,16 +129,16 @@ def figures_page(folder: Path = FOLDER) -> str:
     return "\n".join(lines).strip()
 
 
-def missed_targets(folder: Path = FOLDER) -> str:
+def missed_targets(path: Path = FIGURES) -> str:
     """Return the targets that are missed, of all sections."""
     rows = [["section", "target", "measured", "wanted"], ["---", "---", "---:", "---:"]]
-    for name, section in sections(folder).items():
+    for name, section in sections(path).items():
         missed = [row for table in section["tables"] for row in table["rows"] if row[-1] == "MISSED"]
         rows += [[f"`{name}`", *row[:-1]] for row in missed]
     return "\n".join(map(_row, rows))
 
 
-def ratio_table(folder: Path = FOLDER) -> str:
+def ratio_table(path: Path = FIGURES) -> str:
     """Return the README's table of ratios: the time of Kafka's class or a Python client divided by that of each call.
 
     The two cells of a call have the geometric mean of all groups, and the smallest ratio.
@@ -154,7 +152,7 @@ def ratio_table(folder: Path = FOLDER) -> str:
         ],
         ["---", "---", *["---:"] * (1 + 2 * len(CALLS))],
     ]
-    measured = sections(folder)
+    measured = sections(path)
     for assignor, compared in RATIOS.items():
         for name, client in compared.items():
             found = [ratios(measured[name], call, client) if name in measured else [] for call in CALLS]

@@ -32,17 +32,16 @@ def test_a_section_shows_each_target_with_its_measured_value() -> None:
 def test_a_section_is_written_with_its_command_and_commit(tmp_path: Path) -> None:
     parser = argparse.ArgumentParser()
     add_options(parser, ["speed", "memory"])
-    options = parser.parse_args(["--figures", str(tmp_path / "figures"), "--json", str(tmp_path / "times.json")])
+    options = parser.parse_args(["--figures", str(tmp_path / "figures.json"), "--json", str(tmp_path / "times.json")])
 
     output = Output(options, "benches.spark", ["speed", "memory"], {"CPU": "fast"}, ["--quick"])
     output.add("memory", made_up_section(), {"3x1x6": [0.001, 0.002]})
     output.finish()
 
-    written = json.loads((tmp_path / "figures" / "spark-memory.json").read_text(encoding="utf-8"))
-    assert {key: written[key] for key in ("command", "machine", "position")} == {
+    written = json.loads((tmp_path / "figures.json").read_text(encoding="utf-8"))["memory"]
+    assert {key: written[key] for key in ("command", "machine")} == {
         "command": "python -m benches.spark --quick --only memory",
         "machine": {"CPU": "fast"},
-        "position": 1,
     }
     assert written.keys() >= {"commit", "uncommitted_changes"}
     assert written["tables"] == [

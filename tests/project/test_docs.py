@@ -118,26 +118,25 @@ def test_figures_in_prose_are_the_measured_ones(page: str) -> None:
 
 def test_a_figure_in_prose_that_was_not_measured_is_reported(tmp_path: Path) -> None:
     section = {"tables": [{"head": ["group", "Java", "plan"], "rows": [["3x1", "1,250", "1.2 / 1.5 (30.1x)"]]}]}
-    (tmp_path / "java.json").write_text(json.dumps(section), encoding="utf-8")
+    figures = tmp_path / "figures.json"
+    figures.write_text(json.dumps({"java": section}), encoding="utf-8")
 
     right = (
         "Java: 1,200 ms <!-- figure: java :: 3x1 :: Java -->, 30 <!-- figure: java :: 3x1 :: plan :: ratio --> times"
     )
-    assert [] == list(measured.wrong_figures(right, tmp_path))
+    assert [] == list(measured.wrong_figures(right, figures))
     for page, message in {
         "2 <!-- figure: java :: 3x1 :: plan :: min -->": "java :: 3x1 :: plan :: min: 2 on the page, 1.2 measured",
-        "1.5 s <!-- figure: java :: 4x1 :: plan :: min -->": "java :: 4x1 :: plan :: min: no such cell in docs/figures",
+        "1.5 s <!-- figure: java :: 4x1 :: plan :: min -->": "java :: 4x1 :: plan :: min: no such cell in figures.json",
         "fast <!-- figure: java :: 3x1 :: Java -->": "a comment `<!-- figure: ... -->` does not follow a number",
     }.items():
-        assert [message] == list(measured.wrong_figures(page, tmp_path))
+        assert [message] == list(measured.wrong_figures(page, figures))
     page = "from 1,000 <!-- figure: java :: 3x1 :: Java --> to 30 ms <!-- figure: java :: 3x1 :: plan :: ratio -->"
-    assert page.replace("1,000", "1,200") == measured.with_figures(page, tmp_path)
+    assert page.replace("1,000", "1,200") == measured.with_figures(page, figures)
 
 
 def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
     section = {
-        "program": "benches.run",
-        "position": 3,
         "command": "python -m benches.run --only java",
         "commit": "0123456789abcdef",
         "uncommitted_changes": True,
@@ -155,15 +154,16 @@ def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
             {"head": ["target", "measured", "wanted", ""], "rows": [["Java / plan", "5.00x", ">= 6x", "MISSED"]]},
         ],
     }
-    (tmp_path / "java.json").write_text(json.dumps(section), encoding="utf-8")
+    figures = tmp_path / "figures.json"
+    figures.write_text(json.dumps({"java": section}), encoding="utf-8")
 
-    page = measured.figures_page(tmp_path)
+    page = measured.figures_page(figures)
     assert page.startswith(
         "## Java\n\nMilliseconds.\n\n`python -m benches.run --only java`, commit `0123456789ab` with "
     )
     assert "| 3x1 | 1.2 / 2 (8x) | 1.2 / 1.5 (20x) | 7 / 8 |" in page
-    assert measured.missed_targets(tmp_path).endswith("| `java` | Java / plan | 5.00x | >= 6x |")
-    assert measured.ratio_table(tmp_path).endswith("| Kafka's class in Java | 2 | 4.0x | 2.0x | 10x | 5.0x |")
+    assert measured.missed_targets(figures).endswith("| `java` | Java / plan | 5.00x | >= 6x |")
+    assert measured.ratio_table(figures).endswith("| Kafka's class in Java | 2 | 4.0x | 2.0x | 10x | 5.0x |")
     assert [4.0] == measured.ratios(section, "assign", "kafka-python")
 
 
@@ -171,7 +171,7 @@ def test_figures_come_from_complete_runs_of_commits() -> None:
     for name, section in measured.sections().items():
         assert section["commit"], name
         assert not section["uncommitted_changes"], name
-        assert section["command"].startswith(f"python -m {section['program']} --only "), name
+        assert section["command"].startswith("python -m benches.run --only "), name
 
 
 @pytest.mark.parametrize("page", PAGES)
