@@ -59,13 +59,16 @@ class CallCount:
         call: Name of the call.
         measured: Instruction count; None if the call is in the budget but no longer in CALLS.
         committed: Instruction count when the budget was written; None if the call is not in the budget.
-        limit: Largest allowed count.
     """
 
     call: str
     measured: int | None
     committed: int | None
-    limit: int | None
+
+    @property
+    def limit(self) -> int | None:
+        """Largest allowed count."""
+        return None if self.committed is None else int(SLACK * self.committed)
 
     @property
     def ratio(self) -> float | None:
@@ -89,18 +92,9 @@ class CallCount:
         return self.status not in ("ok", "far under")
 
 
-def compare(counts: Mapping[str, int], budget: Mapping[str, Mapping[str, int]]) -> list[CallCount]:
+def compare(counts: Mapping[str, int], budget: Mapping[str, int]) -> list[CallCount]:
     """Return the count and the budget of every call that was counted or is in the budget."""
-    return [
-        CallCount(call, counts.get(call), committed.get("measured"), committed.get("limit"))
-        for call in dict.fromkeys([*counts, *budget])
-        for committed in [budget.get(call, {})]
-    ]
-
-
-def budget_of(counts: Mapping[str, int]) -> dict[str, dict[str, int]]:
-    """Return the budget for these counts."""
-    return {call: {"measured": count, "limit": int(SLACK * count)} for call, count in counts.items()}
+    return [CallCount(call, counts.get(call), budget.get(call)) for call in dict.fromkeys([*counts, *budget])]
 
 
 def table(call_counts: Iterable[CallCount]) -> Table:
@@ -177,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     with_what = made_with()
     if options.update:
-        written = {"made with": with_what, "calls": budget_of(counts)}
+        written = {"made with": with_what, "calls": counts}
         BUDGET.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     committed: dict[str, Any] = json.loads(BUDGET.read_text(encoding="utf-8"))
     budget = {call: entry for call, entry in committed["calls"].items() if not options.only or call in options.only}
