@@ -108,11 +108,12 @@ check-rust: # needs no build of the package, so it can run at the same time as t
 	$(CARGO) clippy --locked --quiet --lib -- -D warnings # finds code that only the binding uses
 	$(CARGO) clippy --locked --quiet --lib --all-features -- -D warnings # the code for the stable ABI
 
-bench: core ## Time assignor and its peers in Python and Java
+bench: core ## Time assignor with pytest-benchmark, then with its peers in Python and Java
+	$(BIN)/python -m pytest benches/bench_*.py --benchmark-enable --size default
 	$(BIN)/python -m benches.run
 
 bench-spark: core ## Time Fleet on Spark; takes a quarter of an hour and 5 GB of memory
-	$(BIN)/python -m benches.spark
+	$(BIN)/python -m benches.run --spark
 
 guard: core ## Compare the instruction counts of calls with the committed budget; needs valgrind
 	@$(BIN)/python -c 'import benches.guarded_calls' # fills Python's cache, which would take a minute under valgrind

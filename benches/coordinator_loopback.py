@@ -1,216 +1,150 @@
 """Server with a `Coordinator` behind loopback sockets, which is compared with a real broker. It prints its port.
 
 It understands only the requests of `coordinator_sockets`, and exits at the end of its input. Like a broker, it answers
-requests when they arrive, and the requests of one connection in order.
+requests when they arrive.
 """
 
 from __future__ import annotations
 
-import resource
-import select
-import socket
+import asyncio
 import struct
 import sys
 import time
-from typing import NamedTuple
+from typing import Any, cast
 
 from assignor.coordinator import (
-    Answer,
     Coordinator,
     Effects,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     SyncGroupRequest,
+    SyncGroupResponse,
 )
-from benches.coordinator_sockets import FIND_COORDINATOR, HEARTBEAT, JOIN, SYNC, VERSIONS, blob, read_text, text
 
-NO_PROTOCOL = text("")
-THROTTLE = struct.pack(">i", 0)
-
-
-class Asked(NamedTuple):
-    """Destination of an answer.
-
-    Attributes:
-        file: File descriptor of the connection.
-        correlation_id: Correlation id of the request.
-    """
-
-    file: int
-    correlation_id: int
+JOIN, HEARTBEAT = 11, 12
+NO_INSTANCE = b"\xff\xff"
 
 
-class Server:
-    """Coordinator with its connections."""
+class Reader:
+    """Fields of a message of a version that is not flexible, read one after the other."""
 
-    def __init__(self) -> None:
-        self._coordinator = Coordinator()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port: int = self._listener.getsockname()[1]
-        self._connections: dict[int, socket.socket] = {}
-        self._received: dict[int, bytearray] = {}
-        self._to_send: dict[int, bytearray] = {}
-        self._poll = select.epoll()
-        self._poll.register(self._listener, select.EPOLLIN)
-        self._poll.register(sys.stdin, select.EPOLLIN)
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 4
 
-    def serve(self) -> None:
-        """Serve until the end of the input."""
-        while True:
-            deadline = self._coordinator.next_deadline()
-            left = -1.0 if deadline is None else max(deadline - _now(), 0) / 1000
-            for file, events in self._poll.poll(left):
-                if file == sys.stdin.fileno():
-                    return
-                if file == self._listener.fileno():
-                    self._accept()
-                elif events & select.EPOLLOUT:
-                    self._send(file)
-                else:
-                    self._receive(file)
-            self._carry_out(self._coordinator.expire(_now()))
+    def numbers(self, form: str) -> tuple[int, ...]:
+        """Return numbers, by their format in `struct`."""
+        found = struct.unpack_from(f">{form}", self.data, self.at)
+        self.at += struct.calcsize(f">{form}")
+        return found
 
-    def _accept(self) -> None:
-        connection, _ = self._listener.accept()
-        connection.setblocking(False)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        file = connection.fileno()
-        self._connections[file], self._received[file] = connection, bytearray()
-        self._poll.register(connection, select.EPOLLIN)
+    def blob(self, form: str = "i") -> bytes:
+        """Return bytes with their length before them; null becomes empty."""
+        (size,) = self.numbers(form)
+        start, self.at = self.at, self.at + max(size, 0)
+        return self.data[start : self.at]
 
-    def _receive(self, file: int) -> None:
-        part = self._connections[file].recv(1 << 20)
-        if not part:
-            self._poll.unregister(file)
-            self._connections.pop(file).close()
+    def text(self) -> str:
+        """Return a string; null becomes empty."""
+        return self.blob("h").decode()
+
+    def pairs(self) -> tuple[tuple[str, bytes], ...]:
+        """Return an array of texts with bytes, which ends the message."""
+        (count,) = self.numbers("i")
+        return tuple([(self.text(), self.blob()) for _ in range(count)])
+
+
+def read_request(api: int, reader: Reader) -> Any:
+    """Return a JoinGroup request of version 5, a Heartbeat or SyncGroup request of version 3, of a dynamic member."""
+    group = reader.text()
+    if api == JOIN:
+        session, rebalance = reader.numbers("ii")
+        member, _, kind = reader.text(), reader.text(), reader.text()
+        return JoinGroupRequest(group, member, kind, reader.pairs(), session, rebalance, client_id="bench", version=5)
+    (generation,) = reader.numbers("i")
+    member, _ = reader.text(), reader.text()
+    if api == HEARTBEAT:
+        return HeartbeatRequest(group, generation, member, version=3)
+    return SyncGroupRequest(group, generation, member, assignments=reader.pairs(), version=3)
+
+
+def written(response: Any) -> bytes:
+    """Return the body of a response of the same versions."""
+    body = struct.pack(">ih", 0, getattr(response, "error_code", 0))
+    if isinstance(response, SyncGroupResponse):
+        return body + _blob(response.assignment)
+    if not isinstance(response, JoinGroupResponse):
+        return body
+    members = b"".join(_text(each.member_id) + NO_INSTANCE + _blob(each.metadata) for each in response.members)
+    names = _text(response.protocol_name or "") + _text(response.leader) + _text(response.member_id)
+    count = struct.pack(">i", len(response.members))
+    return body + struct.pack(">i", response.generation_id) + names + count + members
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode()
+    return struct.pack(">h", len(encoded)) + encoded
+
+
+def _blob(value: bytes) -> bytes:
+    return struct.pack(">i", len(value)) + value
+
+
+class Connection(asyncio.Protocol):
+    """Connection of a member."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self._coordinator = coordinator
+        self._received = bytearray()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Store the connection."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        """Pass a request to the coordinator once it is complete."""
+        received = self._received
+        received += data
+        if len(received) < 4 or len(received) < 4 + int.from_bytes(received[:4], "big"):
             return
-        received = self._received[file]
-        received += part
-        if len(received) >= 4 and len(received) == 4 + int.from_bytes(received[:4], "big"):
-            message = bytes(received)
-            received.clear()
-            self._handle(file, message)
-
-    def _handle(self, file: int, message: bytes) -> None:
-        api, _, correlation_id = struct.unpack_from(">hhi", message, 4)
-        _, at = read_text(message, 12)
-        asked, now = Asked(file, correlation_id), _now()
-        if api == HEARTBEAT:
-            self._carry_out(self._coordinator.heartbeat(read_heartbeat(message, at), now, asked))
-        elif api == JOIN:
-            self._carry_out(self._coordinator.join_group(read_join_request(message, at), now, asked))
-        elif api == SYNC:
-            self._carry_out(self._coordinator.sync_group(read_sync_request(message, at), now, asked))
-        else:
-            assert api == FIND_COORDINATOR
-            here = b"\0\0" + text(None) + struct.pack(">i", 0) + text("127.0.0.1") + struct.pack(">i", self.port)
-            self._reply(asked, THROTTLE + here)
-
-    def _carry_out(self, effects: Effects) -> None:
-        for answer in effects.answers:
-            self._reply(answer.correlation, _written(answer))  # type: ignore[arg-type]  # the correlation of each request is an Asked
-
-    def _reply(self, asked: Asked, body: bytes) -> None:
-        message = struct.pack(">ii", 4 + len(body), asked.correlation_id) + body
-        try:
-            sent = self._connections[asked.file].send(message)
-        except BlockingIOError:
-            sent = 0
-        if sent < len(message):
-            self._to_send[asked.file] = bytearray(message[sent:])
-            self._poll.modify(asked.file, select.EPOLLOUT)
-
-    def _send(self, file: int) -> None:
-        left = self._to_send[file]
-        del left[: self._connections[file].send(left)]
-        if not left:
-            del self._to_send[file]
-            self._poll.modify(file, select.EPOLLIN)
+        reader = Reader(bytes(received))
+        received.clear()
+        api, _, correlation_id = reader.numbers("hhi")
+        reader.text()  # the client id
+        coordinator = self._coordinator
+        asks: dict[int, Any] = {HEARTBEAT: coordinator.heartbeat, JOIN: coordinator.join_group}
+        ask = asks.get(api, coordinator.sync_group)
+        carry_out(ask(read_request(api, reader), now(), (self.transport, correlation_id)))
 
 
-def read_heartbeat(message: bytes, at: int) -> HeartbeatRequest:
-    """Parse a Heartbeat request of version 3."""
-    group_id, at = read_text(message, at)
-    (generation,) = struct.unpack_from(">i", message, at)
-    member_id, _ = read_text(message, at + 4)
-    return HeartbeatRequest(group_id, generation, member_id, version=VERSIONS[HEARTBEAT])
+def carry_out(effects: Effects) -> None:
+    """Send the answers."""
+    for asked, response in effects.answers:
+        transport, correlation_id = cast("tuple[asyncio.Transport, int]", asked)  # as passed to the coordinator
+        body = written(response)
+        transport.write(struct.pack(">ii", 4 + len(body), correlation_id) + body)
 
 
-def read_join_request(message: bytes, at: int) -> JoinGroupRequest:
-    """Parse a JoinGroup request of version 5 from a dynamic member."""
-    group_id, at = read_text(message, at)
-    session, rebalance = struct.unpack_from(">ii", message, at)
-    member_id, at = read_text(message, at + 8)
-    _, at = read_text(message, at)
-    protocol_type, at = read_text(message, at)
-    protocols = []
-    at += 4
-    while at < len(message):
-        name, at = read_text(message, at)
-        metadata, at = _read_blob(message, at)
-        protocols.append((name, metadata))
-    return JoinGroupRequest(
-        group_id,
-        member_id,
-        protocol_type,
-        tuple(protocols),
-        session,
-        rebalance,
-        client_id="bench",
-        version=VERSIONS[JOIN],
-    )
-
-
-def read_sync_request(message: bytes, at: int) -> SyncGroupRequest:
-    """Parse a SyncGroup request of version 3 from a dynamic member."""
-    group_id, at = read_text(message, at)
-    (generation,) = struct.unpack_from(">i", message, at)
-    member_id, at = read_text(message, at + 4)
-    _, at = read_text(message, at)
-    assignments = []
-    at += 4
-    while at < len(message):
-        member, at = read_text(message, at)
-        assignment, at = _read_blob(message, at)
-        assignments.append((member, assignment))
-    return SyncGroupRequest(group_id, generation, member_id, assignments=tuple(assignments), version=VERSIONS[SYNC])
-
-
-def _written(answer: Answer) -> bytes:
-    response = answer.response
-    error = THROTTLE + struct.pack(">h", getattr(response, "error_code", 0))
-    if isinstance(response, HeartbeatResponse):
-        return error
-    if isinstance(response, JoinGroupResponse):
-        members = b"".join(text(each.member_id) + text(None) + blob(each.metadata) for each in response.members)
-        name = NO_PROTOCOL if response.protocol_name is None else text(response.protocol_name)
-        who = name + text(response.leader) + text(response.member_id)
-        return (
-            error + struct.pack(">i", response.generation_id) + who + struct.pack(">i", len(response.members)) + members
-        )
-    return error + blob(getattr(response, "assignment", b""))
-
-
-def _read_blob(data: bytes, at: int) -> tuple[bytes, int]:
-    (size,) = struct.unpack_from(">i", data, at)
-    return data[at + 4 : at + 4 + size], at + 4 + size
-
-
-def _now() -> int:
+def now() -> int:
+    """Return the time in milliseconds."""
     return time.monotonic_ns() // 1_000_000
 
 
-def main() -> None:
-    """Start the server and print its port."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    server = Server()
-    sys.stdout.write(f"{server.port}\n")
+async def serve() -> None:
+    """Print the port, and serve until the end of the input."""
+    coordinator, loop = Coordinator(), asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(coordinator), "127.0.0.1", 0, backlog=128)
+    sys.stdout.write(f"{server.sockets[0].getsockname()[1]}\n")
     sys.stdout.flush()
-    server.serve()
+    ended = asyncio.Event()
+    loop.add_reader(sys.stdin, ended.set)
+    while not ended.is_set():
+        await asyncio.sleep(0.05)
+        carry_out(coordinator.expire(now()))
 
 
 if __name__ == "__main__":
-    main()
+    asyncio.run(serve())

@@ -1,13 +1,11 @@
-"""Section of the report that doubles one size at a time: the cost of each function should double, too.
+"""Calls whose cost should double when one size doubles, and the section of the report that doubles the sizes.
 
-Functions that assign or read a plan use the groups of `Selection.growing`. The other functions start with
-`Selection.growing_from` topics, patterns, members, partitions or records, or with a tenth of that number, which then
-doubles three times.
+Functions that assign or read a plan start with the groups of `GROWING`. The other functions start with 1,000 topics,
+patterns, members, partitions or records, or with a tenth of that number, which then doubles three times.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -17,15 +15,20 @@ import pyarrow as pa
 from assignor import Plan, Subscription, TopicPartition, check, match_topics, plan, resolve
 from assignor.wire import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from benches import patterns
-from benches.comparison import series
-from benches.implementations import WrongAnswerError
-from benches.matching import with_matcher
-from benches.replay_report_sections import check_decoding, check_replay, commit_log, decoded, metadata_log, replayed
-from benches.selections import Selection
-from benches.tables import Raw, Report, ReportSection, Table, shown
-from benches.targets import DOUBLING, TargetResult
-from benches.timing import Times, interleave, ratio, sampler
-from benches.workloads import Racks, Workload, doubling
+from benches.bench_assign import doubled, growing
+from benches.bench_matching import with_matcher
+from benches.bench_replay import check_decoding, check_replay, commit_log, decoded, metadata_log, replayed
+from benches.checks import require
+from benches.report import Part, Row, Run, Target, section
+from benches.timing import interleave, sampler
+from benches.workloads import Axis, Racks, Workload, doubling
+
+GROWING: dict[Axis, Workload] = {
+    "members": Workload(1250, 100, 500),
+    "topics": Workload(1000, 125, 50),
+    "partitions": Workload(1000, 10, 6250),
+}
+"""First group of each series, by the size that doubles."""
 
 FEW = 20
 """Number of topics, patterns, members or groups that stays the same while another size doubles."""
@@ -35,50 +38,43 @@ Prepare = Callable[[int], Call]
 """Function from a size to a call whose answer is checked."""
 
 
-def growth(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that doubles one size at a time."""
-    rows, target_results = [], []
-    for label, key, times in _series(selection, report):
-        raw[key] = times
-        steps = [ratio(times, *pair) for pair in zip(list(times)[1:], times, strict=False)]
-        medians = [shown(statistics.median(seconds) * 1000) for seconds in times.values()]
-        rows.append([label, *medians, *(f"x{step:.2f}" for step in steps)])
-        target_results.append(TargetResult(f"{label}: worst doubling", max(steps), DOUBLING, sense="<="))
-    head = ["", "1", "2", "4", "8", "to 2", "to 4", "to 8"]
-    note = "Median milliseconds as one size doubles three times, and the factor of each doubling."
-    return ReportSection("Growth", note, Table(head, rows), target_results)
+@section(
+    "growth",
+    "Growth",
+    "Milliseconds, min / median, as one size doubles three times, and the factor of each doubling.",
+    "this / previous",
+)
+def growth(run: Run) -> Iterator[Part]:
+    measured = list(_series(run))
+    yield from (row for row, _ in measured)
+    yield from (target for _, target in measured)
 
 
-def _series(selection: Selection, report: Report) -> Iterator[tuple[str, str, Times]]:
-    """Yield the label, the key and the times of each series."""
+def _series(run: Run) -> Iterator[tuple[Row, Target]]:
+    starts = run.of(GROWING, dict.fromkeys(GROWING, Workload(50, 10, 20)))
     racks: Racks
     for racks in ("none", "two"):
-        for axis, start in selection.growing.items():
-            workloads = doubling(start, axis, racks)
-            for name in ("assign", "plan"):
-                report(f"{name} on {', '.join(workload.name for workload in workloads)}")
-                times = series(name, workloads, selection.own_pace)
-                yield f"{name}, {axis} from {workloads[0].name}", f"{name}, {axis}, {racks}", times
-    for axis, start in selection.growing.items():
-        calls = [(workload.name, with_plans(workload)) for workload in doubling(start, axis)]
-        for name in calls[0][1]:
-            label = f"{name}, {axis} from {calls[0][0]}"
-            report(label)
-            yield label, f"{name}, {axis}", _times({case: found[name] for case, found in calls}, selection)
+        for axis, start in starts.items():
+            yield doubled("assign", start, axis, racks, run)
+            yield doubled("plan", start, axis, racks, run)
+    for axis, start in starts.items():
+        calls = {workload.name: with_plans(workload) for workload in doubling(start, axis)}
+        for name in calls[start.name]:
+            label = f"{name}, {axis} from {start.name}"
+            yield _timed(label, {workload: found[name] for workload, found in calls.items()}, run)
     for name, (divisor, prepare) in OTHERS.items():
-        sizes = [selection.growing_from // divisor << step for step in range(4)]
-        label = f"{name} from {sizes[0]:,}"
-        report(label)
-        yield label, name, _times({f"{size:,}": prepare(size) for size in sizes}, selection)
+        sizes = [run.of(1_000, 100) // divisor << step for step in range(4)]
+        yield _timed(f"{name} from {sizes[0]:,}", {str(size): prepare(size) for size in sizes}, run)
 
 
-def _times(calls: Mapping[str, Call], selection: Selection) -> Times:
-    return interleave({name: sampler(call) for name, call in calls.items()}, selection.own_pace, alike=True)
+def _timed(label: str, calls: Mapping[str, Call], run: Run) -> tuple[Row, Target]:
+    run.report(label)
+    samplers = {name: sampler(call) for name, call in calls.items()}
+    return growing(label, interleave(samplers, run.pace(1.5, 7), alike=True))
 
 
 def _check(is_right: bool, name: str) -> None:
-    if not is_right:
-        raise WrongAnswerError(f"{name} is wrong")
+    require(is_right, f"{name} is wrong")
 
 
 def with_plans(workload: Workload) -> dict[str, Call]:
@@ -194,5 +190,5 @@ OTHERS: dict[str, tuple[int, Prepare]] = {
     "Replay.push, groups": (10, lambda count: replaying(commit_log(count, 0))),
     "Replay.push, members of 5 generations": (10, lambda count: replaying(metadata_log(5, count, changes=True))),
 }
-"""Other functions. The key names the function and the size that doubles; the value has the divisor of
-`Selection.growing_from` and the function that prepares the call."""
+"""Other functions. The key names the function and the size that doubles; the value has the divisor of the first size,
+and the function that prepares the call."""

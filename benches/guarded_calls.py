@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from assignor import check, plan
 from benches import growth
+from benches.bench_replay import Owners, commit_log, decoded, metadata_log, replayed
 from benches.implementations import IMPLEMENTATIONS
-from benches.replay_report_sections import Owners, commit_log, decoded, metadata_log, replayed
 from benches.workloads import AssignorName, Shape, SubscriptionType, Workload
 
 HOMOGENEOUS = Workload(300, 100, 20)

@@ -1,10 +1,12 @@
-"""Implementations of assignment to time: their calls, their workloads, and the checks of their answers."""
+"""Implementations of assignment: their calls, their workloads, the checks of their answers, and their times."""
 
 from __future__ import annotations
 
 import functools
+import gc
 import importlib.metadata
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import starmap
 from typing import Any, get_args
@@ -12,8 +14,10 @@ from typing import Any, get_args
 import assignor._core
 from assignor import Group, Plan, TopicPartition, Topics, assign, check, plan
 from benches import peers
+from benches.checks import WrongAnswerError
 from benches.peers import Answer
 from benches.rebalances import Rebalance, answers, in_turn, options, rebalances, topic_ids
+from benches.timing import Pace, Sampler, Times, interleave, sampler
 from benches.workloads import PAIRS, AssignorName, Shape, Workload
 
 RACK_STEPS = 20_000_000
@@ -24,24 +28,6 @@ REFERENCE_PARTITIONS = 3_000
 
 CHECKED = 200_000
 """The most partitions for which an answer is checked with `check`; of larger answers, only the size is checked."""
-
-
-class WrongAnswerError(Exception):
-    """Error for a wrong answer of an implementation, which is then not timed."""
-
-
-def require_release() -> None:
-    """Raise an error if the core was not built in release mode.
-
-    Raises:
-        RuntimeError: The core is a debug build, or the quickly compiled build of `make demo`.
-    """
-    build = assignor._core.__build__
-    if build != "release":
-        raise RuntimeError(
-            f"{assignor._core.__file__} is a {build} build, which is too slow to time; "
-            "build in release mode with `make build` and run again"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,10 +179,10 @@ def _reference(workload: Workload, shape: Shape) -> Callable[[], Any]:
 
 
 def _simple(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    return functools.partial(simple_range, workload.partitions_per_topic(), workload.subscriptions(shape))
+    return functools.partial(_simple_range, workload.partitions_per_topic(), workload.subscriptions(shape))
 
 
-def simple_range(partitions_per_topic: Mapping[str, Any], subscriptions: Mapping[str, Any]) -> Answer:
+def _simple_range(partitions_per_topic: Mapping[str, Any], subscriptions: Mapping[str, Any]) -> Answer:
     """Return a range assignment by the shortest code: no static members, no racks, no validation."""
     consumers: dict[str, list[str]] = {topic: [] for topic in sorted(partitions_per_topic)}
     for member in sorted(subscriptions):
@@ -252,28 +238,44 @@ IMPLEMENTATIONS = {
 """All implementations by name."""
 
 
-def encoders(workload: Workload) -> dict[str, Callable[[], Any]]:
-    """Return two encoders of a whole assignment: from a plan, and from kafka-python's own objects.
+def prepared(name: str, workload: Workload, shape: Shape = "lists") -> Callable[[], Any]:
+    """Return a call of an implementation, after its answer is checked."""
+    call = IMPLEMENTATIONS[name].prepare(workload, shape)
+    IMPLEMENTATIONS[name].assert_right(workload, call())
+    return call
 
-    The content is equal. kafka-python's assignor also lists topics in which a member has no partition; these are left
-    out here.
 
-    Raises:
-        WrongAnswerError: The bytes differ.
+def timed(
+    workload: Workload,
+    shape: Shape,
+    names: Iterable[str],
+    pace: Pace,
+    others: Mapping[str, Sampler] | None = None,
+    known: Mapping[str, float] | None = None,
+    *,
+    frees: bool = False,
+) -> Times:
+    """Time implementations on one group, each after its answer is checked.
+
+    `others` have their turn first in each round; `known` has the seconds of implementations that were measured before,
+    by name. With `frees`, the time to free each result is included.
     """
-    from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment
+    samplers = dict(others or {})
+    seconds = dict(known or {})
+    for name in names:
+        call = IMPLEMENTATIONS[name].prepare(workload, shape)
+        start = time.perf_counter()
+        result = call()
+        seconds[name] = time.perf_counter() - start
+        IMPLEMENTATIONS[name].assert_right(workload, result)
+        del result
+        samplers[name] = sampler(call, frees=frees)
+    return interleave(samplers, pace, seconds)
 
-    found = plan(workload.partitions_per_topic(), workload.subscriptions())
-    contents = {}
-    for member in found:
-        ids: dict[str, list[int]] = {}
-        for topic, id in found[member]:
-            ids.setdefault(topic, []).append(id)
-        contents[member] = ConsumerProtocolAssignment(3, list(ids.items()), None)
 
-    def theirs() -> dict[str, bytes]:
-        return {member: content.encode() for member, content in contents.items()}
-
-    if found.encode(version=3) != theirs():
-        raise WrongAnswerError(f"plan.encode() differs from kafka-python's bytes on {workload.name}")
-    return {"plan.encode": functools.partial(found.encode, version=3), "kafka-python encode": theirs}
+def series(name: str, workloads: Iterable[Workload], pace: Pace, shape: Shape = "lists") -> Times:
+    """Time one implementation on several groups, each after its answer is checked."""
+    samplers = {workload.name: sampler(prepared(name, workload, shape)) for workload in workloads}
+    forget_answers()
+    gc.collect()
+    return interleave(samplers, pace, alike=True)

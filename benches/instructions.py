@@ -20,14 +20,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from benches.checks import require_release
 from benches.guarded_calls import CALLS
-from benches.implementations import require_release
-from benches.tables import Table
+from benches.report import Table
 
 HERE = Path(__file__).resolve().parent
 BUDGET = HERE / "instructions.json"
@@ -51,8 +50,7 @@ class CannotCountError(Exception):
     """Error for instructions that cannot be counted; the message has the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class CallCount:
+class CallCount(NamedTuple):
     """Instructions of a call and its budget.
 
     Attributes:
@@ -66,52 +64,27 @@ class CallCount:
     committed: int | None
 
     @property
-    def limit(self) -> int | None:
-        """Largest allowed count."""
-        return None if self.committed is None else int(SLACK * self.committed)
-
-    @property
-    def ratio(self) -> float | None:
-        """Measured count divided by the committed count."""
-        return self.measured / self.committed if self.measured is not None and self.committed else None
-
-    @property
     def status(self) -> str:
         """One of "ok", "far under", or the reason why the guard fails."""
         if self.measured is None:
             return "UNKNOWN CALL"
-        if self.limit is None or self.ratio is None:
+        if self.committed is None:
             return "NO BUDGET"
-        if self.measured > self.limit:
+        if self.measured > int(SLACK * self.committed):
             return "OVER"
-        return "far under" if self.ratio < FAR_UNDER else "ok"
+        return "far under" if self.measured < FAR_UNDER * self.committed else "ok"
 
-    @property
-    def is_failure(self) -> bool:
-        """True if the guard fails because of this call."""
-        return self.status not in ("ok", "far under")
+    def cells(self) -> tuple[str, ...]:
+        """Return the row of the table."""
+        limit = None if self.committed is None else int(SLACK * self.committed)
+        counts = ("-" if value is None else f"{value:,}" for value in (self.measured, self.committed, limit))
+        ratio = f"{self.measured / self.committed:.3f}" if self.measured is not None and self.committed else "-"
+        return (self.call, *counts, ratio, self.status)
 
 
 def compare(counts: Mapping[str, int], budget: Mapping[str, int]) -> list[CallCount]:
     """Return the count and the budget of every call that was counted or is in the budget."""
     return [CallCount(call, counts.get(call), budget.get(call)) for call in dict.fromkeys([*counts, *budget])]
-
-
-def table(call_counts: Iterable[CallCount]) -> Table:
-    """Return the counts as a table."""
-    rows = [
-        (
-            call_count.call,
-            *(
-                "-" if value is None else f"{value:,}"
-                for value in (call_count.measured, call_count.committed, call_count.limit)
-            ),
-            "-" if call_count.ratio is None else f"{call_count.ratio:.3f}",
-            call_count.status,
-        )
-        for call_count in call_counts
-    ]
-    return Table(("call", "measured", "committed", "limit", "ratio", ""), rows)
 
 
 def count(calls: Sequence[str]) -> dict[str, int]:
@@ -163,7 +136,11 @@ def _total(part: Path) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a table of counts. Return 1 if the guard fails because of a call, 2 if nothing can be counted, else 0."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(description="Compare the instructions of calls with the committed budget.")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--update", action="store_true", help="write the counts as the new budget")
+    what.add_argument("--only", choices=list(CALLS), action="append", help="count this call; may be repeated")
+    options = parser.parse_args(arguments)
     try:
         counts = count(options.only or list(CALLS))
     except CannotCountError as error:
@@ -176,12 +153,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     committed: dict[str, Any] = json.loads(BUDGET.read_text(encoding="utf-8"))
     budget = {call: entry for call, entry in committed["calls"].items() if not options.only or call in options.only}
     call_counts = compare(counts, budget)
-    print("\n".join(table(call_counts).text()))
+    head = ("call", "measured", "committed", "limit", "ratio", "")
+    print("\n".join(Table(head, [call_count.cells() for call_count in call_counts]).text()))
     if committed["made with"] != with_what:
         print(f"\nThe budget was made with {committed['made with']}; this run uses {with_what}.")
     if any(call_count.status == "far under" for call_count in call_counts):
         print("\nCalls far under their budget can grow unnoticed; lower it: `python -m benches.instructions --update`.")
-    return int(any(call_count.is_failure for call_count in call_counts))
+    return int(any(call_count.status not in ("ok", "far under") for call_count in call_counts))
 
 
 def made_with() -> str:
@@ -192,14 +170,6 @@ def made_with() -> str:
         if shutil.which(tool)
     ]
     return ", ".join([f"Python {platform.python_version()}", *(" ".join(words[:2]) for words in said)])
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(description="Compare the instructions of calls with the committed budget.")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--update", action="store_true", help="write the counts as the new budget")
-    what.add_argument("--only", choices=list(CALLS), action="append", help="count this call; may be repeated")
-    return parser
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Kafka's assignors and pattern engines in Java, each in a process that is called through pipes.
+"""Kafka's assignors and coordinator and the pattern engines in Java, each in a process that is called through pipes.
 
-Maven builds the programs. A process makes its calls in the same rounds as our implementations. Its input objects exist
+A process makes its calls in the same rounds as our implementations. Its input objects exist
 and its code is compiled before the first round.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -13,18 +14,20 @@ import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from assignor import Plan
-from benches.line_process import LineProcess
-from benches.rebalances import RESTARTS
+from assignor import Plan, StickyAssignor, Subscription
+from benches.rebalances import GENERATION, Rebalance, rebalances
 from benches.timing import Sampler
-from benches.workloads import Workload
+from benches.workloads import SERVER, Workload
+from tests.support import maven_jars
+from tests.support.assignor_oracle import JARS
 
-HERE = Path(__file__).resolve().parent
-BUILT = HERE.parent / "target" / "range-timer"
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = [*(ROOT / "benches/java").glob("*.java"), *(ROOT / "tests/java/src/main/java/assignors").glob("*.java")]
+BUILT = ROOT / "target" / "java-timers"
 OPTIONS = ("-Xms4g", "-Xmx4g", "-XX:+UseParallelGC")
 
 
@@ -32,113 +35,112 @@ class JavaMissingError(Exception):
     """Error for Java programs that cannot be timed; the message has the reason."""
 
 
-class JavaProcess(LineProcess):
-    """Process that runs a program of benches/java.
+class JavaProcess:
+    """Process that runs a program of benches/java and answers each line with a line; use it as a context manager.
 
     Args:
         program: Class with the `main` method.
+        jar: Name of the jar with the timed classes, without its version.
+        arguments: Arguments of the program.
+        options: Options of Java.
 
     Attributes:
-        version: Version and options of Java.
+        version: Versions of the jar and of Java, and the options.
 
     Raises:
         JavaMissingError: Java or Maven is missing, or the build failed.
     """
 
-    def __init__(self, program: str) -> None:
+    def __init__(self, program: str, jar: str, *arguments: str, options: Iterable[str] = OPTIONS) -> None:
         java = shutil.which("java")
         if java is None:
             raise JavaMissingError("java was not found")
-        _build()
+        _compile()
         release = subprocess.run([java, "-version"], stderr=subprocess.PIPE, text=True, check=True).stderr.split('"')[1]
-        self.version = f"Java {release}, {' '.join(OPTIONS)}"
-        path = os.pathsep.join([str(BUILT / "classes"), str(BUILT / "jars" / "*")])
-        super().__init__([java, *OPTIONS, "-cp", path, program])
-
-
-class JavaRangeAssignor(JavaProcess):
-    """Process with Kafka's RangeAssignor, for one group at a time.
-
-    Args:
-        warm: Milliseconds of calls that warm Java up for each group.
-
-    Attributes:
-        version: Versions of Java and kafka-clients.
-    """
-
-    def __init__(self, warm: int) -> None:
-        super().__init__("RangeTimer")
-        self._warm = warm
-        self.version = f"{_jar('kafka-clients')}, {self.version}"
-
-    def prepare(self, workload: Workload) -> tuple[int, int]:
-        """Prepare a group, and return the number of assigned partitions and the checksum of their owners."""
-        replicas = {"none": 0, "two": 2, "three": 3}[workload.racks]
-        sizes = ",".join(map(str, workload.partition_counts()))
-        buckets = ",".join(
-            f"{members.start}-{members.stop}:{topics.start}-{topics.stop}" for members, topics in workload.buckets()
+        name = next(JARS.glob(f"{jar}-[0-9]*.jar")).stem
+        self.version = f"{name}, Java {release}, {' '.join(options)}"
+        path = os.pathsep.join([str(BUILT), str(JARS / "*")])
+        self._process = subprocess.Popen(
+            [java, *options, "-cp", path, program, *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            bufsize=1,
         )
-        partitions, checksum = self.ask(f"group {replicas} {sizes} {buckets}").split()
-        self.ask(f"warm {self._warm}")
-        return int(partitions), int(checksum, 16)
 
-    def sampler(self) -> Sampler:
-        """Return a sampler of calls for the group that was prepared last."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, at: object) -> None:
+        if error:
+            self._process.kill()  # it may never answer
+        self._process.communicate()
+
+    def ask(self, line: str) -> str:
+        """Send a line and return the answer.
+
+        Raises:
+            RuntimeError: The process ended; the message is its standard error.
+        """
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise RuntimeError(self._process.communicate()[1].strip())
+        return answer.strip()
+
+    def sampler(self, *words: str) -> Sampler:
+        """Return a sampler of calls for the input that was prepared last; `words` choose the call."""
 
         def sample(calls: int) -> float:
-            return int(self.ask(f"time {calls}")) / calls / 1e9
+            return int(self.ask(" ".join(["time", *words, str(calls)]))) / calls / 1e9
 
         return sample
 
 
 class JavaAssignors(JavaProcess):
-    """Process with Kafka's other assignors, for one event of one group at a time.
+    """Process with Kafka's assignors, for one event of one group at a time; all rebalances of the event are one call.
 
     Args:
         warm: Milliseconds of calls that warm Java up for each event.
 
     Attributes:
-        version: Versions of Java and kafka-clients.
         seconds: Seconds of one call at the end of `prepare`.
     """
 
     def __init__(self, warm: int) -> None:
-        super().__init__("AssignorTimer")
+        super().__init__("assignors.AssignorTimer", "kafka-clients")
         self._warm = warm
         self.seconds = 0.0
-        self.version = f"{_jar('kafka-clients')}, {self.version}"
 
     def prepare(self, workload: Workload) -> list[tuple[int, int]]:
         """Prepare an event; return the number of assigned partitions and the checksum of owners of each rebalance."""
-        shape = (workload.subscription, workload.racks, workload.members, workload.topics, workload.partitions)
-        words = self.ask(" ".join(map(str, ("group", workload.assignor, *shape, workload.event, RESTARTS)))).split()
+        with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
+            file.writelines(
+                f"{json.dumps(_question(workload, rebalance))}\n" for rebalance in rebalances(workload, "objects")
+            )
+            file.flush()
+            words = self.ask(f"group {file.name}").split()
         self.seconds = int(self.ask(f"warm {self._warm}")) / 1e9
         return [
             (int(partitions), int(checksum, 16)) for partitions, checksum in zip(words[::2], words[1::2], strict=True)
         ]
-
-    def sampler(self) -> Sampler:
-        """Return a sampler of calls for the event that was prepared last; all its rebalances are one call."""
-
-        def sample(calls: int) -> float:
-            return int(self.ask(f"time {calls}")) / calls / 1e9
-
-        return sample
 
 
 class JavaPatterns(JavaProcess):
     """Process with java.util.regex and RE2/J, for one set of patterns and topics at a time.
 
     Attributes:
-        version: Versions of Java and RE2/J.
         engines: Names of the engines in the program, by their names in tables.
     """
 
     engines: ClassVar = {"java.util.regex": "java", "RE2/J": "re2j"}
 
     def __init__(self) -> None:
-        super().__init__("PatternTimer")
-        self.version = f"{_jar('re2j')}, {self.version}"
+        super().__init__("PatternTimer", "re2j")
 
     def prepare(self, engine: str, patterns: Iterable[str], topics: Iterable[str]) -> int:
         """Prepare patterns and topics, and return the number of matches."""
@@ -147,21 +149,41 @@ class JavaPatterns(JavaProcess):
             file.flush()
             return int(self.ask(f"read {self.engines[engine]} {file.name}"))
 
-    def sampler(self, engine: str) -> Sampler:
-        """Return a sampler of calls of an engine for the input that was prepared last."""
 
-        def sample(calls: int) -> float:
-            return int(self.ask(f"time {self.engines[engine]} {calls}")) / calls / 1e9
+def _question(workload: Workload, rebalance: Rebalance) -> dict[str, Any]:
+    """Return the input of a rebalance as Kafka's assignors in tests/java read it."""
+    counts = {topic: n if isinstance(n, int) else len(n) for topic, n in rebalance.topics.items()}
+    racks = {topic: [info.racks for info in n] for topic, n in rebalance.topics.items() if not isinstance(n, int)}
+    members = []
+    for id, subscription in rebalance.subscriptions.items():
+        member = {"member_id": id, "topics": subscription.topics, "rack": subscription.rack}
+        if subscription.generation is not None:
+            member["generation"] = subscription.generation
+        if workload.assignor == "sticky" and subscription.generation is not None:
+            member["user_data"] = _user_data(subscription)
+        elif workload.assignor != "sticky":
+            member["owned"] = subscription.owned_partitions
+        members.append(member)
+    if workload.assignor not in SERVER:
+        kind = workload.assignor.replace("-", "_")
+        return {"assignor": kind, "topics": counts, "replica_racks": racks, "members": members}
+    for member in members:
+        member["assigned"] = member.pop("owned")
+    ids = workload.topic_ids()
+    topics = [{"name": topic, "id": str(ids[topic]), "partitions": count} for topic, count in counts.items()]
+    return {"assignor": f"server_{SERVER[workload.assignor]}", "topics": topics, "members": members}
 
-        return sample
 
-
-def _jar(name: str) -> str:
-    return next((BUILT / "jars").glob(f"{name}-*.jar")).stem
+def _user_data(subscription: Subscription) -> str:
+    own = StickyAssignor()
+    own.on_assignment(subscription.owned_partitions, GENERATION)
+    data = own.subscription_user_data(subscription.topics)
+    assert data is not None
+    return data.hex()
 
 
 def checksum(plan: Plan) -> tuple[int, int]:
-    """Return the number of assigned partitions, and RangeTimer's checksum of their owners, which ignores the order."""
+    """Return the number of assigned partitions, and Java's checksum of their owners, which ignores the order."""
     spans = plan.spans()
     with np.errstate(over="ignore"):
         member = _crcs(plan.members)[spans.member] * np.uint64(0x9E3779B97F4A7C15)
@@ -178,20 +200,19 @@ def _crcs(names: Iterable[str]) -> np.ndarray[tuple[int], np.dtype[np.uint64]]:
     return np.array([zlib.crc32(name.encode()) for name in names], dtype=np.uint64)
 
 
-def _build() -> None:
-    """Fetch the jars and compile the programs with Maven, unless they are newer than the sources."""
-    sources = [HERE / "java" / "pom.xml", *(HERE / "java" / "src").rglob("*.java")]
-    made = BUILT / "classes" / "PatternTimer.class"
-    if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in sources):
+def _compile() -> None:
+    """Fetch the jars with Maven, and compile the programs, unless they are newer than the sources."""
+    try:
+        maven_jars.install(ROOT / "tests/java/pom.xml", JARS)
+    except maven_jars.JarsMissingError as why:
+        raise JavaMissingError(str(why)) from None
+    made = BUILT / "PatternTimer.class"
+    if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in SOURCES):
         return
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise JavaMissingError("mvn was not found")
-    done = subprocess.run(
-        [maven, "-q", "-B", "-f", str(sources[0]), "clean", "compile"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    javac = shutil.which("javac")
+    if javac is None:
+        raise JavaMissingError("javac was not found")
+    command = [javac, "-d", str(BUILT), "-cp", str(JARS / "*"), *map(str, SOURCES)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
-        raise JavaMissingError(f"mvn could not build benches/java: {done.stdout.strip().splitlines()[-1:]}")
+        raise JavaMissingError(f"javac could not compile benches/java: {done.stdout.strip().splitlines()[-1:]}")

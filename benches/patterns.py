@@ -12,30 +12,9 @@ import re
 from collections.abc import Callable
 
 _WORDS = [
-    "orders",
-    "payments",
-    "users",
-    "clicks",
-    "audit",
-    "mail",
-    "billing",
-    "search",
-    "ledger",
-    "stock",
-    "prices",
-    "invoices",
-    "events",
-    "metrics",
-    "sessions",
-    "carts",
-    "refunds",
-    "reviews",
-    "alerts",
-    "devices",
-    "shipments",
-    "returns",
-    "coupons",
-    "profiles",
+    *("orders", "payments", "users", "clicks", "audit", "mail", "billing", "search", "ledger", "stock", "prices"),
+    *("invoices", "events", "metrics", "sessions", "carts", "refunds", "reviews", "alerts", "devices", "shipments"),
+    *("returns", "coupons", "profiles"),
 ]
 _PLACES = ["eu", "us", "asia", "emea", "latam", "prod", "staging", "dev", "test", "qa"]
 _KINDS = ["raw", "dlq", "retry", "v1", "v2", "v3", "changelog", "repartition", "snapshot", "cdc", "compacted", "delta"]

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from assignor import Subscription, assign
 from assignor.spark import Fleet
 from assignor.spark.synthetic import synthetic_fleet
-from benches.implementations import WrongAnswerError
+from benches.checks import require
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -63,7 +63,7 @@ class Written:
         return Fleet(self.topics, named)
 
 
-def written(spark: SparkSession, size: Size, folder: Path) -> Written:
+def written(spark: SparkSession, folder: Path, size: Size) -> Written:
     """Write a fleet if its files do not exist yet, and return it.
 
     All members of a group subscribe to the same topics by name, a tenth of the members is static, and there are no
@@ -117,8 +117,7 @@ def right_answer(given: Written, assignor: str = "range") -> Checksum:
     )
     answer = given.fleet(assignor).assign()
     found = answer.where(F.col("group_id").isin(ids)).drop("cluster").collect()
-    if expected != sorted(map(tuple, found)):
-        raise WrongAnswerError(f"Fleet.assign() and assign differ on {given.size.name}")
+    require(expected == sorted(map(tuple, found)), f"Fleet.assign() and assign differ on {given.size.name}")
     return checksum(answer)
 
 

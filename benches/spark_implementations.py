@@ -122,39 +122,3 @@ def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
         return pyarrow.table([*repeated, *named], ["cluster", "group_id", "member_id", "topic", "start", "count"])
 
     return assigned
-
-
-def interned(written: Written, members: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Call the engine on tables in which a member has the number of its subscription."""
-    of_members = members.groupBy(*KEYS).agg(
-        F.collect_list(F.struct("member_id", "group_instance_id", "subscription")).alias("members")
-    )
-    of_groups = subscriptions.groupBy(*KEYS).agg(
-        F.collect_list(F.struct("subscription", "topics")).alias("subscriptions")
-    )
-    return of_members.join(of_groups, list(KEYS)).mapInArrow(_of_numbers(_clusters(written)), ASSIGNMENTS)
-
-
-def _of_numbers(clusters: pa.Array) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    def assigned(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        import pyarrow
-        import pyarrow.compute
-
-        from assignor._core import Clusters
-        from assignor.spark.grouping import answer_rows
-
-        known = Clusters(clusters)
-        for batch in batches:
-            members, subscriptions = batch["members"], batch["subscriptions"]
-            rows, shared = members.values, subscriptions.values
-            places = pyarrow.compute.index_in(rows.field("subscription"), shared.field("subscription"))
-            topics = pyarrow.DictionaryArray.from_arrays(places, shared.field("topics"))
-            columns = {"member_id": rows.field("member_id"), "group_instance_id": rows.field("group_instance_id")}
-            columns["topics"] = topics
-            structs = pyarrow.StructArray.from_arrays(list(columns.values()), list(columns))
-            lists = pyarrow.ListArray.from_arrays(members.offsets, structs)
-            keys = [batch["cluster"], batch["group_id"]]
-            groups = pyarrow.StructArray.from_arrays([*keys, lists], ["cluster", "group_id", "members"])
-            yield from answer_rows(groups, known.assign(groups))
-
-    return assigned

@@ -44,14 +44,6 @@ class Peak(NamedTuple):
     worker: int
 
 
-class Resident(NamedTuple):
-    """Memory of Java, of all Python workers and of the largest one, in bytes."""
-
-    java: int
-    workers: int
-    largest: int
-
-
 @contextlib.contextmanager
 def session(memory: str = HEAP, options: str = "default") -> Iterator[SparkSession]:
     """Start a session like that of `assignor.spark.session`, with one of the kinds of Java options in `OPTIONS`."""
@@ -85,24 +77,12 @@ def spent() -> Spent:
 def peak() -> Peak:
     """Return the peak memory of the session's processes so far."""
     java = worker = 0
-    for name, bytes_ in _memory("VmHWM"):
-        java, worker = (max(java, bytes_), worker) if name == "java" else (java, max(worker, bytes_))
-    return Peak(java, worker)
-
-
-def resident() -> Resident:
-    """Return the memory that the session's processes have now."""
-    found = list(_memory("VmRSS"))
-    workers = [bytes_ for name, bytes_ in found if name != "java"]
-    return Resident(sum(bytes_ for name, bytes_ in found if name == "java"), sum(workers), max(workers, default=0))
-
-
-def _memory(field: str) -> Iterator[tuple[str, int]]:
-    """Yield the name of each descendant of this process, and the bytes in a field of its `status`."""
     for name, _, folder in _descendants():
         with contextlib.suppress(OSError, StopIteration):
             lines = (folder / "status").read_text(encoding="ascii", errors="replace").splitlines()
-            yield name, next(int(line.split()[1]) * 1024 for line in lines if line.startswith(f"{field}:"))
+            size = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:"))
+            java, worker = (max(java, size), worker) if name == "java" else (java, max(worker, size))
+    return Peak(java, worker)
 
 
 def _descendants() -> Iterator[tuple[str, list[str], Path]]:

@@ -17,7 +17,7 @@ import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 SHORT = 1e-3
 """A call that takes fewer seconds is repeated within a sample."""
@@ -40,6 +40,20 @@ Sampler = Callable[[int], float]
 
 Times = dict[str, list[float]]
 """Seconds per call in each round, by implementation."""
+
+
+class Case(NamedTuple):
+    """Call in this process that pytest-benchmark times.
+
+    Attributes:
+        group: What the call computes; its table compares the cases of a group.
+        name: Name in the table.
+        prepare: Function that returns the call, after its answer is checked.
+    """
+
+    group: str
+    name: str
+    prepare: Callable[[], Callable[[], Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,3 +123,17 @@ def interleave(
 def ratio(times: Times, slow: str, fast: str) -> float:
     """Return the median over the rounds of the time of `slow` divided by the time of `fast`."""
     return statistics.median(theirs / ours for theirs, ours in zip(times[slow], times[fast], strict=True))
+
+
+def alternate(
+    sides: Mapping[str, Callable[[], Mapping[str, float]]], rounds: int, report: Callable[[str], None]
+) -> dict[str, Times]:
+    """Return the times of each phase; in each round, the sides make all phases in turn and return their times."""
+    times: dict[str, Times] = {}
+    for number in range(rounds):
+        for side, make in sides.items():
+            report(f"{side}: round {number + 1} of {rounds}")
+            gc.collect()
+            for phase, seconds in make().items():
+                times.setdefault(phase, {}).setdefault(side, []).append(seconds)
+    return times

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from benches import spark_fleets, spark_implementations, spark_replay
-from benches.implementations import WrongAnswerError
+from benches import spark_events, spark_fleets, spark_implementations
+from benches.checks import WrongAnswerError
 from benches.spark_fleets import Checksum, Size, Written, checksum, right_answer, written
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ TINY = Size(groups=6, members=5, topics_per_group=2, topics=20)
 
 @pytest.fixture(scope="module")
 def given(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    return written(spark, TINY, tmp_path_factory.mktemp("fleet"))
+    return written(spark, tmp_path_factory.mktemp("fleet"), TINY)
 
 
 @pytest.fixture(scope="module")
@@ -53,19 +53,14 @@ def test_the_answer_for_sticky_groups_is_compared_with_assign(given: Written, an
     assert sticky != answer
 
 
-def test_the_replay_section_has_rates_and_rejects_wrong_events(
+def test_events_have_rates_and_wrong_events_are_rejected(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spark_replay, "MICRO_BATCHES", 4)
-    raw: dict[str, Any] = {}
+    monkeypatch.setattr(spark_events, "MICRO_BATCHES", 4)
+    log, source = spark_events.log_in(tmp_path, 8, 20)
 
-    section = spark_replay.replay_section(spark, tmp_path, 8, 20, 2, lambda _: None, raw)
-
-    ((name, rates),) = raw.items()
-    assert name.startswith("8 groups, ")
-    assert (2, 2) == (len(rates["batch"]), len(rates["stream"]))
-    assert min(*rates["batch"], *rates["stream"]) > 0
-    assert 2 == len(section.target_results)
-    monkeypatch.setattr(spark_replay, "right_answer", lambda *_: {})
+    assert 2 == len(spark_events.batch_rates(spark, log, source, 2))
+    assert min(spark_events.stream_rates(spark, log, source)) > 0
+    monkeypatch.setattr(spark_events, "right_answer", lambda *_: {})
     with pytest.raises(WrongAnswerError, match="a batch on Spark has other events than a replay without Spark"):
-        spark_replay.replay_section(spark, tmp_path, 8, 21, 1, lambda _: None, raw)
+        spark_events.batch_rates(spark, log, source, 1)

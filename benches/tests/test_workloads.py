@@ -1,34 +1,28 @@
-"""Tests of workloads, of the implementations' answers, and of the rejection of builds that are not release builds."""
+"""Tests of the groups on which assignment is timed, and of the checks of the answers."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from pathlib import Path
 from typing import get_args
 
+import numpy as np
 import pytest
 
-import assignor._core
 from assignor import PartitionInfo, Subscription, TopicPartition, plan
-from benches import conftest
-from benches.implementations import (
-    IMPLEMENTATIONS,
-    WrongAnswerError,
-    encoders,
-    forget_answers,
-    require_release,
-    right_answer,
-)
-from benches.workloads import MEMBERS, PAIRS, RATIOS, TOPICS, Axis, Shape, Workload, doubling, grid, jmh
+from benches.bench_assign import OVER_KAFKA_PYTHON, encoders, groups, java_points
+from benches.checks import WrongAnswerError
+from benches.implementations import IMPLEMENTATIONS, forget_answers, prepared, right_answer
+from benches.java_process import checksum
+from benches.rebalances import GENERATION, RESTARTS, members, rebalances
+from benches.report import Run
+from benches.workloads import AssignorName, Shape, Workload, grid, jmh
 
 TINY = [
     jmh(10, 5, 3),
     jmh(7, 10, 5, "HETEROGENEOUS"),
     jmh(10, 100, 5),  # no partitions
     jmh(10, 5, 3, racks="three"),
-    jmh(10, 5, 3, racks="two"),
-    jmh(11, 10, 7, "HETEROGENEOUS", racks="two"),
     jmh(11, 10, 7, "HETEROGENEOUS", "two", "differ"),
     Workload(7, 20, 3, "DISTINCT"),
 ]
@@ -41,29 +35,7 @@ def test_the_grid_has_the_points_of_jmh_and_further_points_with_racks_in_use() -
     upstream = [point for point in points if point.racks != "two"]  # isRackAware false and true
     assert len(upstream) * 2 * 2 == 720  # x RANGE, COOPERATIVE_STICKY x FULL, INCREMENTAL
     assert len({point.name for point in points}) == len(points)
-    assert {(point.members, point.topics) for point in points} == {(m, t) for m in MEMBERS for t in TOPICS}
-
-
-def test_partitions_per_topic_is_an_integer_division_and_may_be_zero() -> None:
-    sizes = {
-        (members, topics, ratio): jmh(members, topics, ratio).partitions
-        for members in MEMBERS
-        for topics in TOPICS
-        for ratio in RATIOS
-    }
-
-    assert sizes[500, 1000, 5] == 2
-    assert sizes[1000, 1000, 50] == 50
-    assert sizes[10000, 10, 50] == 50_000
-    assert [size for size, partitions in sizes.items() if partitions == 0] == [(100, 1000, 5)]
-
-
-def test_homogeneous_members_all_subscribe_to_all_topics() -> None:
-    workload = jmh(3, 2, 2)
-
-    assert workload.partitions_per_topic() == {"topic0": 3, "topic1": 3}
-    assert workload.subscriptions() == {f"member{member}": ["topic0", "topic1"] for member in range(3)}
-    assert workload.pairs == 6
+    assert [50, 50_000, 0] == [jmh(*sizes).partitions for sizes in ((1000, 1000, 50), (10000, 10, 50), (100, 1000, 5))]
 
 
 def test_heterogeneous_members_subscribe_to_the_topics_of_one_of_five_disjoint_buckets() -> None:
@@ -71,74 +43,29 @@ def test_heterogeneous_members_subscribe_to_the_topics_of_one_of_five_disjoint_b
 
     assert subscriptions["member0"] == subscriptions["member19"] == ["topic0", "topic1"]
     assert subscriptions["member20"] == ["topic2", "topic3"]
-    assert subscriptions["member99"] == ["topic8", "topic9"]
-    assert jmh(100, 10, 5, "HETEROGENEOUS").pairs == 200
-
-
-def test_sizes_of_buckets_are_rounded_up_and_the_last_buckets_are_smaller() -> None:
-    buckets = jmh(11, 6, 6, "HETEROGENEOUS").buckets()
-
-    assert buckets == [
-        (range(3), range(2)),
-        (range(3, 6), range(2, 4)),
-        (range(6, 9), range(4, 6)),
-        (range(9, 11), range(6, 6)),
-        (range(11, 11), range(6, 6)),
-    ]
-    assert len(jmh(3, 6, 6, "HETEROGENEOUS").buckets()) == 3  # never more buckets than members
-
-
-def test_fewer_topics_than_buckets_are_rejected() -> None:
+    assert [(range(9, 11), range(6, 6)), (range(11, 11), range(6, 6))] == jmh(11, 6, 6, "HETEROGENEOUS").buckets()[3:]
     with pytest.raises(ValueError, match=re.escape("100x4x125-heterogeneous: 4 topics cannot fill 5 buckets")):
         jmh(100, 4, 5, "HETEROGENEOUS").subscriptions()
 
 
-def test_a_partition_has_replicas_on_all_three_racks_or_on_two() -> None:
-    three, two = (jmh(4, 2, 2, racks=racks) for racks in ("three", "two"))
-
-    assert {frozenset(info.racks) for info in _infos(three)} == {frozenset({"rack0", "rack1", "rack2"})}
-    assert _infos(two)[:4] == [
-        PartitionInfo(0, ("rack0", "rack1")),
-        PartitionInfo(1, ("rack1", "rack2")),
-        PartitionInfo(2, ("rack2", "rack0")),
-        PartitionInfo(3, ("rack0", "rack1")),
-    ]
-    assert two.subscriptions() == {
-        f"member{member}": Subscription(("topic0", "topic1"), rack=f"rack{member % 3}") for member in range(4)
-    }
-
-
-def test_rack_logic_is_off_with_three_racks_and_on_with_two() -> None:
+def test_racks_are_read_with_three_and_used_with_two() -> None:
     plain, three, two = (right_answer(jmh(10, 5, 10, racks=racks)) for racks in ("none", "three", "two"))
+    listed = jmh(4, 2, 2, racks="two").partitions_per_topic()["topic0"]
 
     assert three == plain
     assert two != plain
+    assert isinstance(listed, list)
+    assert [PartitionInfo(0, ("rack0", "rack1")), PartitionInfo(1, ("rack1", "rack2"))] == listed[:2]
 
 
 def test_topics_differ_in_size_and_keep_the_mean() -> None:
-    sizes = Workload(10, 10, 20, sizes="differ").partition_counts()
-
-    assert sizes == [21, 19, 22, 18, 23, 17, 24, 16, 25, 15]
-    assert sum(sizes) == Workload(10, 10, 20, sizes="differ").total_partitions == 200
-    few = Workload(10, 100, 3, sizes="differ").partition_counts()  # a mean too small for 100 sizes
-    assert sum(few) == 300
-    assert set(few) == {1, 2, 4, 5}
-    assert sum(Workload(10, 5, 3, sizes="differ").partition_counts()) == 15
-
-
-def test_distinct_members_each_subscribe_to_a_random_tenth_of_the_topics() -> None:
-    workload = Workload(20, 100, 3, "DISTINCT")
-    subscriptions = workload.subscriptions()
-
-    assert {len(set(topics)) for topics in subscriptions.values() if isinstance(topics, list)} == {10}
-    assert len({frozenset(topics) for topics in subscriptions.values() if isinstance(topics, list)}) == 20
-    assert subscriptions == workload.subscriptions()
-    assert workload.pairs == 200
+    assert [21, 19, 22, 18] == Workload(10, 10, 20, sizes="differ").partition_counts()[:4]
+    for topics, partitions in ((10, 20), (100, 3), (5, 3)):
+        assert topics * partitions == Workload(10, topics, partitions, sizes="differ").total_partitions
 
 
 def test_shapes_hold_the_same_topics_in_other_objects() -> None:
-    workload = jmh(3, 2, 2)
-    lists, fresh, sets, objects = (list(workload.subscriptions(shape).values()) for shape in get_args(Shape))
+    lists, fresh, sets, objects = (list(jmh(3, 2, 2).subscriptions(shape).values()) for shape in get_args(Shape))
 
     assert lists == fresh == [["topic0", "topic1"]] * 3
     assert len({id(topics) for topics in lists}) == 3
@@ -150,38 +77,50 @@ def test_shapes_hold_the_same_topics_in_other_objects() -> None:
 
 @pytest.mark.parametrize("workload", TINY, ids=lambda workload: workload.name)
 def test_columns_hold_the_same_group(workload: Workload) -> None:
-    topics, members = workload.topic_columns(), workload.member_columns()
+    topics = workload.topic_columns()
 
-    assert dict(plan(topics, members)) == dict(plan(workload.partitions_per_topic(), workload.subscriptions()))
-    assert isinstance(members.subscriptions, list)
-    assert len({tuple(topics) for topics in members.subscriptions}) == len(members.subscriptions)
-
-
-@pytest.mark.parametrize("axis", get_args(Axis))
-def test_growth_doubles_one_size(axis: Axis) -> None:
-    series = doubling(Workload(5, 4, 3), axis, "two")
-
-    sizes = {"members": 5, "topics": 4, "partitions": 3}
-    for step, workload in enumerate(series):
-        assert workload.racks == "two"
-        assert {name: getattr(workload, name) for name in sizes} == {**sizes, axis: sizes[axis] << step}
-    assert len(series) == 4
-
-
-def test_slow_implementations_are_not_timed_on_the_largest_workloads() -> None:
-    largest = jmh(10000, 1000, 50)
-
-    assert largest.pairs > PAIRS
-    assert all(
-        name.startswith(("assign", "plan", "Group"))
-        for name, implementation in IMPLEMENTATIONS.items()
-        if implementation.takes(largest)
+    assert dict(plan(topics, workload.member_columns())) == dict(
+        plan(workload.partitions_per_topic(), workload.subscriptions())
     )
+    if workload.racks != "none":
+        infos = [info for listed in workload.partitions_per_topic().values() for info in listed]  # type: ignore[union-attr]  # lists
+        assert [info.racks for info in infos] == [topics.rack_sets[index] for index in np.asarray(topics.rack_set)]  # type: ignore[index]  # a list
 
 
-def test_the_reference_is_not_timed_on_large_groups_with_racks() -> None:
-    assert IMPLEMENTATIONS["reference"].takes(jmh(10000, 10, 50))
-    assert not IMPLEMENTATIONS["reference"].takes(jmh(10000, 10, 50, racks="two"))
+def test_each_rebalance_of_an_event_has_its_members_with_their_partitions() -> None:
+    assert members("leave", 3)[1:] == [{"member0": 0, "member2": 2}]
+    rolling = members("rolling", 6)
+    assert len(rolling) == 1 + 2 * RESTARTS
+    assert (len(rolling[1]), list(rolling[2])[-1]) == (5, "member0-again")
+    (rebalance,) = rebalances(Workload(2, 1, 4, event="join"))
+    owned = {id: tuple(TopicPartition("topic0", partition) for partition in (2 * id, 2 * id + 1)) for id in (0, 1)}
+    assert rebalance.subscriptions == {
+        "member0": Subscription(("topic0",), owned_partitions=owned[0], generation=GENERATION),
+        "member1": Subscription(("topic0",), owned_partitions=owned[1], generation=GENERATION),
+        "member2": Subscription(("topic0",)),
+    }
+
+
+def test_topic_ids_are_distinct_and_the_same_in_java() -> None:
+    ids = Workload(1, 100, 1).topic_ids()
+
+    assert len(set(ids.values())) == 100
+    assert str(ids["topic0"]) == "5692161d-100b-05e5-dbd2-38973a2b148a"
+
+
+def test_each_target_is_measured_on_a_group_that_its_implementations_take() -> None:
+    measured = groups(Run())
+    for name, workload, shape in OVER_KAFKA_PYTHON:
+        assert (workload, shape) in measured
+        assert all(IMPLEMENTATIONS[each].takes(workload, shape) for each in (name, "kafka-python"))
+
+
+@pytest.mark.parametrize(("assignor", "points"), [("range", 36), ("roundrobin", 49), ("sticky", 63), ("uniform", 49)])
+def test_java_is_timed_on_each_shape_and_event(assignor: AssignorName, points: int) -> None:
+    found = java_points(assignor, Run())
+
+    assert points == len(found) == len(set(found))
+    assert {"none", "two", *({"far"} if assignor == "sticky" else ())} >= {point.racks for point in found}
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
@@ -192,28 +131,18 @@ def test_every_implementation_gives_the_right_answer(name: str, workload: Worklo
     assert implementation.takes(workload) == (implementation.racks or workload.racks == "none")
     if implementation.takes(workload):
         for shape in implementation.shapes:
-            call = implementation.prepare(workload, shape)
-
-            implementation.assert_right(workload, call())
+            call = prepared(name, workload, shape)
             implementation.assert_right(workload, call())  # a call does not change its input
 
 
 @pytest.mark.parametrize("name", IMPLEMENTATIONS)
 def test_a_wrong_answer_is_rejected(name: str) -> None:
     workload, implementation = TINY[0], IMPLEMENTATIONS[name]
-    result = implementation.prepare(workload, "lists")()
-    swapped = dict(result)
-    swapped["member0"], swapped["member9"] = result["member9"], result["member0"]
+    swapped = dict(implementation.prepare(workload, "lists")())
+    swapped["member0"], swapped["member9"] = swapped["member9"], swapped["member0"]
 
     with pytest.raises(WrongAnswerError, match=re.escape(workload.name)):
         implementation.assert_right(workload, swapped)
-
-
-@pytest.mark.parametrize("workload", [workload for workload in TINY if workload.racks == "none"], ids=lambda w: w.name)
-def test_both_encoders_return_equal_bytes(workload: Workload) -> None:
-    ours, theirs = encoders(workload).values()
-
-    assert ours() == theirs()
 
 
 @pytest.mark.parametrize("checked", [0, 100])
@@ -221,41 +150,21 @@ def test_a_workload_too_large_for_the_reference_is_checked(checked: int, monkeyp
     monkeypatch.setattr("benches.implementations.PAIRS", 1)
     monkeypatch.setattr("benches.implementations.CHECKED", checked)
     forget_answers()
-    workload = jmh(2, 2, 2)
 
-    assert right_answer(workload)["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]
-    assert not IMPLEMENTATIONS["reference"].takes(workload)
-
-
-def test_a_peer_that_is_not_installed_is_not_timed(monkeypatch: pytest.MonkeyPatch) -> None:
-    from importlib import metadata
-
-    def not_found(package: str) -> str:
-        raise metadata.PackageNotFoundError(package)
-
-    monkeypatch.setattr(metadata, "version", not_found)
-
-    assert {implementation.package for implementation in IMPLEMENTATIONS.values() if implementation.takes(TINY[0])} == {
-        "assignor"
-    }
+    assert right_answer(jmh(2, 2, 2))["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]
+    assert not IMPLEMENTATIONS["reference"].takes(jmh(2, 2, 2))
 
 
-@pytest.mark.parametrize("build", ["debug", "local"])
-def test_a_build_that_is_not_a_release_build_is_not_timed(monkeypatch: pytest.MonkeyPatch, build: str) -> None:
-    benchmark = Path("bench_assign.py")
+def test_both_encoders_return_equal_bytes() -> None:
+    ours, theirs = encoders(TINY[1]).values()
 
-    monkeypatch.setattr(assignor._core, "__build__", "release")
-    conftest.pytest_collect_file(benchmark)
-    monkeypatch.setattr(assignor._core, "__build__", build)
-    with pytest.raises(RuntimeError, match=f"is a {build} build, which is too slow to time"):
-        require_release()
-    with pytest.raises(pytest.UsageError, match="make build"):
-        conftest.pytest_collect_file(benchmark)
+    assert ours() == theirs()
 
 
-def _infos(workload: Workload) -> list[PartitionInfo]:
-    infos = []
-    for partitions in workload.partitions_per_topic().values():
-        assert not isinstance(partitions, int)
-        infos += partitions
-    return infos
+def test_the_checksum_depends_on_owners_but_not_on_their_order() -> None:
+    topics, group = {"t0": 3, "t1": 2}, {"a": ["t0", "t1"], "b": ["t0"]}
+
+    expected = checksum(plan(topics, group))
+    assert expected[0] == 5
+    assert expected == checksum(plan(dict(reversed(topics.items())), dict(reversed(group.items()))))
+    assert expected != checksum(plan(topics, {"a": ["t0"], "b": ["t0", "t1"]}))

@@ -80,17 +80,17 @@ public final class AssignorOracle {
         return found.isTextual() ? found.textValue() : null;
     }
 
-    /** Return the texts of a list. */
+    /** Return the texts of a list; equal texts are one object, as in a process that reads few distinct names. */
     static List<String> texts(JsonNode list) {
         List<String> found = new ArrayList<>();
-        list.forEach(each -> found.add(each.textValue()));
+        list.forEach(each -> found.add(each.textValue().intern()));
         return found;
     }
 
     /** Return the partitions of a list of topics and numbers; none if there is no list. */
     static List<TopicPartition> partitions(JsonNode list) {
         List<TopicPartition> found = new ArrayList<>();
-        list.forEach(each -> found.add(new TopicPartition(each.get(0).textValue(), each.get(1).intValue())));
+        list.forEach(each -> found.add(new TopicPartition(each.get(0).textValue().intern(), each.get(1).intValue())));
         return found;
     }
 }

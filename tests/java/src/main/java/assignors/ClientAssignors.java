@@ -18,6 +18,7 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
 import org.apache.kafka.clients.consumer.CooperativeStickyAssignor;
+import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.clients.consumer.RoundRobinAssignor;
 import org.apache.kafka.clients.consumer.StickyAssignor;
 import org.apache.kafka.clients.consumer.internals.AbstractStickyAssignor;
@@ -73,8 +74,9 @@ final class ClientAssignors {
         return answer;
     }
 
-    private static ConsumerPartitionAssignor assignor(String kind) {
+    static ConsumerPartitionAssignor assignor(String kind) {
         return switch (kind) {
+            case "range" -> new RangeAssignor();
             case "roundrobin" -> new RoundRobinAssignor();
             case "sticky" -> new StickyAssignor();
             case "cooperative_sticky" -> new CooperativeStickyAssignor();
@@ -82,7 +84,7 @@ final class ClientAssignors {
         };
     }
 
-    private static Map<String, Subscription> members(JsonNode question) {
+    static Map<String, Subscription> members(JsonNode question) {
         Map<String, Subscription> members = new HashMap<>();
         for (JsonNode member : question.get("members")) {
             members.put(member.get("member_id").textValue(), subscription(member));
@@ -103,7 +105,7 @@ final class ClientAssignors {
     }
 
     /** Return the cluster. A rack has one broker, or several if a partition has several replicas on the rack. */
-    private static Cluster cluster(JsonNode question) {
+    static Cluster cluster(JsonNode question) {
         Map<String, Node> brokers = new HashMap<>();
         List<PartitionInfo> partitions = new ArrayList<>();
         question.get("topics").fields().forEachRemaining(topic -> {

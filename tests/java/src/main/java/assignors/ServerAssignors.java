@@ -32,7 +32,7 @@ final class ServerAssignors {
     private ServerAssignors() { }
 
     /** The topics of a question: existing topics, and the ids of deleted ones. */
-    private static final class Topics implements SubscribedTopicDescriber, TopicIds.TopicResolver {
+    static final class Topics implements SubscribedTopicDescriber, TopicIds.TopicResolver {
         private final Map<String, Uuid> ids = new HashMap<>();
         private final Map<Uuid, String> names = new HashMap<>();
         private final Map<Uuid, JsonNode> live = new HashMap<>();
@@ -79,9 +79,13 @@ final class ServerAssignors {
         public void clear() { }
     }
 
-    /** Assign with a new object of the class. */
-    static void assign(String kind, JsonNode question, ObjectNode answer) {
-        Topics topics = new Topics(question.get("topics"));
+    /** Return a new object of the class. */
+    static ConsumerGroupPartitionAssignor assignor(String kind) {
+        return kind.equals("server_uniform") ? new UniformAssignor() : new RangeAssignor();
+    }
+
+    /** Return the members of a question. */
+    static GroupSpecImpl group(JsonNode question, Topics topics) {
         Map<String, MemberSubscriptionAndAssignmentImpl> members = new HashMap<>();
         Map<Uuid, Map<Integer, String>> owners = new HashMap<>();
         Set<Set<String>> subscriptions = new HashSet<>();
@@ -103,13 +107,17 @@ final class ServerAssignors {
                 new TopicIds(subscribed, topics),
                 new Assignment(target)));
         }
-        ArrayNode order = answer.putArray("member_order");
-        members.keySet().forEach(order::add);
-        ConsumerGroupPartitionAssignor assignor =
-            kind.equals("server_uniform") ? new UniformAssignor() : new RangeAssignor();
         SubscriptionType type = subscriptions.size() > 1 ? SubscriptionType.HETEROGENEOUS : SubscriptionType.HOMOGENEOUS;
-        GroupSpecImpl group = new GroupSpecImpl(Collections.unmodifiableMap(members), type, owners);
-        Map<String, MemberAssignment> found = assignor.assign(group, topics).members();
+        return new GroupSpecImpl(Collections.unmodifiableMap(members), type, owners);
+    }
+
+    /** Assign with a new object of the class. */
+    static void assign(String kind, JsonNode question, ObjectNode answer) {
+        Topics topics = new Topics(question.get("topics"));
+        GroupSpecImpl group = group(question, topics);
+        ArrayNode order = answer.putArray("member_order");
+        group.memberIds().forEach(order::add);
+        Map<String, MemberAssignment> found = assignor(kind).assign(group, topics).members();
         ObjectNode expected = answer.putObject("expected");
         for (JsonNode member : question.get("members")) {
             String name = member.get("member_id").textValue();

@@ -14,7 +14,7 @@ import org.apache.kafka.common.protocol.ApiKeys;
 import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.security.auth.KafkaPrincipal;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
-import org.apache.kafka.common.utils.LogContext;
+import org.apache.kafka.common.utils.internals.LogContext;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorExecutor;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorRecord;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorResult;
@@ -83,7 +83,7 @@ public final class GroupTimer {
             .withTimer(timers)
             .withExecutor(new NoExecutor())
             .withConfig(config)
-            .withGroupConfigManager(new GroupConfigManager(Map.of(), config, new ShareGroupConfig(settings)))
+            .withGroupConfigManager(new GroupConfigManager(config, new ShareGroupConfig(settings)))
             .withGroupCoordinatorMetricsShard(new GroupCoordinatorMetrics().newMetricsShard(snapshots, new TopicPartition("t", 0)))
             .build();
     }
@@ -94,7 +94,6 @@ public final class GroupTimer {
         GroupTimer group = new GroupTimer(sizes[0], sizes[1], sizes[2], sizes[3]);
         group.found();
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
-        System.out.println("ready");
         while (lines.readLine() != null) {
             System.out.println(group.rejoin(true) + " " + group.sync() + " " + group.beat());
         }
@@ -190,7 +189,7 @@ public final class GroupTimer {
 
     private CompletableFuture<JoinGroupResponseData> join(JoinGroupRequestData request) {
         CompletableFuture<JoinGroupResponseData> answer = new CompletableFuture<>();
-        write(manager.classicGroupJoin(new Context(ApiKeys.JOIN_GROUP), request, answer));
+        write(manager.classicGroupJoin(new Context(ApiKeys.JOIN_GROUP), request, answer, true));
         timers.runDue();
         return answer;
     }

@@ -1,4 +1,4 @@
-"""Section of the report about leaders in kafka-python and aiokafka, with the clients' own assignors and with ours.
+"""Benchmarks of leaders in kafka-python and aiokafka, with the clients' own assignors and with ours.
 
 The step of the assignor starts with the decoded subscriptions and the cluster metadata that the client passes to it. It
 ends with the bytes of each member in the SyncGroup request. The whole step also includes the client's own decoding of
@@ -9,19 +9,27 @@ member separately.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import itertools
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from assignor import Subscription, check
 from assignor.wire import decode_assignment, encode_subscription
-from benches.implementations import IMPLEMENTATIONS, WrongAnswerError, forget_answers, right_answer
+from benches.bench_assign import TALL, WIDE
+from benches.checks import require
+from benches.implementations import IMPLEMENTATIONS, forget_answers, right_answer
 from benches.peers import Cluster
-from benches.selections import Selection
-from benches.tables import Raw, Report, ReportSection, Table, milliseconds, shown
-from benches.targets import OVER_CLIENTS, TargetResult
-from benches.timing import Times, interleave, ratio, sampler
+from benches.report import Part, Row, Run, Target, missing, section, shown
+from benches.timing import interleave, ratio, sampler
 from benches.workloads import Workload
+
+OVER_CLIENTS = {
+    **dict.fromkeys(((workload, "kafka-python") for workload in (WIDE, TALL)), 60.0),
+    **dict.fromkeys(((workload, "aiokafka") for workload in (WIDE, TALL)), 80.0),
+    **{(Workload(1000, 100, 10, assignor="sticky"), client): 500.0 for client in ("kafka-python", "aiokafka")},
+}
+"""The smallest ratios of the time of a client's own assignor and encoder to ours, by group and client."""
 
 Encoded = Mapping[str, bytes]
 
@@ -110,13 +118,13 @@ def calls(name: str, workload: Workload) -> dict[str, Callable[[], Encoded]]:
 
     decoded = client.decode()
     found: dict[str, Callable[[], Encoded]] = {
-        "assignor": functools.partial(step, client.ours, lambda: decoded),
-        f"{name}'s assignor": functools.partial(step, client.own, lambda: decoded),
-        "whole step": functools.partial(step, client.ours, client.decode),
-        f"{name}'s whole step": functools.partial(step, client.own, client.decode),
+        "client's": functools.partial(step, client.own, lambda: decoded),
+        "ours": functools.partial(step, client.ours, lambda: decoded),
+        "whole, client's": functools.partial(step, client.own, client.decode),
+        "whole, ours": functools.partial(step, client.ours, client.decode),
     }
-    for call in ("assignor", f"{name}'s assignor"):
-        _assert_right(call, workload, found[call]())
+    _assert_right("assignor", workload, found["ours"]())
+    _assert_right(f"{name}'s assignor", workload, found["client's"]())
     return found
 
 
@@ -129,51 +137,32 @@ def _assert_right(name: str, workload: Workload, encoded: Encoded) -> None:
         is_right = not check(answer, topics, subscriptions) and sizes == sorted(expected.counts())
     else:
         is_right = answer == {member: set(partitions) for member, partitions in expected.items()}
-    if not is_right:
-        raise WrongAnswerError(f"{name} is wrong about {workload.name}")
+    require(is_right, f"{name} is wrong about {workload.name}")
 
 
-def clients(selection: Selection, report: Report, raw: Raw) -> ReportSection:
-    """Return the section that compares the leader's step in Python clients, with their own assignors and with ours."""
-    rows, target_results = [], []
-    missing = [name for name in CLIENTS if IMPLEMENTATIONS[name].version is None]
-    for name in CLIENTS:
-        for workload in selection.clients if name not in missing else ():
-            case = f"{workload.name}, {name}"
-            report(case)
-            timed = calls(name, workload)
-            sizes = [sum(map(len, timed[call]().values())) for call in ("assignor", f"{name}'s assignor")]
-            forget_answers()
-            times = raw[case] = interleave({call: sampler(timed[call], frees=True) for call in timed}, selection.pace)
-            rows.append(_row(case, name, times, sizes))
-            target = OVER_CLIENTS.get((workload, name))
-            if target is not None:
-                what = f"{name}'s assignor / ours, {workload.name}"
-                target_results.append(TargetResult(what, ratio(times, f"{name}'s assignor", "assignor"), target))
-    note = (
-        "Milliseconds, min / median, and the time of the client's own assignor divided by that of the assignor of this "
-        "package that plugs into the client. The step of the assignor goes from decoded subscriptions and the client's "
-        "metadata to the bytes of each member in SyncGroup. The whole step also decodes the subscriptions, which the "
-        "client does itself with either assignor. kB: size of all assignments; the clients' `range` also writes an "
-        "entry for each topic in which the member gets no partition. Times include freeing the result."
-    ) + (f" Not timed because not installed: {', '.join(missing)}." if missing else "")
-    head = [
-        "group, client",
-        "client's",
-        "ours",
-        "ratio",
-        "whole, client's",
-        "whole, ours",
-        "whole, ratio",
-        "kB, client's",
-        "kB",
-    ]
-    return ReportSection("Leaders in Python clients", note, Table(head, rows), target_results)
-
-
-def _row(case: str, name: str, times: Times, sizes: list[int]) -> list[str]:
-    cells = [case]
-    for call in ("assignor", "whole step"):
-        peer = f"{name}'s {call}"
-        cells += [milliseconds(times[peer]), milliseconds(times[call]), f"{shown(ratio(times, peer, call))}x"]
-    return [*cells, *(f"{size / 1000:,.0f}" for size in reversed(sizes))]
+@section(
+    "clients",
+    "Leaders in Python clients",
+    "Milliseconds, min / median, and the time of the client's own assignor divided by that of the assignor of this "
+    "package that plugs into the client. The step of the assignor goes from decoded subscriptions and the client's "
+    "metadata to the bytes of each member in SyncGroup. The whole step also decodes the subscriptions, which the "
+    "client does itself with either assignor. kB: size of all assignments; the clients' `range` also writes an entry "
+    "for each topic in which the member gets no partition. Times include freeing the result.",
+)
+def clients(run: Run) -> Iterator[Part]:
+    workloads = dict.fromkeys(workload for workload, _ in OVER_CLIENTS)
+    few = [Workload(20, 10, 4), Workload(20, 10, 4, assignor="sticky")]
+    installed = [name for name in CLIENTS if IMPLEMENTATIONS[name].version]
+    for name, workload in itertools.product(installed, run.of(list(workloads), few)):
+        case = f"{workload.name}, {name}"
+        run.report(case)
+        made = calls(name, workload)
+        ours, theirs = (f"{sum(map(len, made[column]().values())) / 1000:,.0f}" for column in ("ours", "client's"))
+        forget_answers()
+        times = interleave({column: sampler(call, frees=True) for column, call in made.items()}, run.pace(3))
+        part, whole = ratio(times, "client's", "ours"), ratio(times, "whole, client's", "whole, ours")
+        factors = {"ratio": f"{shown(part)}x", "whole, ratio": f"{shown(whole)}x"}
+        yield Row(case, times, {**factors, "kB, client's": theirs, "kB": ours})
+        if wanted := OVER_CLIENTS.get((workload, name)):
+            yield Target(f"{name}'s assignor / ours, {workload.name}", part, wanted)
+    yield from missing(name for name in CLIENTS if name not in installed)

@@ -20,7 +20,6 @@ from assignor.coordinator import (
     Answer,
     Coordinator,
     CoordinatorConfig,
-    Effects,
     ErrorCode,
     GroupState,
     HeartbeatRequest,
@@ -32,7 +31,7 @@ from assignor.coordinator import (
     SyncGroupRequest,
 )
 from assignor.wire import decode_subscription, encode_subscription
-from benches.implementations import WrongAnswerError
+from benches.checks import require as require_that
 
 SESSION_MS = 300_000
 """Session timeout, longer than any phase; within the limits that Kafka allows by default."""
@@ -138,7 +137,7 @@ class CoordinatedGroups:
             for group in groups
             for data in self._subscriptions
         ]
-        spent, answers = _timed(lambda: _all(self.coordinator.join_group, strangers, self.now))
+        spent, answers = _timed(lambda: self.send("join_group", strangers))
         phases = {"first joins, without id": spent}
         responses: list[Any] = [answer.response for answer in answers]
         require(len(responses) == len(strangers), f"{len(responses):,} answers to {len(strangers):,} joins")
@@ -147,18 +146,17 @@ class CoordinatedGroups:
         self.members = [ids[start : start + size] for start in range(0, len(ids), size)]
         del answers, responses
         joins = self.joins()
-        phases["first joins, with id"], answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
-        require(not answers, f"{len(answers):,} joins did not wait for the initial rebalance delay")
+        phases["first joins, with id"], answers = _timed(lambda: self.send("join_group", joins))
         self.now += 2 * DELAY_MS  # members joined during the first step of the delay, so a second step follows
-        phases["end of the initial delay"], answers = _timed(lambda: list(self.coordinator.expire(self.now).answers))
-        self._joined(answers)
+        phases["end of the initial delay"], late = _timed(self.end_of_delay)
+        self._joined([*answers, *late])
         return phases | self._sync()
 
     def rebalance(self) -> Phases:
         """Let every member join again, leaders first, and fetch its assignment, leaders last."""
         self.now += 1000
         making, joins = _timed(self.joins)
-        joining, answers = _timed(lambda: _all(self.coordinator.join_group, joins, self.now))
+        joining, answers = _timed(lambda: self.send("join_group", joins))
         self._joined(answers)
         return {"creating joins": making, "joins": joining} | self._sync()
 
@@ -166,14 +164,7 @@ class CoordinatedGroups:
         """Send a heartbeat of every member, 100 per millisecond of the coordinator's time."""
         making, beats = _timed(self.heartbeats)
 
-        def beat() -> list[Answer]:
-            answers: list[Answer] = []
-            call, now = self.coordinator.heartbeat, self.now
-            for number, request in enumerate(beats):
-                answers += call(request, now + number // 100).answers
-            return answers
-
-        beating, answers = _timed(beat)
+        beating, answers = _timed(lambda: self.send("heartbeat", beats, 100))
         self.now += len(beats) // 100
         require(len(answers) == len(beats), f"{len(answers):,} answers to {len(beats):,} heartbeats")
         require_errors((answer.response for answer in answers), {ErrorCode.NONE}, "heartbeats")
@@ -184,20 +175,47 @@ class CoordinatedGroups:
 
         With several groups, let one session expire in each of a tenth of the groups.
         """
-        now, deadline = self.now + 10, self.now + 10 + SESSION_MS
         beats = self.heartbeats()
         every = 10 if self.group_set.groups == 1 else 10 * self.group_set.members
         silent, others = beats[1::every], [beat for number, beat in enumerate(beats) if number % every != 1]
-        for some, at in ((silent, now), (others, now + SESSION_MS // 2)):
-            _all(self.coordinator.heartbeat, some, at)
+        return {f"{len(silent):,} sessions expire": self.expire(silent, others)}
+
+    def expire(self, silent: Sequence[HeartbeatRequest], others: Sequence[HeartbeatRequest]) -> float:
+        """Let the sessions of members expire at once, and return the seconds; the others send heartbeats until then."""
+        now, deadline = self.now + 10, self.now + 10 + SESSION_MS
+        for some, self.now in ((silent, now), (others, now + SESSION_MS // 2)):
+            self.send("heartbeat", some)
+        # Process everything that is due before the deadline, so that only the expiry of the sessions is timed.
         self.coordinator.expire(deadline - 1)
-        start = time.perf_counter()
-        effects = self.coordinator.expire(deadline)
-        spent = time.perf_counter() - start
-        expected = len({beat.group_id for beat in silent})
-        rebalances = f"{len(effects.rebalances):,} groups rebalance instead of {expected:,} when sessions expire"
-        require(len(effects.rebalances) == expected, rebalances)
-        return {f"{len(silent):,} sessions expire": spent}
+        spent, effects = _timed(lambda: self.coordinator.expire(deadline))
+        groups = len({beat.group_id for beat in silent})
+        rebalances = f"{len(effects.rebalances):,} groups rebalance instead of {groups:,} when sessions expire"
+        require(len(effects.rebalances) == groups, rebalances)
+        self.now = deadline
+        self.send("heartbeat", others)
+        return spent
+
+    def send(self, call: str, requests: Sequence[Any], per_millisecond: int | None = None) -> list[Answer]:
+        """Pass requests to a method of the coordinator, and return the answers.
+
+        Args:
+            call: Name of the method.
+            requests: Each is also the correlation of its answer.
+            per_millisecond: Number of requests in a millisecond of the coordinator's time; by default it stands still.
+        """
+        answers: list[Answer] = []
+        method, now, step = getattr(self.coordinator, call), self.now, per_millisecond or len(requests) + 1
+        for number, request in enumerate(requests):
+            answers += method(request, now + number // step, request).answers
+        return answers
+
+    def end_of_delay(self) -> Sequence[Answer]:
+        """Return the answers of the joins that wait for the initial rebalance delay."""
+        return self.coordinator.expire(self.now).answers
+
+    def state_of(self, group: str) -> GroupState:
+        """Return the state of a group."""
+        return self.coordinator.describe(group).state
 
     def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
         """Return a heartbeat of each member of the groups that are not spent, or of about `most` members."""
@@ -287,7 +305,7 @@ class CoordinatedGroups:
     def _sync(self) -> Phases:
         leading, _ = _timed(self._lead_all)
         making, syncs = _timed(self.syncs)
-        syncing, answers = _timed(lambda: _all(self.coordinator.sync_group, syncs, self.now))
+        syncing, answers = _timed(lambda: self.send("sync_group", syncs))
         require(len(answers) == self.group_set.size, f"{len(answers):,} answers to {self.group_set.size:,} syncs")
         responses: list[Any] = [answer.response for answer in answers]
         require_errors(responses, {ErrorCode.NONE}, "syncs")
@@ -295,7 +313,7 @@ class CoordinatedGroups:
         first = answers[0].correlation.group_id  # type: ignore[attr-defined]  # a sync
         expected = dict(self.lead(int(first.removeprefix(f"{self.prefix}-"))))
         require(given == expected, f"the assignments of {first} differ from those of a leading client")
-        state = self.coordinator.describe(first).state
+        state = self.state_of(first)
         require(state is GroupState.STABLE, f"{first} is {state.value}, not {GroupState.STABLE.value}")
         return {"work of leading clients": leading, "creating syncs": making, "syncs": syncing}
 
@@ -322,18 +340,9 @@ def _timed(call: Callable[[], Result]) -> tuple[float, Result]:
     return time.perf_counter() - start, result
 
 
-def _all(call: Callable[[Any, int, object], Effects], requests: Iterable[Any], now: int) -> list[Answer]:
-    """Pass all requests to the coordinator, each with itself as correlation."""
-    answers: list[Answer] = []
-    for request in requests:
-        answers += call(request, now, request).answers
-    return answers
-
-
 def require(right: bool, what: str) -> None:
     """Raise WrongAnswerError if a result of the coordinator is wrong; `what` describes the wrong result."""
-    if not right:
-        raise WrongAnswerError(f"wrong result of the coordinator: {what}")
+    require_that(right, f"wrong result of the coordinator: {what}")
 
 
 def require_errors(responses: Iterable[Any], expected: set[ErrorCode], what: str) -> None:

@@ -1,9 +1,8 @@
-"""Section of `make bench-spark` about events on Spark: records per second of a batch and of a stream."""
+"""Rates of events on Spark, in a batch and as a stream of files, after the events are checked."""
 
 from __future__ import annotations
 
 import os
-import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -19,18 +18,13 @@ from assignor.spark.event_stream import KEY
 from assignor.spark.events_schema import EVENTS
 from assignor.spark.replay_events import batch_events
 from assignor.spark.schemas import RECORDS
-from benches.implementations import WrongAnswerError
-from benches.spark_session import CORES, peak
-from benches.tables import Raw, Report, ReportSection, Table
-from benches.targets import TargetResult
+from benches.checks import require
+from benches.spark_session import CORES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pyspark.sql import DataFrame, SparkSession
-
-BATCH, STREAM = 300_000, 90_000
-"""Targets: the smallest allowed numbers of records per second on two cores."""
 
 LOG_PARTITIONS = 50
 """Kafka's default number of partitions of `__consumer_offsets`."""
@@ -43,63 +37,45 @@ _SHUFFLE = "spark.sql.shuffle.partitions"
 Answer = dict[tuple[Any, ...], int]
 
 
-def replay_section(
-    spark: SparkSession, folder: Path, groups: int, steps: int, rounds: int, report: Report, raw: Raw
-) -> ReportSection:
-    """Return the section about events of a synthetic log, in a batch and as a stream."""
+def log_in(folder: Path, groups: int, steps: int) -> tuple[pa.Table, Path]:
+    """Write a synthetic log, with offset commits of each group in each step; return it with the folder of its files."""
     from tests.support.synthetic_log import SyntheticLog
 
-    report(f"writing the log of {groups:,} groups")
     log = SyntheticLog(groups, steps, log_partitions=LOG_PARTITIONS).records()
     source = folder / f"log-{groups}-{steps}"
-    write_files(log, source)
-    expected = right_answer(spark, log)
+    source.mkdir()
+    write_parts(log, source, MICRO_BATCHES * CORES)  # each micro-batch reads one file for each core
+    return log, source
 
-    report("replaying in a batch")
-    records = spark.read.schema(RECORDS).parquet(str(source))
-    found = events(records, finish=False)
-    check("a batch", answer(found), expected)
-    seconds = []
+
+def batch_rates(spark: SparkSession, log: pa.Table, source: Path, rounds: int) -> list[float]:
+    """Return the records per second of each round of a batch, after its events are checked."""
+    found = events(spark.read.schema(RECORDS).parquet(str(source)), finish=False)
+    check("a batch", answer(found), right_answer(spark, log))
+    rates = []
     for _ in range(rounds):
         start = time.perf_counter()
         found.write.format("noop").mode("overwrite").save()
-        seconds.append(time.perf_counter() - start)
-    batch = [log.num_rows / each for each in seconds]
+        rates.append(log.num_rows / (time.perf_counter() - start))
+    return rates
 
-    report("replaying as a stream")
+
+def stream_rates(spark: SparkSession, log: pa.Table, source: Path) -> list[float]:
+    """Return the records per second of the second half of the micro-batches of a stream; its events are checked."""
     progress = run_stream(spark, source)
-    check("a stream", answer(spark.read.parquet(f"{source}-events")), expected)
+    check("a stream", answer(spark.read.parquet(f"{source}-events")), right_answer(spark, log))
     steady = [each for each in progress if each[0]][MICRO_BATCHES // 2 :]
-    stream = [count / duration * 1_000 for count, duration in steady]
-
-    memory = peak()
-    name = f"{groups:,} groups, {log.num_rows:,} records"
-    raw[name] = {"batch": batch, "stream": stream, "memory": memory._asdict()}
-    rows = [
-        [what, f"{statistics.median(rates):,.0f}", f"{min(rates):,.0f}"]
-        for what, rates in (("batch", batch), ("stream, second half of its micro-batches", stream))
-    ]
-    target_results = [
-        TargetResult(f"a {what}, compared with {goal:,} records per second", statistics.median(rates) / goal, 1)
-        for what, rates, goal in (("batch", batch, BATCH), ("stream", stream, STREAM))
-    ]
-    note = (
-        f"`events` over {name}, from Parquet files, without the start of the workers. A micro-batch of the stream has "
-        f"{log.num_rows // MICRO_BATCHES:,} records. The largest Python worker had {memory.worker / 1e6:,.0f} MB."
-    )
-    head = ["", "records per second, median", "lowest"]
-    return ReportSection("Events", note, Table(head, rows), target_results)
+    return [count / duration * 1_000 for count, duration in steady]
 
 
-def write_files(log: pa.Table, source: Path) -> None:
-    """Write a log as files. Each micro-batch reads one file for each core, in the order of the log."""
-    source.mkdir()
-    count = MICRO_BATCHES * CORES
+def write_parts(log: pa.Table, folder: Path, count: int) -> list[Path]:
+    """Write a log as a number of files, in the order of the log, and return the files."""
     size = -(-log.num_rows // count)
-    for number in range(count):
-        path = source / f"{number:03}.parquet"
+    paths = [folder / f"{number:04}.parquet" for number in range(count)]
+    for number, path in enumerate(paths):
         pq.write_table(log.slice(number * size, size), path)
         os.utime(path, (1_000 + number, 1_000 + number))  # the file source reads the oldest file first
+    return paths
 
 
 def run_stream(spark: SparkSession, source: Path) -> list[tuple[int, int]]:
@@ -135,5 +111,5 @@ def answer(found: DataFrame) -> Answer:
 
 def check(what: str, found: Answer, expected: Answer) -> None:
     """Raise an error if the events of a job differ from those that the replay finds in this process."""
-    if found != expected:
-        raise WrongAnswerError(f"{what} on Spark has other events than a replay without Spark: {found} and {expected}")
+    is_equal = found == expected
+    require(is_equal, f"{what} on Spark has other events than a replay without Spark: {found} and {expected}")
