@@ -9,17 +9,17 @@ member separately.
 from __future__ import annotations
 
 import functools
+import importlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from assignor import Subscription, check
 from assignor.wire import decode_assignment, encode_subscription
+from benches import peers
 from benches.bench_assign import TALL, WIDE
 from benches.checks import require
 from benches.implementations import IMPLEMENTATIONS, forget_answers, right_answer
-from benches.peers import Cluster
 from benches.report import Part, Row, Run, Target, missing, section, shown
 from benches.timing import interleave, ratio, sampler
 from benches.workloads import Workload
@@ -34,29 +34,10 @@ OVER_CLIENTS = {
 Encoded = Mapping[str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
-    """A client with the members of a workload, its own assignor, and ours.
-
-    Attributes:
-        decode: Decodes the members of a JoinGroup response.
-        own: The client's assignor.
-        ours: The assignor of this package for the client.
-    """
-
-    decode: Callable[[], Any]
-    own: Callable[[], Any]
-    ours: Callable[[], Any]
-
-
-def kafka_python(workload: Workload) -> Client:
-    """Return kafka-python with the members of a workload."""
-    from kafka.coordinator.assignors.range import RangePartitionAssignor
-    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+def kafka_python(workload: Workload) -> Callable[[], Any]:
+    """Return the function with which kafka-python decodes the members of a JoinGroup response."""
     from kafka.protocol.consumer.group import JoinGroupResponse
     from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
-
-    from assignor.clients import kafka_python as plugged
 
     joined = [
         (JoinGroupResponse.JoinGroupResponseMember(version=7, member_id=member, group_instance_id=None), data)
@@ -68,31 +49,22 @@ def kafka_python(workload: Workload) -> Client:
             member.metadata = ConsumerProtocolSubscription.decode(data)
         return [member for member, _ in joined]
 
-    if workload.assignor == "sticky":
-        return Client(decode, StickyPartitionAssignor, plugged.StickyAssignor)
-    return Client(decode, RangePartitionAssignor, plugged.RangeAssignor)
+    return decode
 
 
-def aiokafka(workload: Workload) -> Client:
-    """Return aiokafka with the members of a workload."""
-    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+def aiokafka(workload: Workload) -> Callable[[], Any]:
+    """Return the function with which aiokafka decodes the members of a JoinGroup response."""
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 
-    from assignor.clients import aiokafka as plugged
-
-    joined = list(_subscriptions(workload))
-
-    def decode() -> Any:
-        return {member: ConsumerProtocolMemberMetadata.decode(data) for member, data in joined}
-
-    if workload.assignor == "sticky":
-        return Client(decode, StickyPartitionAssignor, plugged.StickyAssignor)
-    return Client(decode, RangePartitionAssignor, plugged.RangeAssignor)
+    joined = _subscriptions(workload)
+    return lambda: {member: ConsumerProtocolMemberMetadata.decode(data) for member, data in joined}
 
 
-CLIENTS = {"kafka-python": kafka_python, "aiokafka": aiokafka}
-"""The clients by name."""
+CLIENTS = {
+    "kafka-python": (kafka_python, peers.kafka_python_assignors, "assignor.clients.kafka_python"),
+    "aiokafka": (aiokafka, peers.aiokafka_assignors, "assignor.clients.aiokafka"),
+}
+"""The clients by name: the decoding function, the client's own assignors, and the module of ours."""
 
 
 def _subscriptions(workload: Workload) -> list[tuple[str, bytes]]:
@@ -108,20 +80,22 @@ def calls(name: str, workload: Workload) -> dict[str, Callable[[], Encoded]]:
     Raises:
         WrongAnswerError: An answer is wrong.
     """
-    client = CLIENTS[name](workload)
-    cluster = Cluster(workload)
+    prepare, assignors, module = CLIENTS[name]
+    decode, own = prepare(workload), assignors()[workload.assignor]
+    ours = getattr(importlib.import_module(module), f"{workload.assignor.capitalize()}Assignor")
+    cluster = peers.Cluster(workload)
 
     def step(assignor: Callable[[], Any], decode: Callable[[], Any]) -> Encoded:
         # The sticky assignors keep state, so each call has an instance of its own.
         answer = assignor().assign(cluster, decode())
         return {member: assignment.encode() for member, assignment in answer.items()}
 
-    decoded = client.decode()
+    decoded = decode()
     found: dict[str, Callable[[], Encoded]] = {
-        "client's": functools.partial(step, client.own, lambda: decoded),
-        "ours": functools.partial(step, client.ours, lambda: decoded),
-        "whole, client's": functools.partial(step, client.own, client.decode),
-        "whole, ours": functools.partial(step, client.ours, client.decode),
+        "client's": functools.partial(step, own, lambda: decoded),
+        "ours": functools.partial(step, ours, lambda: decoded),
+        "whole, client's": functools.partial(step, own, decode),
+        "whole, ours": functools.partial(step, ours, decode),
     }
     _assert_right("assignor", workload, found["ours"]())
     _assert_right(f"{name}'s assignor", workload, found["client's"]())

@@ -94,7 +94,6 @@ class CoordinatedGroups:
         embedded: True if the coordinator does the leader's work.
         coordinator: The coordinator.
         now: The coordinator's time, in milliseconds.
-        prefix: Beginning of the names of the groups.
         members: Member ids of each group, in the order in which they joined.
         leaders: Number of the leader of each group.
         generation: Generation of all groups.
@@ -104,7 +103,6 @@ class CoordinatedGroups:
     group_set: GroupSet
     embedded: bool = False
     now: int = 0
-    prefix: str = "group"
     members: list[list[str]] = field(default_factory=list)
     leaders: list[int] = field(default_factory=list)
     generation: int = 0
@@ -127,7 +125,7 @@ class CoordinatedGroups:
 
     def group_ids(self) -> list[str]:
         """Return the names of the groups."""
-        return [f"{self.prefix}-{number}" for number in range(self.group_set.groups)]
+        return [f"group-{number}" for number in range(self.group_set.groups)]
 
     def form(self) -> Phases:
         """Create all groups and bring them to Stable."""
@@ -163,7 +161,6 @@ class CoordinatedGroups:
     def heartbeat_all(self) -> Phases:
         """Send a heartbeat of every member, 100 per millisecond of the coordinator's time."""
         making, beats = _timed(self.heartbeats)
-
         beating, answers = _timed(lambda: self.send("heartbeat", beats, 100))
         self.now += len(beats) // 100
         require(len(answers) == len(beats), f"{len(answers):,} answers to {len(beats):,} heartbeats")
@@ -251,7 +248,7 @@ class CoordinatedGroups:
         """Return the join of a member that has an id."""
         subscription = self._anew if self.embedded and not number else self._subscriptions[number]
         member, protocols = self.members[group][number], (("range", subscription),)
-        return JoinGroupRequest(f"{self.prefix}-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
+        return JoinGroupRequest(f"group-{group}", member, protocols=protocols, client_id="bench", **_TIMEOUTS)
 
     def commits(self, most: int | None = None) -> list[OffsetCommitRequest]:
         """Return a commit of one partition's offset for the same members as `heartbeats`."""
@@ -263,7 +260,7 @@ class CoordinatedGroups:
 
     def leave(self, group: int, number: int) -> LeaveGroupRequest:
         """Return the LeaveGroup request of a member."""
-        return LeaveGroupRequest(f"{self.prefix}-{group}", (LeavingMember(self.members[group][number]),))
+        return LeaveGroupRequest(f"group-{group}", (LeavingMember(self.members[group][number]),))
 
     def lead(self, group: int) -> tuple[tuple[str, bytes], ...]:
         """Do the work of a leading client: decode the subscriptions, assign, encode the assignments."""
@@ -283,7 +280,7 @@ class CoordinatedGroups:
         count = (self.group_set.groups - self.spent) * size
         for number in range(0, count, max(count // most, 1) if most else 1):
             group = self.spent + number // size
-            yield f"{self.prefix}-{group}", self.members[group][number % size]
+            yield f"group-{group}", self.members[group][number % size]
 
     def _joined(self, answers: Sequence[Answer]) -> None:
         """Check the answers to the joins of all members."""
@@ -311,7 +308,7 @@ class CoordinatedGroups:
         require_errors(responses, {ErrorCode.NONE}, "syncs")
         given = {each.correlation.member_id: each.response.assignment for each in answers[: self.group_set.members]}  # type: ignore[attr-defined, union-attr]  # they are syncs
         first = answers[0].correlation.group_id  # type: ignore[attr-defined]  # a sync
-        expected = dict(self.lead(int(first.removeprefix(f"{self.prefix}-"))))
+        expected = dict(self.lead(int(first.removeprefix("group-"))))
         require(given == expected, f"the assignments of {first} differ from those of a leading client")
         state = self.state_of(first)
         require(state is GroupState.STABLE, f"{first} is {state.value}, not {GroupState.STABLE.value}")

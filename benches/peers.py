@@ -16,29 +16,46 @@ ASSIGNORS: tuple[AssignorName, ...] = ("range", "roundrobin", "sticky")
 """The assignors that are timed."""
 
 
-def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    """Return the call of kafka-python's assignor."""
+def kafka_python_assignors() -> dict[AssignorName, Any]:
+    """Return kafka-python's assignors; each call needs its own sticky one, which keeps state."""
     from kafka.coordinator.assignors.range import RangePartitionAssignor
     from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
     from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+    return dict(
+        zip(ASSIGNORS, (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor), strict=True)
+    )
+
+
+def aiokafka_assignors() -> dict[AssignorName, Any]:
+    """Return aiokafka's assignors."""
+    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
+    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
+
+    return dict(
+        zip(ASSIGNORS, (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor), strict=True)
+    )
+
+
+def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
+    """Return the call of kafka-python's assignor."""
     from kafka.coordinator.assignors.sticky.user_data import StickyAssignorUserData
     from kafka.protocol.consumer.group import JoinGroupResponse
     from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
+    chosen = kafka_python_assignors()[workload.assignor]
+
     def call(rebalance: Rebalance) -> Callable[[], Any]:
-        members = [
-            JoinGroupResponse.JoinGroupResponseMember(
-                member_id=member,
-                group_instance_id=None,
-                metadata=ConsumerProtocolSubscription(
-                    0, topics, StickyAssignorUserData(list(owned.items()), GENERATION) if owned else b""
-                ),
+        members = []
+        for member, topics, owned in _decoded(rebalance):
+            data = StickyAssignorUserData(list(owned.items()), GENERATION) if owned else b""
+            metadata = ConsumerProtocolSubscription(0, topics, data)
+            members.append(
+                JoinGroupResponse.JoinGroupResponseMember(member_id=member, group_instance_id=None, metadata=metadata)
             )
-            for member, topics, owned in _decoded(rebalance)
-        ]
-        if workload.assignor == "sticky":  # kafka-python's sticky assignor keeps state between calls
-            return lambda: StickyPartitionAssignor().assign(Cluster(workload), members)
-        chosen = {"range": RangePartitionAssignor, "roundrobin": RoundRobinPartitionAssignor}[workload.assignor]
+        if workload.assignor == "sticky":
+            return lambda: chosen().assign(Cluster(workload), members)
         return functools.partial(chosen.assign, Cluster(workload), members)
 
     return in_turn(map(call, rebalances(workload, shape)))
@@ -46,24 +63,16 @@ def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
 
 def aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
     """Return the call of aiokafka's assignor."""
-    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyAssignorUserDataV1, StickyPartitionAssignor
+    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyAssignorUserDataV1
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 
-    chosen = {
-        "range": RangePartitionAssignor,
-        "roundrobin": RoundRobinPartitionAssignor,
-        "sticky": StickyPartitionAssignor,
-    }[workload.assignor]
+    chosen = aiokafka_assignors()[workload.assignor]
 
     def call(rebalance: Rebalance) -> Callable[[], Any]:
-        members = {
-            member: ConsumerProtocolMemberMetadata(
-                0, topics, StickyAssignorUserDataV1(list(owned.items()), GENERATION).encode() if owned else b""
-            )
-            for member, topics, owned in _decoded(rebalance)
-        }
+        members = {}
+        for member, topics, owned in _decoded(rebalance):
+            data = StickyAssignorUserDataV1(list(owned.items()), GENERATION).encode() if owned else b""
+            members[member] = ConsumerProtocolMemberMetadata(0, topics, data)
         return functools.partial(chosen.assign, Cluster(workload), members)
 
     return in_turn(map(call, rebalances(workload, shape)))

@@ -28,6 +28,7 @@ import org.apache.kafka.timeline.SnapshotRegistry;
 
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.lang.reflect.Proxy;
 import java.net.InetAddress;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -81,7 +82,7 @@ public final class GroupTimer {
             .withLogContext(logs)
             .withSnapshotRegistry(snapshots)
             .withTimer(timers)
-            .withExecutor(new NoExecutor())
+            .withExecutor(noExecutor())
             .withConfig(config)
             .withGroupConfigManager(new GroupConfigManager(config, new ShareGroupConfig(settings)))
             .withGroupCoordinatorMetricsShard(new GroupCoordinatorMetrics().newMetricsShard(snapshots, new TopicPartition("t", 0)))
@@ -283,19 +284,12 @@ public final class GroupTimer {
         }
     }
 
-    private static final class NoExecutor implements CoordinatorExecutor<CoordinatorRecord> {
-        @Override
-        public <R> boolean schedule(String key, TaskRunnable<R> task, TaskOperation<CoordinatorRecord, R> operation) {
+    /** Return an executor that always fails, because no background work is expected. */
+    @SuppressWarnings("unchecked")
+    private static CoordinatorExecutor<CoordinatorRecord> noExecutor() {
+        Class<?>[] types = {CoordinatorExecutor.class};
+        return (CoordinatorExecutor<CoordinatorRecord>) Proxy.newProxyInstance(GroupTimer.class.getClassLoader(), types, (a, b, c) -> {
             throw new IllegalStateException("no background work is expected");
-        }
-
-        @Override
-        public boolean isScheduled(String key) {
-            return false;
-        }
-
-        @Override
-        public void cancel(String key) {
-        }
+        });
     }
 }
