@@ -109,7 +109,7 @@ check-rust: # needs no build of the package, so it can run at the same time as t
 	$(CARGO) clippy --locked --quiet --lib --all-features -- -D warnings # the code for the stable ABI
 
 bench: core ## Time assignor with pytest-benchmark, then with its peers in Python and Java
-	$(BIN)/python -m pytest benches/bench_*.py --benchmark-enable --size default
+	$(BIN)/python -m pytest benches/bench_calls.py --benchmark-enable
 	$(BIN)/python -m benches.run
 
 bench-spark: core ## Time Fleet on Spark; takes a quarter of an hour and 5 GB of memory

@@ -11,7 +11,7 @@ import itertools
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from assignor import plan
 from benches.checks import require
@@ -35,9 +35,6 @@ from benches.workloads import (
     grid,
     jmh,
 )
-
-if TYPE_CHECKING:
-    from pytest_benchmark.fixture import BenchmarkFixture
 
 TINY = Workload(3, 1, 6)
 SMALL = Workload(50, 20, 100)
@@ -146,11 +143,6 @@ def cases(run: Run) -> Iterator[Case]:
         for name, implementation in IMPLEMENTATIONS.items():
             if not implementation.slow and implementation.takes(workload, shape):
                 yield Case(f"{workload.name} {shape}", name, functools.partial(prepared, name, workload, shape))
-
-
-def test_assign(benchmark: BenchmarkFixture, case: Case) -> None:
-    benchmark.group = case.group
-    benchmark(case.prepare())
 
 
 @section(

@@ -11,7 +11,7 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assignor.coordinator import Effects, ErrorCode, HeartbeatRequest
 from benches.coordinator_groups import RUN, CoordinatedGroups, GroupSet, Phases, require, require_errors
@@ -19,9 +19,6 @@ from benches.java_process import JavaMissingError, JavaProcess
 from benches.memory import live_bytes
 from benches.report import Part, Row, Run, Target, rate, section
 from benches.timing import Case, Times, alternate, ratio
-
-if TYPE_CHECKING:
-    from pytest_benchmark.fixture import BenchmarkFixture
 
 GROWN = 3
 """Largest ratio of the time of a request with 10,000 members, or 100,000 groups, to its time with 100."""
@@ -177,11 +174,6 @@ def cases(run: Run) -> Iterator[Case]:
                 name,
                 lambda group_set=group_set, name=name: functools.partial(OPERATIONS[name], formed(group_set)),  # type: ignore[misc]
             )
-
-
-def test_coordinator(benchmark: BenchmarkFixture, case: Case) -> None:
-    benchmark.group = case.group
-    benchmark(case.prepare())
 
 
 @section(

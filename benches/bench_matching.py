@@ -8,7 +8,6 @@ import importlib.metadata
 import importlib.util
 import re
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from assignor import Subscription, TopicMatcher, resolve
 from benches import patterns
@@ -16,9 +15,6 @@ from benches.checks import require
 from benches.java_process import JavaMissingError, JavaPatterns
 from benches.report import Part, Row, Run, faster, section
 from benches.timing import Case, Sampler, interleave, sampler
-
-if TYPE_CHECKING:
-    from pytest_benchmark.fixture import BenchmarkFixture
 
 ALL_AT_ONCE = {"re": 10, "google-re2": 10, "google-re2 Set": 4}
 """Smallest ratio of the time of each peer to ours, to compile and match all patterns."""
@@ -118,11 +114,6 @@ def cases(run: Run) -> Iterator[Case]:
     for topics, texts in sizes(run):
         for name in OURS:
             yield Case(f"{topics:,} x {texts:,}", name, functools.partial(prepared, name, topics, texts))
-
-
-def test_matching(benchmark: BenchmarkFixture, case: Case) -> None:
-    benchmark.group = case.group
-    benchmark(case.prepare())
 
 
 @section(

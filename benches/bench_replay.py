@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,9 +23,6 @@ from benches.checks import require
 from benches.report import Part, Row, Run, Target, section, shown
 from benches.timing import Case, interleave, sampler
 from tests.support.record_bytes import write_record
-
-if TYPE_CHECKING:
-    from pytest_benchmark.fixture import BenchmarkFixture
 
 RECORDING = Path(__file__).resolve().parents[1] / "data" / "fleet_webshop"
 
@@ -57,11 +54,6 @@ def cases(run: Run) -> Iterator[Case]:
     """Yield the decoding and the replay of each log."""
     for name, call, *_ in calls(run):
         yield Case("records", name, lambda call=call: call)  # type: ignore[misc]  # mypy infers no type of a default
-
-
-def test_replay(benchmark: BenchmarkFixture, case: Case) -> None:
-    benchmark.group = case.group
-    benchmark(case.prepare())
 
 
 @section(

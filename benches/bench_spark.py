@@ -205,7 +205,7 @@ def assignors(run: Run) -> Iterator[Part]:
 @section(
     "spark-per-group",
     "Fleet.assign() and a call for each group",
-    "Spark calls the same engine for each group. One round, because it takes minutes. The answers are equal.",
+    "Spark calls `plan` for each group. One round, because it takes minutes. The answers are equal.",
 )
 def per_group(run: Run) -> Iterator[Part]:
     for size in run.of(FLEETS, SMALL_FLEETS):

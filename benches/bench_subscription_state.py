@@ -11,16 +11,13 @@ import asyncio
 import atexit
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assignor import SubscriptionState, TopicPartition
 from benches.checks import require
 from benches.implementations import IMPLEMENTATIONS
 from benches.report import Part, Row, Run, missing, section
 from benches.timing import Case, interleave, sampler
-
-if TYPE_CHECKING:
-    from pytest_benchmark.fixture import BenchmarkFixture
 
 FEW = 1_000
 """Partitions on which single operations are timed."""
@@ -228,11 +225,6 @@ def cases(run: Run) -> Iterator[Case]:
     """Yield each operation of this package's class."""
     for operation, count in sizes(run):
         yield Case("subscription state", operation, functools.partial(prepared, "assignor", operation, count))
-
-
-def test_subscription_state(benchmark: BenchmarkFixture, case: Case) -> None:
-    benchmark.group = case.group
-    benchmark(case.prepare())
 
 
 @section(

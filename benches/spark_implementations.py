@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType
 
-from assignor.spark.group_rows import clusters_row
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, SPAN
 from benches.spark_fleets import Written
 
@@ -68,57 +67,47 @@ def _reshaped(rows: int, groups: int) -> Callable[[Iterator[pa.Array]], Iterator
 
 
 def in_arrow(written: Written) -> DataFrame:
-    """Call the engine for each group by `applyInArrow`; each task reads the topics once."""
-    assigned = _per_group(_clusters(written))
+    """Call `plan` for each group by `applyInArrow`."""
+    planned = _per_group(written)
 
     def of_group(table: pa.Table) -> pa.Table:
-        return assigned(table)
+        return planned(table)
 
     return written.members.groupBy(*KEYS).applyInArrow(of_group, ASSIGNMENTS)
 
 
 def in_pandas(written: Written) -> DataFrame:
-    """Call the engine for each group by `applyInPandas`."""
-    assigned = _per_group(_clusters(written))
+    """Call `plan` for each group by `applyInPandas`."""
+    planned = _per_group(written)
 
     def of_group(frame: Any) -> Any:
         import pyarrow
 
-        return assigned(pyarrow.Table.from_pandas(frame, preserve_index=False)).to_pandas()
+        return planned(pyarrow.Table.from_pandas(frame, preserve_index=False)).to_pandas()
 
     return written.members.groupBy(*KEYS).applyInPandas(of_group, ASSIGNMENTS)
 
 
-def _clusters(written: Written) -> pa.Array:
-    found = clusters_row(written.topics, written.topics.columns).toArrow()
-    return found.column("clusters").combine_chunks()
+def _per_group(written: Written) -> Callable[[pa.Table], pa.Table]:
+    partitions = {row["topic"]: row["partitions"] for row in written.topics.collect()}
 
-
-def _per_group(clusters: pa.Array) -> Callable[[pa.Table], pa.Table]:
-    known: list[Any] = []
-
-    def assigned(table: pa.Table) -> pa.Table:
+    def planned(table: pa.Table) -> pa.Table:
         import pyarrow
 
-        from assignor._core import Clusters
+        from assignor import Subscription, plan
 
-        if not known:
-            known.append(Clusters(clusters))
-        columns = {name: table.column(name).combine_chunks() for name in table.column_names}
-        names = ("member_id", "group_instance_id", "topics")
-        texts = pyarrow.string()
-        members = pyarrow.StructArray.from_arrays(
-            # In pandas, a column without values has no type.
-            [columns[name] if name == "topics" else columns[name].cast(texts) for name in names],
-            list(names),
+        rows = table.select(["member_id", "group_instance_id", "topics"]).to_pylist()
+        found = plan(
+            partitions,
+            {row["member_id"]: Subscription(row["topics"], group_instance_id=row["group_instance_id"]) for row in rows},
         )
-        lists = pyarrow.ListArray.from_arrays(pyarrow.array([0, len(members)], pyarrow.int32()), members)
-        keys = [columns[name].slice(0, 1) for name in ("cluster", "group_id")]
-        groups = pyarrow.StructArray.from_arrays([*keys, lists], ["cluster", "group_id", "members"])
-        (found,) = known[0].assign(groups)
-        spans = pyarrow.array(found).flatten()
-        repeated = [pyarrow.repeat(key[0], len(spans)) for key in keys]
-        named = [spans.field(name) for name in ("member_id", "topic", "start", "count")]
-        return pyarrow.table([*repeated, *named], ["cluster", "group_id", "member_id", "topic", "start", "count"])
+        spans = found.spans()
+        keys = {name: pyarrow.repeat(table.column(name)[0], len(spans.member)) for name in ("cluster", "group_id")}
+        members, topics = (pyarrow.array(names) for names in (found.members, found.topics))
+        named = {
+            "member_id": members.take(pyarrow.array(spans.member)),
+            "topic": topics.take(pyarrow.array(spans.topic)),
+        }
+        return pyarrow.table({**keys, **named, "start": spans.start, "count": spans.count})
 
-    return assigned
+    return planned
