@@ -76,9 +76,6 @@ OVER_KAFKA_PYTHON: dict[tuple[str, Workload, Shape], float] = {
 }
 """Smallest ratio of the time of kafka-python to the time of a call, by group and shape of the subscriptions."""
 
-OVER_SIMPLE = 2
-"""Smallest ratio of the time of the simple Python function to that of `assign` on `TINY`."""
-
 OVER_STICKY_PEERS = 500
 """Smallest ratio of the time of Python peers' sticky assignors to the time of `plan`."""
 
@@ -114,16 +111,7 @@ DOUBLING = 2.2
 ENCODE = 80
 """Smallest ratio of the time of kafka-python to ours, to encode all assignments of a group."""
 
-EVERYWHERE = (
-    "assign",
-    "assign, Topics",
-    "plan",
-    "Group.plan",
-    "kafka-python",
-    "aiokafka",
-    "reference",
-    "simple Python",
-)
+EVERYWHERE = ("assign", "assign, Topics", "plan", "Group.plan", "kafka-python", "aiokafka", "reference")
 """Implementations in the section about Python peers."""
 
 
@@ -157,15 +145,12 @@ def peers(run: Run) -> Iterator[Part]:
     for workload, shape in groups(run):
         wanted = {ours: least for (ours, *group), least in OVER_KAFKA_PYTHON.items() if group == [workload, shape]}
         asked = set(EVERYWHERE) if shape == "lists" else {*wanted, "kafka-python"}
-        asked -= {"simple Python"} if workload != TINY else set()
         asked -= {"reference"} if workload.pairs >= PAIRS else set()  # takes seconds, and no target needs it
         names = [name for name in EVERYWHERE if name in asked and IMPLEMENTATIONS[name].takes(workload, shape)]
         case = f"{workload.name} {shape}"
         run.report(f"{case}: {', '.join(names)}")
         times = timed(workload, shape, names, run.pace(3), frees=True)
         yield Row(case, times, {"pairs": f"{workload.pairs:,}"})
-        if "simple Python" in times:
-            targets.append(faster(times, "simple Python", "assign", OVER_SIMPLE, case))
         if "kafka-python" in times:
             targets += [faster(times, "kafka-python", ours, least, case) for ours, least in wanted.items()]
     yield from targets

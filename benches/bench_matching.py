@@ -126,10 +126,11 @@ def cases(run: Run) -> Iterator[Case]:
 )
 def matching(run: Run) -> Iterator[Part]:
     with contextlib.ExitStack() as stack:
-        java = None
+        java: dict[str, JavaPatterns] = {}
         try:
-            java = stack.enter_context(JavaPatterns())
-            yield f"{java.version}."
+            for name, engine in {"java.util.regex": "java", "RE2/J": "re2j"}.items():
+                java[name] = stack.enter_context(JavaPatterns(engine))
+            yield f"{java[name].version}."
         except JavaMissingError as why:
             yield f"Java not timed: {why}."
         if "google-re2" in available():
@@ -138,13 +139,15 @@ def matching(run: Run) -> Iterator[Part]:
             case = f"{topic_count:,} x {pattern_count:,}"
             run.report(f"matching {case}")
             samplers = {name: sampler(prepared(name, topic_count, pattern_count)) for name in available()}
-            if java:
-                samplers |= _in_java(java, topic_count, pattern_count)
+            topics = patterns.names(topic_count)
+            texts = patterns.patterns(pattern_count, topics)
+            matches = sum(map(len, with_re(texts, topics)()))
+            for name, process in java.items():
+                require(process.prepare(texts, topics) == matches, f"{name} does not match what re matches")
+                samplers[name] = process.sampler()
             times = interleave(samplers, run.pace(3))
             yield Row(case, times)
     yield from (faster(times, peer, "resolve", least, case) for peer, least in ALL_AT_ONCE.items() if peer in times)
-    topics = patterns.names(topic_count)
-    texts = patterns.patterns(pattern_count, topics)
     for what, one_more in (("a new pattern", _new_pattern), ("a new topic", _new_topic)):
         run.report(f"matching {what}")
         calls = {name: _each(sampler(call)) for name, call in one_more(texts, topics).items()}
@@ -153,15 +156,6 @@ def matching(run: Run) -> Iterator[Part]:
         if what == "a new pattern":
             yield faster(times, "re", "TopicMatcher", NEW_PATTERN, what)
     yield f"Each sample of these rows is the mean of {ROUNDS} such additions; their ratio is to `TopicMatcher`."
-
-
-def _in_java(java: JavaPatterns, topic_count: int, pattern_count: int) -> dict[str, Sampler]:
-    topics = patterns.names(topic_count)
-    texts = patterns.patterns(pattern_count, topics)
-    matches = sum(map(len, with_re(texts, topics)()))
-    for name in java.engines:
-        require(java.prepare(name, texts, topics) == matches, f"{name} does not match what re matches")
-    return {name: java.sampler(engine) for name, engine in java.engines.items()}
 
 
 ROUNDS = 50

@@ -163,16 +163,15 @@ def with_assignment(count: int) -> Call:
     return lambda: decode_assignment(encode_assignment(partitions))
 
 
-def decoding(log: pa.RecordBatch) -> Call:
-    """Return a call that decodes a log."""
-    check_decoding(log)
-    return partial(decoded, log)
+def with_log(
+    call: Callable[[pa.RecordBatch], Any], check: Callable[[pa.RecordBatch], None], log: pa.RecordBatch
+) -> Call:
+    """Return a call that reads a log."""
+    check(log)
+    return partial(call, log)
 
 
-def replaying(log: pa.RecordBatch) -> Call:
-    """Return a call that replays a log as events."""
-    check_replay(log)
-    return partial(replayed, log)
+decoding, replaying = partial(with_log, decoded, check_decoding), partial(with_log, replayed, check_replay)
 
 
 OTHERS: dict[str, tuple[int, Prepare]] = {

@@ -12,7 +12,7 @@ from itertools import starmap
 from typing import Any, get_args
 
 import assignor._core
-from assignor import Group, Plan, TopicPartition, Topics, assign, check, plan
+from assignor import Group, Plan, Topics, assign, check, plan
 from benches import peers
 from benches.checks import WrongAnswerError
 from benches.peers import Answer
@@ -178,26 +178,6 @@ def _reference(workload: Workload, shape: Shape) -> Callable[[], Any]:
     return in_turn(functools.partial(assign, *rebalance, **arguments) for rebalance in rebalances(workload, shape))
 
 
-def _simple(workload: Workload, shape: Shape) -> Callable[[], Any]:
-    return functools.partial(_simple_range, workload.partitions_per_topic(), workload.subscriptions(shape))
-
-
-def _simple_range(partitions_per_topic: Mapping[str, Any], subscriptions: Mapping[str, Any]) -> Answer:
-    """Return a range assignment by the shortest code: no static members, no racks, no validation."""
-    consumers: dict[str, list[str]] = {topic: [] for topic in sorted(partitions_per_topic)}
-    for member in sorted(subscriptions):
-        for topic in subscriptions[member]:
-            consumers[topic].append(member)
-    assignment: dict[str, list[TopicPartition]] = {member: [] for member in subscriptions}
-    for topic, members in consumers.items():
-        each, extra = divmod(partitions_per_topic[topic], len(members) or 1)
-        end = 0
-        for rank, member in enumerate(members):
-            start, end = end, end + each + (rank < extra)
-            assignment[member] += [TopicPartition(topic, id) for id in range(start, end)]
-    return assignment
-
-
 IMPLEMENTATIONS = {
     implementation.name: implementation
     for implementation in (
@@ -225,14 +205,6 @@ IMPLEMENTATIONS = {
             assignors=peers.ASSIGNORS,
         ),
         Implementation("reference", _reference, slow=True),
-        Implementation(
-            "simple Python",
-            _simple,
-            shapes=("lists", "fresh", "sets"),
-            slow=True,
-            racks=False,
-            assignors=("range",),
-        ),
     )
 }
 """All implementations by name."""

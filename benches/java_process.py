@@ -14,7 +14,7 @@ import tempfile
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -92,11 +92,11 @@ class JavaProcess:
             raise RuntimeError(self._process.communicate()[1].strip())
         return answer.strip()
 
-    def sampler(self, *words: str) -> Sampler:
-        """Return a sampler of calls for the input that was prepared last; `words` choose the call."""
+    def sampler(self) -> Sampler:
+        """Return a sampler of calls for the input that was prepared last."""
 
         def sample(calls: int) -> float:
-            return int(self.ask(" ".join(["time", *words, str(calls)]))) / calls / 1e9
+            return int(self.ask(f"time {calls}")) / calls / 1e9
 
         return sample
 
@@ -112,7 +112,7 @@ class JavaAssignors(JavaProcess):
     """
 
     def __init__(self, warm: int) -> None:
-        super().__init__("assignors.AssignorTimer", "kafka-clients")
+        super().__init__("assignors.Timer", "kafka-clients")
         self._warm = warm
         self.seconds = 0.0
 
@@ -131,23 +131,24 @@ class JavaAssignors(JavaProcess):
 
 
 class JavaPatterns(JavaProcess):
-    """Process with java.util.regex and RE2/J, for one set of patterns and topics at a time.
+    """Process with a pattern engine of Java, for one set of patterns and topics at a time.
 
-    Attributes:
-        engines: Names of the engines in the program, by their names in tables.
+    Args:
+        engine: `java` (java.util.regex) or `re2j` (RE2/J).
     """
 
-    engines: ClassVar = {"java.util.regex": "java", "RE2/J": "re2j"}
+    def __init__(self, engine: str) -> None:
+        super().__init__("assignors.Timer", "re2j", options=("-Xms1g", "-Xmx1g", "-XX:+UseParallelGC"))
+        self._engine = engine
 
-    def __init__(self) -> None:
-        super().__init__("PatternTimer", "re2j")
-
-    def prepare(self, engine: str, patterns: Iterable[str], topics: Iterable[str]) -> int:
-        """Prepare patterns and topics, and return the number of matches."""
+    def prepare(self, patterns: Iterable[str], topics: Iterable[str]) -> int:
+        """Prepare patterns and topics, warm Java up for two seconds, and return the number of matches."""
         with tempfile.NamedTemporaryFile("w", encoding="utf-8", suffix=".txt") as file:
             file.write("\n".join([*patterns, "", *topics]))
             file.flush()
-            return int(self.ask(f"read {self.engines[engine]} {file.name}"))
+            matches = int(self.ask(f"{self._engine} {file.name}"))
+        self.ask("warm 2000")
+        return matches
 
 
 def _question(workload: Workload, rebalance: Rebalance) -> dict[str, Any]:
@@ -206,7 +207,7 @@ def _compile() -> None:
         maven_jars.install(ROOT / "tests/java/pom.xml", JARS)
     except maven_jars.JarsMissingError as why:
         raise JavaMissingError(str(why)) from None
-    made = BUILT / "PatternTimer.class"
+    made = BUILT / "assignors" / "Timer.class"
     if made.exists() and made.stat().st_mtime > max(source.stat().st_mtime for source in SOURCES):
         return
     javac = shutil.which("javac")

@@ -100,19 +100,6 @@ class Workload:
             return self.members * (self.topics // 10)
         return sum(map(len, self._wanted()))
 
-    def buckets(self) -> list[tuple[range, range]]:
-        """Return the buckets: disjoint runs of member numbers, each with the run of the numbers of their topics.
-
-        Raises:
-            ValueError: There are fewer topics than buckets, or the subscription type has no buckets.
-        """
-        if self.subscription not in ("HOMOGENEOUS", "HETEROGENEOUS"):
-            raise ValueError(f"{self.name}: this subscription type has no buckets")
-        count = 1 if self.subscription == "HOMOGENEOUS" else min(BUCKETS, self.members)
-        if self.topics < count:
-            raise ValueError(f"{self.name}: {self.topics} topics cannot fill {count} buckets")
-        return list(zip(_chunks(self.members, count), _chunks(self.topics, count), strict=True))
-
     def partition_counts(self) -> list[int]:
         """Return the number of partitions of each topic."""
         if self.sizes == "equal" or not self.partitions:
@@ -218,8 +205,11 @@ class Workload:
             lists = [[names[topic] for topic in self.topics_of_member(member)] for member in range(BUCKETS * 2)]
             period = BUCKETS if self.subscription == "FIFTHS" else 2
             return [lists[member % period] for member in range(self.members)]
+        count = 1 if self.subscription == "HOMOGENEOUS" else min(BUCKETS, self.members)
+        if self.topics < count:
+            raise ValueError(f"{self.name}: {self.topics} topics cannot fill {count} buckets")
         wanted: list[list[str]] = []
-        for members, topics in self.buckets():
+        for members, topics in zip(_chunks(self.members, count), _chunks(self.topics, count), strict=True):
             wanted += [names[topics.start : topics.stop]] * len(members)
         return wanted
 
