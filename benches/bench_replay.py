@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import struct
 import subprocess
@@ -28,9 +27,6 @@ RECORDING = Path(__file__).resolve().parents[1] / "data" / "fleet_webshop"
 
 RECORDS, BYTES = 1e6, 150e6
 """Targets: the smallest allowed numbers of records, and of bytes of group metadata, per second on one core."""
-
-GROWTH = 1.3
-"""Target: the largest allowed factor of a cost when the members double."""
 
 TOPICS, PARTITIONS, MEMBERS = 4, 20, 5
 PARTITIONS_EACH, TOPIC_ID = 10, "AAAAAAAAAAAAAAAAAAAAAQ"
@@ -88,39 +84,6 @@ def commands(run: Run) -> Iterator[Part]:
     require('"event"' in output("replay"), "assignor replay returns no events")
     names = ("report", "replay")
     yield Row("webshop", interleave({name: sampler(partial(output, name)) for name in names}, run.pace(20, 5)))
-
-
-@section(
-    "replay-growth",
-    "Growth of replay",
-    "Microseconds per member or per record, min / median, on one core, as the members double, and the factor of each "
-    f"doubling. Replay compares a generation, whose members have {TOPICS} partitions each, with the previous one. The "
-    f"cost of this per member should not grow. A current assignment has the {PARTITIONS_EACH} partitions of one "
-    "member of a consumer group, so its cost should not depend on the size of the group.",
-    "this / previous",
-    scale=1e6,
-)
-def replay_growth(run: Run) -> Iterator[Part]:
-    start, each = run.of((100, 1_000), (5, 20))
-    check_current(start)
-    sizes = [start << step for step in range(4)]
-    logs = {members: metadata_log(5, members, changes=True) for members in sizes}
-    owners = {members: Owners(members, each) for members in sizes}
-    series: dict[str, dict[int, tuple[Callable[[], Any], int]]] = {
-        "generation, per member": {size: (partial(replayed, log), log.num_rows * size) for size, log in logs.items()},
-        "current assignment, per record": {size: (owner.push, each) for size, owner in owners.items()},
-    }
-    for name, by_size in series.items():
-        run.report(name)
-        times = interleave({f"{size:,}": sampler(call) for size, (call, _) in by_size.items()}, run.pace(3, 7))
-        costs = {
-            f"{size:,} members": [seconds / amount for seconds in times[f"{size:,}"]]
-            for size, (_, amount) in by_size.items()
-        }
-        least = list(map(min, costs.values()))
-        worst = max(after / before for before, after in itertools.pairwise(least))
-        yield Row(name, costs)
-        yield Target(f"{name}: worst doubling", worst, GROWTH, sense="<=")
 
 
 class Owners:

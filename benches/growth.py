@@ -17,7 +17,16 @@ from assignor.wire import decode_assignment, decode_subscription, encode_assignm
 from benches import patterns
 from benches.bench_assign import doubled, growing
 from benches.bench_matching import with_matcher
-from benches.bench_replay import check_decoding, check_replay, commit_log, decoded, metadata_log, replayed
+from benches.bench_replay import (
+    Owners,
+    check_current,
+    check_decoding,
+    check_replay,
+    commit_log,
+    decoded,
+    metadata_log,
+    replayed,
+)
 from benches.checks import require
 from benches.report import Part, Row, Run, Target, section
 from benches.timing import interleave, sampler
@@ -171,6 +180,12 @@ def with_log(
     return partial(call, log)
 
 
+def with_owners(count: int) -> Call:
+    """Return a call that replays a record of each member of a consumer group."""
+    check_current(count)
+    return Owners(count, count).push
+
+
 decoding, replaying = partial(with_log, decoded, check_decoding), partial(with_log, replayed, check_replay)
 
 
@@ -187,6 +202,7 @@ OTHERS: dict[str, tuple[int, Prepare]] = {
     "decode_batch, members of 5 generations": (10, lambda count: decoding(metadata_log(5, count))),
     "Replay.push, commits": (1, lambda count: replaying(commit_log(FEW, count))),
     "Replay.push, groups": (10, lambda count: replaying(commit_log(count, 0))),
+    "Replay.push, current assignments of members": (1, with_owners),
     "Replay.push, members of 5 generations": (10, lambda count: replaying(metadata_log(5, count, changes=True))),
 }
 """Other functions. The key names the function and the size that doubles; the value has the divisor of the first size,
