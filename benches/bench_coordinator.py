@@ -1,4 +1,4 @@
-"""Benchmarks of the coordinator: rounds of many members, cost against size, memory, and Kafka's own class and broker.
+"""Benchmarks of the coordinator: rounds of many members, cost against size, memory, and Kafka's own class.
 
 In the operations of `OPERATIONS`, requests are created before the clock starts, and results are checked after it has
 stopped. Requests whose answer or record contains all members are not among them: the leader's join and sync, the
@@ -7,7 +7,6 @@ replacement of a static member in a Stable group, a description.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,7 +17,7 @@ from benches.coordinator_groups import RUN, CoordinatedGroups, GroupSet, Phases,
 from benches.java_process import JavaMissingError, JavaProcess
 from benches.memory import live_bytes
 from benches.report import Part, Row, Run, Target, rate, section
-from benches.timing import Case, Times, alternate, ratio
+from benches.timing import Case, alternate, ratio
 
 GROWN = 3
 """Largest ratio of the time of a request with 10,000 members, or 100,000 groups, to its time with 100."""
@@ -38,8 +37,8 @@ FRESH = 10_000
 SAMPLES = 5
 """Number of samples of an operation in `SPENDING`; a set of more than `FRESH` members has groups for all samples."""
 
-REHEARSALS, JAVA_REHEARSALS = 2, 15
-"""Rounds that warm a broker, and Kafka's class, up."""
+JAVA_REHEARSALS = 15
+"""Rounds that warm Kafka's class up."""
 
 
 def group_set_of(groups: int, members: int) -> GroupSet:
@@ -305,45 +304,3 @@ def coordinator_java(run: Run) -> Iterator[Part]:
 
 
 JAVA_COORDINATOR = "org.apache.kafka.coordinator.group.GroupTimer"
-
-
-@section(
-    "coordinator-broker",
-    "A real broker and our coordinator behind sockets",
-    "One group, each member with a loopback connection. Both servers get the same bytes in turn: Apache Kafka's "
-    "complete broker, and our coordinator behind a Python loop that reads and writes only these requests and has no "
-    "log. Milliseconds, min / median: from the first request to the last answer, from the last request to the last "
-    f"answer, and processor time of the server and of our client. The first {REHEARSALS} rounds warm Java up and do "
-    "not count.",
-)
-def coordinator_broker(run: Run) -> Iterator[Part]:
-    from benches import coordinator_sockets as sockets
-
-    times: dict[str, dict[str, Times]] = {}
-    with contextlib.ExitStack() as stack:
-        members = min(run.of(10_000, 100), sockets.allow_connections() // 2)
-        groups = {}
-        for name, server in {"Kafka's broker": sockets.broker, "ours": sockets.loopback}.items():
-            run.report(f"{name} with {members:,} members")
-            try:
-                groups[name] = stack.enter_context(server(members))
-            except RuntimeError as why:
-                yield f"Not timed: {why}."
-                return
-            groups[name].form()
-            _add(times, "first join, without id", name, groups[name].exchanges[0])
-        for number in range(run.of(5, 2) + REHEARSALS):
-            for name, group in groups.items():
-                run.report(f"{name} with {members:,} members: round {number + 1}")
-                _round(group)
-                for phase, spent in zip(("join", "sync", "heartbeat"), group.exchanges[-3:], strict=True):
-                    if number >= REHEARSALS:
-                        _add(times, phase, name, spent)
-    yield from (Row(f"{phase}, {name}", each) for phase, by_name in times.items() for name, each in by_name.items())
-    yield f"The group has {members:,} members."
-
-
-def _add(times: dict[str, dict[str, Times]], phase: str, name: str, spent: Sequence[float]) -> None:
-    columns = ("total", "after the last request", "server's processor time", "client's processor time")
-    for column, seconds in zip(columns, spent, strict=True):
-        times.setdefault(phase, {}).setdefault(name, {}).setdefault(column, []).append(seconds)

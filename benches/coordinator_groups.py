@@ -146,7 +146,7 @@ class CoordinatedGroups:
         joins = self.joins()
         phases["first joins, with id"], answers = _timed(lambda: self.send("join_group", joins))
         self.now += 2 * DELAY_MS  # members joined during the first step of the delay, so a second step follows
-        phases["end of the initial delay"], late = _timed(self.end_of_delay)
+        phases["end of the initial delay"], late = _timed(lambda: self.coordinator.expire(self.now).answers)
         self._joined([*answers, *late])
         return phases | self._sync()
 
@@ -205,14 +205,6 @@ class CoordinatedGroups:
         for number, request in enumerate(requests):
             answers += method(request, now + number // step, request).answers
         return answers
-
-    def end_of_delay(self) -> Sequence[Answer]:
-        """Return the answers of the joins that wait for the initial rebalance delay."""
-        return self.coordinator.expire(self.now).answers
-
-    def state_of(self, group: str) -> GroupState:
-        """Return the state of a group."""
-        return self.coordinator.describe(group).state
 
     def heartbeats(self, most: int | None = None) -> list[HeartbeatRequest]:
         """Return a heartbeat of each member of the groups that are not spent, or of about `most` members."""
@@ -310,7 +302,7 @@ class CoordinatedGroups:
         first = answers[0].correlation.group_id  # type: ignore[attr-defined]  # a sync
         expected = dict(self.lead(int(first.removeprefix("group-"))))
         require(given == expected, f"the assignments of {first} differ from those of a leading client")
-        state = self.state_of(first)
+        state = self.coordinator.describe(first).state
         require(state is GroupState.STABLE, f"{first} is {state.value}, not {GroupState.STABLE.value}")
         return {"work of leading clients": leading, "creating syncs": making, "syncs": syncing}
 

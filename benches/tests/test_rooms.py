@@ -16,7 +16,6 @@ from benches import bench_assign, bench_coordinator, bench_matching, bench_repla
 from benches.bench_clients import calls
 from benches.checks import WrongAnswerError
 from benches.coordinator_groups import CoordinatedGroups, GroupSet
-from benches.coordinator_sockets import loopback
 from benches.java_process import JavaMissingError
 from benches.memory import Use, live_bytes
 from benches.report import SECTIONS, Run
@@ -123,19 +122,6 @@ def test_a_wrong_answer_of_the_coordinator_is_not_timed(monkeypatch: pytest.Monk
         coordinated.heartbeat_all()
     with pytest.raises(WrongAnswerError, match=r"^wrong result of the coordinator: requests have the error codes "):
         bench_coordinator.OPERATIONS["heartbeat"](coordinated)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs epoll, and the clock of another process")
-def test_a_group_behind_sockets_is_rebalanced_like_one_in_this_process() -> None:
-    with loopback(12) as group:
-        group.form()
-        group.rebalance()
-        group.heartbeat_all()
-
-        assert 2 == group.generation
-        for spent in group.exchanges[-3:]:
-            assert 0 <= spent.waited <= spent.passed
-            assert spent.server > 0 < spent.client
 
 
 def test_live_bytes_count_each_object_once() -> None:
