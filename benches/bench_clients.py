@@ -61,10 +61,10 @@ def aiokafka(workload: Workload) -> Callable[[], Any]:
 
 
 CLIENTS = {
-    "kafka-python": (kafka_python, peers.kafka_python_assignors, "assignor.clients.kafka_python"),
-    "aiokafka": (aiokafka, peers.aiokafka_assignors, "assignor.clients.aiokafka"),
+    "kafka-python": (kafka_python, "kafka", "assignor.clients.kafka_python"),
+    "aiokafka": (aiokafka, "aiokafka", "assignor.clients.aiokafka"),
 }
-"""The clients by name: the decoding function, the client's own assignors, and the module of ours."""
+"""The clients by name: the decoding function, its package, and the module of our assignors."""
 
 
 def _subscriptions(workload: Workload) -> list[tuple[str, bytes]]:
@@ -80,8 +80,8 @@ def calls(name: str, workload: Workload) -> dict[str, Callable[[], Encoded]]:
     Raises:
         WrongAnswerError: An answer is wrong.
     """
-    prepare, assignors, module = CLIENTS[name]
-    decode, own = prepare(workload), assignors()[workload.assignor]
+    prepare, package, module = CLIENTS[name]
+    decode, own = prepare(workload), peers.assignors(package)[workload.assignor]
     ours = getattr(importlib.import_module(module), f"{workload.assignor.capitalize()}Assignor")
     cluster = peers.Cluster(workload)
 

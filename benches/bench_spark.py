@@ -24,7 +24,7 @@ from benches import spark_implementations as implementations
 from benches.checks import require
 from benches.report import Part, Row, Run, Target, faster, section, shown
 from benches.spark_fleets import SAMPLE, Size, Written, checksum, right_answer, written
-from benches.spark_session import CORES, HEAP, OPTIONS, Spent, peak, session, spent
+from benches.spark_session import CORES, HEAP, Spent, peak, session, spent
 from benches.timing import Times, ratio
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ group."""
 EVENTS = {"batch": 300_000, "stream": 90_000}
 """The smallest allowed numbers of records per second on two cores."""
 
+SESSION = f"Spark: local[{CORES}], a heap of {HEAP}, Java's default compilers and collector."
+
 FLEETS = [Size(10_000, 50, 5), Size(100_000, 5, 2)]
 SMALL_FLEETS = [Size(40, 50, 5, 100), Size(200, 5, 2, 100)]
 
@@ -62,18 +64,18 @@ METHODS: Mapping[str, Method] = {
 
 
 @functools.cache
-def started(java: str) -> tuple[SparkSession, Path]:
+def started() -> tuple[SparkSession, Path]:
     """Start the session of all sections, and return it with the folder of the fleets."""
     stack = contextlib.ExitStack()
     atexit.register(stack.close)
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-spark-")))
-    return stack.enter_context(session(options=java)), folder
+    return stack.enter_context(session()), folder
 
 
 def given(size: Size, run: Run, assignor: str = "range") -> Written:
     """Return a fleet whose answer is checked."""
     run.report(f"writing and checking {size.name}, {assignor}")
-    fleet = written(*started(run.java), size)
+    fleet = written(*started(), size)
     right_answer(fleet, assignor)
     return fleet
 
@@ -112,11 +114,6 @@ def at_most(ways: tuple[str, str], wanted: float, where: str, seconds: Times, pr
         yield Target(f"{' / '.join(ways)}, {what}", ratio(times, *ways), wanted, sense="<=")
 
 
-def session_note(run: Run) -> str:
-    """Return the sentence about the session."""
-    return f"Spark: local[{CORES}], a heap of {HEAP}, {OPTIONS[run.java]}."
-
-
 @section(
     "spark-floor",
     "Fleet and Spark's own cost",
@@ -129,7 +126,7 @@ def session_note(run: Run) -> str:
 def floor(run: Run) -> Iterator[Part]:
     for size in run.of(FLEETS, SMALL_FLEETS):
         fleet = given(size, run)
-        owned = owned_partitions(fleet, *started(run.java))
+        owned = owned_partitions(fleet, *started())
         floors = checked_floors(fleet, owned)
         for name, method in METHODS.items():
             check(name, method, fleet, owned)
@@ -139,7 +136,7 @@ def floor(run: Run) -> Iterator[Part]:
         for name in methods:
             base = "floor with owned partitions" if name == "moves()" else "floor"
             yield from at_most((name, base), FLOOR[size.members], size.name, *times)
-    yield session_note(run)
+    yield SESSION
 
 
 def owned_partitions(fleet: Written, spark: SparkSession, folder: Path) -> DataFrame:
@@ -199,7 +196,7 @@ def assignors(run: Run) -> Iterator[Part]:
     found, *times = rows(ways, run.of(5, 1), run, size.name)
     yield from found
     yield from at_most(("sticky", "range"), STICKY, size.name, *times)
-    yield session_note(run)
+    yield SESSION
 
 
 @section(
@@ -223,7 +220,7 @@ def per_group(run: Run) -> Iterator[Part]:
         yield from found
         for name, (_, wanted) in PER_GROUP.items():
             yield faster(seconds, name, "Fleet.assign()", wanted[size.members], size.name)
-    yield session_note(run)
+    yield SESSION
 
 
 @section(
@@ -243,7 +240,7 @@ def growth(run: Run) -> Iterator[Part]:
         yield Row(name, {"ms": seconds[name]}, {"µs per group": shown(each)})
     memory = peak()
     yield f"At the peak, Java had {memory.java / 1e6:,.0f} MB, and the largest worker {memory.worker / 1e6:,.0f} MB."
-    yield session_note(run)
+    yield SESSION
 
 
 @section(
@@ -255,7 +252,7 @@ def growth(run: Run) -> Iterator[Part]:
 def events(run: Run) -> Iterator[Part]:
     from benches import spark_events
 
-    spark, folder = started(run.java)
+    spark, folder = started()
     log, source = spark_events.log_in(folder, *run.of((2_500, 300), (40, 20)))
     run.report(f"replaying {log.num_rows:,} records in a batch, and as a stream")
     rates = {
@@ -268,4 +265,4 @@ def events(run: Run) -> Iterator[Part]:
         what = f"a {name}, compared with {wanted:,} records per second"
         yield Target(what, statistics.median(rates[name]) / wanted, 1)
     yield f"The log has {log.num_rows:,} records. The largest Python worker had {peak().worker / 1e6:,.0f} MB."
-    yield session_note(run)
+    yield SESSION

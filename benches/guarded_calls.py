@@ -74,21 +74,11 @@ def _diff() -> Callable[[], Any]:
     return growth.with_plans(HOMOGENEOUS)["Plan.diff"]
 
 
-def _commits() -> pa.RecordBatch:
-    return commit_log(10, 1_000)
+def _on_log(call: Callable[[pa.RecordBatch], Any], log: Callable[..., pa.RecordBatch], *sizes: int) -> Prepare:
+    return lambda: functools.partial(call, log(*sizes))
 
 
-def _metadata() -> pa.RecordBatch:
-    return metadata_log(10, 100, changes=True)
-
-
-def _on_log(call: Callable[[pa.RecordBatch], Any], log: Callable[[], pa.RecordBatch]) -> Prepare:
-    return lambda: functools.partial(call, log())
-
-
-def _current_assignments() -> Callable[[], Any]:
-    return Owners(300, 300).push
-
+_metadata = functools.partial(metadata_log, changes=True)
 
 CALLS: dict[str, Prepare] = {
     "assign": _implementation("assign", HOMOGENEOUS),
@@ -117,11 +107,11 @@ CALLS: dict[str, Prepare] = {
     **{f"Group.plan, {assignor}, half": _joined("Group.plan", assignor, "HALF") for assignor in ASSIGNORS},
     "plan, sticky": _joined("plan", "sticky"),
     "plan, uniform": _joined("plan", "uniform"),
-    "decode_batch, commits": _on_log(decoded, _commits),
-    "decode_batch, group metadata": _on_log(decoded, _metadata),
-    "Replay.push, commits": _on_log(replayed, _commits),
-    "Replay.push, group metadata": _on_log(replayed, _metadata),
-    "Replay.push, current assignments": _current_assignments,
+    "decode_batch, commits": _on_log(decoded, commit_log, 10, 1_000),
+    "decode_batch, group metadata": _on_log(decoded, _metadata, 10, 100),
+    "Replay.push, commits": _on_log(replayed, commit_log, 10, 1_000),
+    "Replay.push, group metadata": _on_log(replayed, _metadata, 10, 100),
+    "Replay.push, current assignments": lambda: Owners(300, 300).push,
 }
 """The calls by name. Unless the name says otherwise, there are 300 members and 100 topics of 20 partitions, and each
 member subscribes to all topics by a list. In calls with an assignor, one member has just joined, and the others own

@@ -109,7 +109,8 @@ def main(arguments: Sequence[str]) -> None:
     workload = Workload(members, topics, partitions)
     call({"t": 2}, {"a": ["t"], "b": ["t"]})  # exclude what only the first call allocates
     given = workload.partitions_per_topic(), workload.subscriptions()
-    in_use()
+    gc.collect()
+    give_back()
     if RESET.exists():
         RESET.write_text("5", encoding="ascii")  # the peak becomes the present memory
     before = resident("VmRSS")
@@ -137,13 +138,6 @@ def live_bytes(root: object) -> int:
             total += -(-sys.getsizeof(each) // ALIGNMENT) * ALIGNMENT
             rest += gc.get_referents(each)
     return total
-
-
-def in_use() -> int | None:
-    """Return the resident memory without garbage and memory that the allocator keeps."""
-    gc.collect()
-    give_back()
-    return resident("VmRSS")
 
 
 def give_back() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
@@ -16,26 +17,12 @@ ASSIGNORS: tuple[AssignorName, ...] = ("range", "roundrobin", "sticky")
 """The assignors that are timed."""
 
 
-def kafka_python_assignors() -> dict[AssignorName, Any]:
-    """Return kafka-python's assignors; each call needs its own sticky one, which keeps state."""
-    from kafka.coordinator.assignors.range import RangePartitionAssignor
-    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-    from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-
-    return dict(
-        zip(ASSIGNORS, (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor), strict=True)
-    )
-
-
-def aiokafka_assignors() -> dict[AssignorName, Any]:
-    """Return aiokafka's assignors."""
-    from aiokafka.coordinator.assignors.range import RangePartitionAssignor
-    from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor
-    from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor
-
-    return dict(
-        zip(ASSIGNORS, (RangePartitionAssignor, RoundRobinPartitionAssignor, StickyPartitionAssignor), strict=True)
-    )
+def assignors(package: str) -> dict[AssignorName, Any]:
+    """Return the assignors of `kafka` or `aiokafka`, whose modules have the same names."""
+    classes = {"range": "Range", "roundrobin": "RoundRobin", "sticky.sticky_assignor": "Sticky"}
+    modules = {name: importlib.import_module(f"{package}.coordinator.assignors.{name}") for name in classes}
+    found = (getattr(modules[name], f"{prefix}PartitionAssignor") for name, prefix in classes.items())
+    return dict(zip(ASSIGNORS, found, strict=True))
 
 
 def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
@@ -44,7 +31,7 @@ def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
     from kafka.protocol.consumer.group import JoinGroupResponse
     from kafka.protocol.consumer.metadata import ConsumerProtocolSubscription
 
-    chosen = kafka_python_assignors()[workload.assignor]
+    chosen = assignors("kafka")[workload.assignor]
 
     def call(rebalance: Rebalance) -> Callable[[], Any]:
         members = []
@@ -54,7 +41,7 @@ def kafka_python(workload: Workload, shape: Shape) -> Callable[[], Any]:
             members.append(
                 JoinGroupResponse.JoinGroupResponseMember(member_id=member, group_instance_id=None, metadata=metadata)
             )
-        if workload.assignor == "sticky":
+        if workload.assignor == "sticky":  # it keeps state
             return lambda: chosen().assign(Cluster(workload), members)
         return functools.partial(chosen.assign, Cluster(workload), members)
 
@@ -66,7 +53,7 @@ def aiokafka(workload: Workload, shape: Shape) -> Callable[[], Any]:
     from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyAssignorUserDataV1
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
 
-    chosen = aiokafka_assignors()[workload.assignor]
+    chosen = assignors("aiokafka")[workload.assignor]
 
     def call(rebalance: Rebalance) -> Callable[[], Any]:
         members = {}

@@ -30,13 +30,11 @@ class Run:
         size: Size of the run.
         is_once: True if each call is timed once, as in tests.
         report: Function that is called with the name of each measurement before it starts.
-        java: Java options of Spark's session, a key of `spark_session.OPTIONS`.
     """
 
     size: Size = "default"
     is_once: bool = False
     report: Callable[[str], None] = lambda _: None
-    java: str = "default"
 
     def of(self, default: Chosen, quick: Chosen) -> Chosen:
         """Return the value for the size of the run."""

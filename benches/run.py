@@ -34,7 +34,6 @@ from benches import (
 )
 from benches.checks import WrongAnswerError, require_release
 from benches.report import SECTIONS, Measured, Run
-from benches.spark_session import OPTIONS
 
 ROOT = Path(__file__).resolve().parents[1]
 FIGURES = ROOT / "docs" / "figures.json"
@@ -53,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         require_release()
         for name in names:
-            found.append(SECTIONS[name].measure(Run(options.size, report=_report, java=options.java)))
+            found.append(SECTIONS[name].measure(Run(options.size, report=_report)))
             _report("")
             print("\n".join(found[-1].text()), flush=True)
             if options.figures:
@@ -94,7 +93,6 @@ def _parser() -> argparse.ArgumentParser:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--only", choices=list(SECTIONS), action="append", help="run this section; may be repeated")
     which.add_argument("--spark", action="store_true", help="run the sections about Spark instead of the others")
-    parser.add_argument("--java", choices=list(OPTIONS), default="default", help="Java options of Spark's session")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all measured times to FILE, in seconds")
     parser.add_argument(
         "--figures",
@@ -110,7 +108,6 @@ def _parser() -> argparse.ArgumentParser:
 
 def _command(options: argparse.Namespace, name: str) -> str:
     words = ["python -m benches.run", *([] if options.size == "default" else [f"--{options.size}"])]
-    words += [] if options.java == "default" else ["--java", options.java]
     return " ".join([*words, "--only", name])
 
 

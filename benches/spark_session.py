@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 CORES = 2
 HEAP = "3g"
 
-OPTIONS = {"default": "Java's default compilers and collector", "short": "those for short programs"}
-"""Kinds of Java options. `assignor.spark.session` uses `short`: its programs compute one report or one plan."""
-
 _SHORT = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 """Java options that make short programs faster and long programs slower."""
 
@@ -45,17 +42,16 @@ class Peak(NamedTuple):
 
 
 @contextlib.contextmanager
-def session(memory: str = HEAP, options: str = "default") -> Iterator[SparkSession]:
-    """Start a session like that of `assignor.spark.session`, with one of the kinds of Java options in `OPTIONS`."""
+def session() -> Iterator[SparkSession]:
+    """Start a session like that of `assignor.spark.session`, with Java's default compilers and collector."""
     with contextlib.ExitStack() as stack:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-spark-", ignore_cleanup_errors=True))
         )
         captured = stack.enter_context((folder / "spark.log").open("w+b"))
-        settings = quiet._settings("assignor bench", CORES, memory, folder)
-        if options == "default":
-            short = settings["spark.driver.extraJavaOptions"].split(" ")
-            settings["spark.driver.extraJavaOptions"] = " ".join(each for each in short if each not in _SHORT)
+        settings = quiet._settings("assignor bench", CORES, HEAP, folder)
+        short = settings["spark.driver.extraJavaOptions"].split(" ")
+        settings["spark.driver.extraJavaOptions"] = " ".join(each for each in short if each not in _SHORT)
         settings["spark.sql.shuffle.partitions"] = str(4 * CORES)
         with quiet._environment(quiet._variables(folder)):
             spark = quiet._start(settings, captured, stack)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from assignor import PartitionInfo, Subscription, TopicPartition, plan
-from benches.bench_assign import OVER_KAFKA_PYTHON, encoders, groups, java_points
+from benches.bench_assign import OVER_KAFKA_PYTHON, groups, java_points
 from benches.checks import WrongAnswerError
 from benches.implementations import IMPLEMENTATIONS, forget_answers, prepared, right_answer
 from benches.java_process import checksum
@@ -145,12 +145,6 @@ def test_a_workload_too_large_for_the_reference_is_checked(checked: int, monkeyp
 
     assert right_answer(jmh(2, 2, 2))["member1"] == [TopicPartition("topic0", 1), TopicPartition("topic1", 1)]
     assert not IMPLEMENTATIONS["reference"].takes(jmh(2, 2, 2))
-
-
-def test_both_encoders_return_equal_bytes() -> None:
-    ours, theirs = encoders(TINY[1]).values()
-
-    assert ours() == theirs()
 
 
 def test_the_checksum_depends_on_owners_but_not_on_their_order() -> None:
