@@ -180,7 +180,7 @@ def cases(run: Run) -> Iterator[Case]:
     "The coordinator",
     "Groups x members. One process passes the requests of all members to the coordinator, one after the other, and "
     "checks the answers afterwards. Milliseconds for all requests, min / median of the rounds, and requests per "
-    "second where a client leads. The first joins and the expiry of sessions happen once. Requests are created "
+    "second where a client leads. The first joins happen once. Requests are created "
     "before the clock starts; creating them, and the work of a leading client between its join and its sync, have "
     "their own rows.",
 )
@@ -194,10 +194,9 @@ def coordinator(run: Run) -> Iterator[Part]:
         times |= alternate(
             {leader: functools.partial(_round, side) for leader, side in sides.items()}, rounds, run.report
         )
-        times |= alternate({leader: side.expire_a_tenth for leader, side in sides.items()}, 1, run.report)
         for phase, by_leader in times.items():
-            count = int(phase.split()[0].replace(",", "")) if phase.endswith("expire") else group_set.size
-            count = {"full rebalance": 2 * count, "work of leading clients": groups}.get(phase, count)
+            size = group_set.size
+            count = {"full rebalance": 2 * size, "work of leading clients": groups}.get(phase, size)
             cells = {"requests": f"{count:,}", "per second": rate(count, by_leader["a client leads"])}
             yield Row(f"{group_set.name}: {phase}", by_leader, cells)
 

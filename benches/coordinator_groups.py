@@ -167,16 +167,6 @@ class CoordinatedGroups:
         require_errors((answer.response for answer in answers), {ErrorCode.NONE}, "heartbeats")
         return {"creating heartbeats": making, "heartbeats": beating}
 
-    def expire_a_tenth(self) -> Phases:
-        """Let a tenth of the sessions of a single group expire at once.
-
-        With several groups, let one session expire in each of a tenth of the groups.
-        """
-        beats = self.heartbeats()
-        every = 10 if self.group_set.groups == 1 else 10 * self.group_set.members
-        silent, others = beats[1::every], [beat for number, beat in enumerate(beats) if number % every != 1]
-        return {f"{len(silent):,} sessions expire": self.expire(silent, others)}
-
     def expire(self, silent: Sequence[HeartbeatRequest], others: Sequence[HeartbeatRequest]) -> float:
         """Let the sessions of members expire at once, and return the seconds; the others send heartbeats until then."""
         now, deadline = self.now + 10, self.now + 10 + SESSION_MS
