@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cluster.snapshot import ClusterSnapshot, CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
 from assignor.errors import IllegalArgumentError, WireError
+from assignor.lines import spans_of
 from assignor.ordering import java_order
 from assignor.validation import check_name, is_int, shown, wrong_type
 from assignor.wire import decode_subscription
@@ -153,7 +154,7 @@ def build_snapshot(
                     group_protocol=group.kind or None,
                 )
             )
-            current.extend(CurrentRow(*key, *span) for span in _spans(member.assigned))
+            current.extend(CurrentRow(*key, *span) for span in spans_of(sorted(set(member.assigned))))
     return ClusterSnapshot(
         cluster,
         tuple(sorted(topic_rows, key=lambda row: row.topic)),
@@ -174,17 +175,3 @@ def _assigned_topics(group: GroupDescription) -> tuple[str, ...]:
 
 def _sorted_topics(topics: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(topics), key=java_order))
-
-
-def _spans(partitions: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int, int]]:
-    """Yield topic, first id and length of each span of consecutive ids."""
-    topic, start, end = None, 0, 0
-    for name, id in sorted(set(partitions)):
-        if name == topic and id == end:
-            end += 1
-            continue
-        if topic is not None:
-            yield topic, start, end - start
-        topic, start, end = name, id, id + 1
-    if topic is not None:
-        yield topic, start, end - start
