@@ -52,26 +52,25 @@ impl DecodedColumns {
         let (mut row, text) = (self.table.row(), &mut self.text);
         match decoded {
             Ok(record) => {
-                row.set("type", i32::from(record.record_type))?.set("type_name", record.name)?;
-                row.set("group_id", record.group())?.set("tombstone", value.is_none())?;
-                row.set("version", record.version.map(i32::from))?.set("status", record.status.as_str())?;
+                row.put(i32::from(record.record_type))?.put(record.name)?.put(record.group())?.put(value.is_none())?;
+                row.put(record.version.map(i32::from))?.put(record.status.as_str())?;
                 let key = (record.status == Status::Decoded).then(|| record.key());
-                row.set("key_json", json(text, key))?.set("value_json", json(text, record.value()))?;
+                row.put(json(text, key))?.put(json(text, record.value()))?;
                 if let Some(members) = consumer_protocol(record) {
                     text.clear();
                     push_consumer_protocol_json(text, members);
-                    row.set("consumer_protocol_json", str::from_utf8(text).ok())?;
+                    row.put(str::from_utf8(text).ok())?;
                 }
             }
             Err(error) => {
                 let record_type = key.and_then(offsets::type_of);
                 let name = record_type.and_then(offsets::schema::record_type).map(|found| found.name);
                 let read = offsets::decode_key(key).ok();
-                row.set("type", record_type.map(i32::from))?.set("type_name", name)?;
-                row.set("group_id", read.as_ref().and_then(DecodedRecord::group))?;
-                row.set("tombstone", value.is_none())?.set("status", "bad")?;
-                row.set("key_json", json(text, read.as_ref().map(DecodedRecord::key)))?;
-                row.set("error", &error.to_string())?;
+                row.put(record_type.map(i32::from))?.put(name)?;
+                row.put(read.as_ref().and_then(DecodedRecord::group))?.put(value.is_none())?;
+                row.put(None::<i32>)?.put("bad")?;
+                row.put(json(text, read.as_ref().map(DecodedRecord::key)))?.put(None::<&str>)?.put(None::<&str>)?;
+                row.put(&error.to_string())?;
             }
         }
         Ok(())

@@ -4,6 +4,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::slice::IterMut;
 use std::sync::Arc;
 
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder};
@@ -68,9 +69,9 @@ impl Table {
         Self(declared.iter().map(|(name, kind)| Column::new(name, *kind, limit)).collect())
     }
 
-    /// Begin a row. Columns that get no value are null.
+    /// Begin a row. The last columns are null if they get no value.
     pub(crate) fn row(&mut self) -> Row<'_> {
-        Row { rows: self.rows() + 1, next: 0, columns: &mut self.0 }
+        Row(self.0.iter_mut())
     }
 
     /// Return the number of rows.
@@ -84,37 +85,22 @@ impl Table {
     }
 }
 
-/// Row under construction, of a table, of a struct, or of the items of a list (one column unless they are structs).
-pub(crate) struct Row<'a> {
-    columns: &'a mut [Column],
-    /// Number of rows of each column after this row.
-    rows: usize,
-    /// Index of the next column.
-    next: usize,
-}
+/// Row under construction, of a table, of a struct, or of the items of a list (one column unless they are structs): the columns
+/// that have no value yet.
+pub(crate) struct Row<'a>(IterMut<'a, Column>);
 
 impl Row<'_> {
     /// Set the next column.
     pub(crate) fn put(&mut self, cell: impl Cell) -> Result<&mut Self, ColumnFull> {
-        cell.add_to(&mut self.columns[self.next])?;
-        self.next += 1;
+        let column = self.0.next().unwrap_or_else(|| unreachable!("the row has no more columns"));
+        cell.add_to(column)?;
         Ok(self)
-    }
-
-    /// Set a column by name. This is fastest in the order of the columns.
-    pub(crate) fn set(&mut self, name: &str, cell: impl Cell) -> Result<&mut Self, ColumnFull> {
-        let (before, after) = (0..self.next, self.next..self.columns.len());
-        let found = after.chain(before).find(|index| self.columns[*index].name == name);
-        self.next = found.unwrap_or_else(|| unreachable!("the table has no column {name}"));
-        self.put(cell)
     }
 }
 
 impl Drop for Row<'_> {
     fn drop(&mut self) {
-        for column in self.columns.iter_mut().filter(|column| column.rows < self.rows) {
-            column.push_null();
-        }
+        self.0.by_ref().for_each(Column::push_null);
     }
 }
 
@@ -341,9 +327,9 @@ impl Column {
             Self { data: Data::Struct { fields, valid }, rows, .. } => {
                 *rows += 1;
                 valid.append_non_null();
-                Row { columns: fields, rows: *rows, next: 0 }
+                Row(fields.iter_mut())
             }
-            column => Row { rows: column.rows + 1, next: 0, columns: std::slice::from_mut(column) },
+            column => Row(std::slice::from_mut(column).iter_mut()),
         }
     }
 

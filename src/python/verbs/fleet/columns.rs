@@ -155,7 +155,8 @@ pub(crate) fn push_unknown_balance(
     read: &GroupRow<'_>,
     roster: &Roster<'_>,
 ) -> Result<(), ColumnFull> {
-    row.set("members", int32(roster.members.len()))?;
+    row.put(None::<&str>)?.put(None::<&str>)?;
+    row.put(int32(roster.members.len()))?;
     row.put(int32(read.unnamed_members))?;
     row.put(int32(roster.unsubscribed_members()))?;
     row.put(int32(group.topics().len()))?;
