@@ -15,7 +15,7 @@ import pytest
 
 from assignor.coordinator import ErrorCode, GroupState, committing, group, joining, membership, rebalancing
 from assignor.coordinator import coordinator as coordinators
-from assignor.coordinator.causes import StaticMemberReturned
+from assignor.coordinator.causes import MembersLeft, StaticMemberReturned
 from assignor.coordinator.group import ClassicGroup
 from assignor.coordinator.members import BrokenGroupError, MemberTable
 from assignor.coordinator.responses import join_error, join_response, sync_error
@@ -137,6 +137,7 @@ wrong_name(
     "WITH_GROUP_ID_NOT_FOUND",
     99,
 )
+wrong_name("a new member joins without a member id in all versions", "basic", joining, "WITH_MEMBER_ID_REQUIRED", 10)
 wrong_name("SkipAssignment exists before version 9", "static", joining, "JOIN_WITH_SKIP_ASSIGNMENT", 5)
 wrong_name("the first member's vote breaks ties", "crowd", group, "text_order", list)
 wrong_name("alphabetical order breaks ties of votes", "crowd", group, "text_order", sorted)
@@ -207,6 +208,11 @@ def _(original: Any, context: Any, group: Any, member_id: str) -> bool:
     return member_id in group.members or bool(original(context, group, member_id))
 
 
+@wrong("the size of the group is not limited", "special-full", joining, "_has_room")
+def _(*_: Any) -> bool:
+    return True
+
+
 @wrong("pending ids count towards the size of the group", "crowd", joining, "_has_room")
 def _(original: Any, context: Any, group: Any, member_id: str) -> bool:
     size = len(group.members) + len(group.pending_joins)
@@ -242,18 +248,17 @@ def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
 
 @wrong("a batch of leaving members causes one rebalance per member", "special-batch_mixed", membership, "leave")
 def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
-    remove, rebalance_without = membership._remove, membership._rebalance_without
+    remove, rebalance = membership._remove, rebalancing.rebalance_or_complete_join
 
     def leave_alone(context: Any, group: Any, leaving: Any) -> Any:
         error = remove(context, group, leaving)
-        if error is ErrorCode.NONE:
-            rebalance_without(context, group, [leaving])
+        if error is ErrorCode.NONE and group.state is not EMPTY:
+            rebalance(context, group, MembersLeft([leaving]))
         return error
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "_remove", leave_alone)
-        patch.setattr(membership, "_rebalance_without", lambda *_: None)
-        return original(context, request, pending)
+        return without(rebalancing, "rebalance_or_complete_join", lambda: original(context, request, pending))
 
 
 @wrong("leaving by instance id requires the member id", "batch", membership, "_remove")
@@ -309,6 +314,13 @@ def _(original: Any, self: Any, protocol_type: str, protocols: Any) -> bool:
     return bool(original(self, protocol_type, protocols)) and self.protocol_type in (None, protocol_type)
 
 
+@wrong("an Empty group has no protocol type", "basic", ClassicGroup, "move")
+def _(original: Any, self: Any, event: Any, now: int) -> None:
+    original(self, event, now)
+    if self.state is EMPTY:
+        self.protocol_type = None
+
+
 @wrong("the leader's preferred protocol is selected", "protocols", ClassicGroup, "select_protocol")
 def _(_original: Any, self: Any) -> Any:
     supported = {name for name, count in self._supported.items() if count == len(self.members)}
@@ -327,16 +339,16 @@ def _(original: Any, self: Any) -> bool:
 
 
 @wrong("the sync of a replaced member's old id is not awaited", "special-replaced", ClassicGroup, "replace")
-def _(original: Any, self: Any, old: Any, new: Any) -> None:
-    original(self, old, new)
+def _(original: Any, self: Any, old: Any, member_id: str) -> Any:
     self.pending_syncs.pop(old.member_id, None)
+    return original(self, old, member_id)
 
 
 @wrong("the sync of a replaced member's successor is awaited", "special-replaced", ClassicGroup, "replace")
-def _(original: Any, self: Any, old: Any, new: Any) -> None:
-    original(self, old, new)
+def _(original: Any, self: Any, old: Any, member_id: str) -> Any:
     if old.member_id in self.pending_syncs:
-        self.pending_syncs[new.member_id] = None
+        self.pending_syncs[member_id] = None
+    return original(self, old, member_id)
 
 
 @wrong("assignments are cleared when a group leaves Stable", "basic", rebalancing, "prepare_rebalance")

@@ -40,5 +40,5 @@ def test_a_trace_detects_the_wrong_rule(rule: str, monkeypatch: pytest.MonkeyPat
 
 def test_no_trace_differs_without_a_wrong_rule() -> None:
     assert timer_rules
-    assert len(RULES) == 59
+    assert len(RULES) == 63
     assert first_difference("") is None

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import _core, ordering
-from assignor.coordinator.group import ClassicGroup, StoredOffset
-from assignor.coordinator.members import GroupMember, MemberTable, _shared_values, shared
+from assignor.coordinator.group import ClassicGroup, StoredOffset, _shared_values, shared
+from assignor.coordinator.members import GroupMember, MemberTable
 from assignor.coordinator.timers import Timer, TimerKind, Timers
 from assignor.model import TopicPartition
 from assignor.ordering import string_hash, text_order
@@ -163,7 +163,7 @@ def test_the_rebalance_timeout_is_the_longest_of_the_members(steps: list[tuple[i
         elif timeout_ms < 0:
             group.remove(name)
         else:
-            group.update(group.members[name], (), timeout_ms, 1, None)
+            group.update(group.members[name], replace(member(name), rebalance_timeout_ms=timeout_ms), None)
         longest = max((each.rebalance_timeout_ms for each in group.members.values()), default=0)
         assert max(longest, 0) == group.rebalance_timeout_ms
 

@@ -25,6 +25,11 @@ def _(original: Any, context: Any, request: Any, pending: Any) -> Any:
     return response
 
 
+@wrong("session timeouts are doubled", "expiry", rebalancing, "restart_session")
+def _(_original: Any, context: Any, member: Any) -> None:
+    context.timers.set(member, context.now + 2 * member.session_timeout_ms)
+
+
 @wrong("a session does not restart when the join is answered", "expiry", rebalancing, "complete_join")
 def _(original: Any, *arguments: Any) -> None:
     without(rebalancing, "restart_session", lambda: original(*arguments))
@@ -78,7 +83,7 @@ def unchanged(group: Any, request: Any) -> Any:
 @wrong("a rejoin that is answered immediately changes the timeouts", "special-retimed", joining, "_join_group")
 def _(original: Any, context: Any, group: Any, request: Any, pending: Any) -> Any:
     if unchanged(group, request):
-        joining._update(group, unchanged(group, request), request, None)  # type: ignore[arg-type]  # no waiting join
+        group.update(unchanged(group, request), request, None)
     return original(context, group, request, pending)
 
 

@@ -9,8 +9,8 @@ Source: ClassicGroup, ClassicGroupMember and OffsetAndMetadata, kafka-group-coor
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assignor.coordinator.members import (
     CONSUMER,
@@ -18,17 +18,23 @@ from assignor.coordinator.members import (
     GroupMember,
     MemberTable,
     read_topics,
-    shared,
 )
 from assignor.coordinator.state import DEAD, EMPTY, PREPARING, ErrorCode, GroupEvent, GroupState, next_state
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.ordering import text_order
 
 if TYPE_CHECKING:
-    from assignor.coordinator.requests import PendingRequest, Protocols
+    from assignor.coordinator.requests import JoinGroupRequest, PendingRequest, Protocols
     from assignor.model import TopicPartition
 
 __all__ = ["ClassicGroup", "StoredOffset", "StoredOffsets", "TopicSizes", "to_signed"]
+
+Value = TypeVar("Value", str, int)
+
+_SHARED_VALUES = 1_024
+_SHARED_LENGTH = 256
+
+_shared_values: dict[Any, Any] = {}
 
 
 class StoredOffset(NamedTuple):
@@ -216,8 +222,12 @@ class ClassicGroup(Timer):
                 self.static_members = {}
             self.static_members[member.group_instance_id] = member.member_id
 
-    def replace(self, old: GroupMember, new: GroupMember) -> None:
-        """Replace a static member with its successor. As in Kafka, the sync of the old id stays pending."""
+    def replace(self, old: GroupMember, member_id: str) -> GroupMember:
+        """Replace a static member with a copy that has this member id, and return the copy.
+
+        As in Kafka, the sync of the old id stays pending.
+        """
+        new = replace(old, member_id=member_id, is_new=False, join=None, sync=None, is_connected=True)
         self.members.take(old.member_id)
         self._count(old, -1)
         self.members.put(new)
@@ -225,23 +235,19 @@ class ClassicGroup(Timer):
         if self.leader == old.member_id:
             self.leader = new.member_id
         self._store_static(new)
+        return new
 
-    def update(
-        self,
-        member: GroupMember,
-        protocols: Protocols,
-        rebalance_timeout_ms: int,
-        session_timeout_ms: int,
-        join: PendingRequest | None,
-    ) -> None:
-        """Store the data of a member's join, and replace its waiting join."""
-        if member.protocols != protocols or member.rebalance_timeout_ms != rebalance_timeout_ms:
+    def update(self, member: GroupMember, data: JoinGroupRequest | GroupMember, join: PendingRequest | None) -> None:
+        """Store the protocols and timeouts of a join, or of another member, and replace the waiting join."""
+        timeout_ms = data.rebalance_timeout_ms
+        assert timeout_ms is not None
+        if member.protocols != data.protocols or member.rebalance_timeout_ms != timeout_ms:
             self._count(member, -1)
-            member.protocols = self._shared(protocols)
-            member.rebalance_timeout_ms = shared(rebalance_timeout_ms)
+            member.protocols = self._shared(data.protocols)
+            member.rebalance_timeout_ms = shared(timeout_ms)
             self._count(member, 1)
-        if member.session_timeout_ms != session_timeout_ms:
-            member.session_timeout_ms = shared(session_timeout_ms)
+        if member.session_timeout_ms != data.session_timeout_ms:
+            member.session_timeout_ms = shared(data.session_timeout_ms)
         self.await_join(member, join)
 
     def await_join(self, member: GroupMember, join: PendingRequest | None) -> None:
@@ -363,6 +369,20 @@ class ClassicGroup(Timer):
             self._longest_timeouts += by
         elif member.rebalance_timeout_ms > self._longest_timeout_ms:
             self._longest_timeout_ms, self._longest_timeouts = member.rebalance_timeout_ms, 1
+
+
+def shared(value: Value) -> Value:
+    """Return a text or number that equals the given one, so that members with equal values share one object.
+
+    Each request has objects of its own. If kept, these objects would take half as much memory as their member. Only
+    short values are shared, and only those of the latest members, so that the memory for them is bounded.
+    """
+    if type(value) is str and len(value) > _SHARED_LENGTH:
+        return value
+    if len(_shared_values) >= _SHARED_VALUES:
+        _shared_values.clear()
+    found: Value = _shared_values.setdefault(value, value)
+    return found
 
 
 def to_signed(number: int, *, bits: int) -> int:

@@ -6,13 +6,12 @@ kafka-group-coordinator 4.3.1.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assignor.coordinator import rebalancing
 from assignor.coordinator.causes import MemberJoined, MemberRejoined, StaticMemberReturned
 from assignor.coordinator.members import BrokenGroupError, GroupMember
-from assignor.coordinator.records import group_record, new_group_record
+from assignor.coordinator.records import new_group_record
 from assignor.coordinator.requests import LONGEST_TEXT, is_text
 from assignor.coordinator.responses import (
     JOIN_WITH_PROTOCOL_TYPE,
@@ -20,7 +19,6 @@ from assignor.coordinator.responses import (
     JoinGroupResponse,
     join_error,
     join_response,
-    sync_error,
     visible_protocol,
 )
 from assignor.coordinator.state import ANSWERS, COMPLETING, DEAD, PREPARING, STABLE, Action, ErrorCode, RequestKind
@@ -44,48 +42,26 @@ _WAIT, _ANSWER_IF_UNCHANGED_FOLLOWER = Action.WAIT, Action.ANSWER_IF_UNCHANGED_F
 
 def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
     """Handle a JoinGroup request; return its answer, or None if the join waits."""
-    config, group = context.config, context.groups.get(request.group_id)
+    config = context.config
     if not request.group_id:
-        error = ErrorCode.INVALID_GROUP_ID
-    elif not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
-        error = ErrorCode.INVALID_SESSION_TIMEOUT
-    elif group is None and request.member_id:
-        error = ErrorCode.UNKNOWN_MEMBER_ID
-    elif group is None:
-        return _join_new_group(context, request, pending)
-    else:
-        return _join_group(context, group, request, pending)
-    return join_error(error, request.member_id, pending)
-
-
-def _join_new_group(context: Context, request: JoinGroupRequest, pending: PendingRequest) -> JoinGroupResponse | None:
-    """Create the group, handle the join, and write the record of the group."""
-    group = context.create_group(request.group_id)
+        return join_error(ErrorCode.INVALID_GROUP_ID, request.member_id, pending)
+    if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
+        return join_error(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id, pending)
+    group = context.groups.get(request.group_id)
+    is_new_group = group is None
+    if group is None:
+        if request.member_id:
+            return join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id, pending)
+        group = context.create_group(request.group_id)
     try:
         response = _join_group(context, group, request, pending)
     except Exception:
-        context.discard_group(group)  # no record of it was written
+        if is_new_group:
+            context.discard_group(group)  # no record of it was written
         raise
-    _write_new_group(context, group, pending)
+    if is_new_group:
+        _write_new_group(context, group, pending)
     return response
-
-
-def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequest) -> None:
-    """Write the record of a new group; if that fails, the waiting joins fail and the group is discarded."""
-
-    def written(error: ErrorCode | None) -> None:
-        if error is None:
-            return
-        context.answer(pending, join_error(error, "", pending))
-        if group.generation or group.offsets or group.state is DEAD:
-            # The group already has a generation or offsets, whose records replace this one, or it was unloaded.
-            return
-        for member in group.members.values():
-            if member.join is not None:
-                context.answer(member.join, join_error(error, member.member_id, member.join))
-        context.discard_group(group)
-
-    context.write(group.group_id, [new_group_record(group)], written)
 
 
 def _join_group(
@@ -198,32 +174,25 @@ def _rejoin(
     member.is_connected = True
     if not isinstance(answer, Action):
         return join_error(answer, request.member_id, pending)
-    is_leader = group.is_led_by(member.member_id)
     if answer is _WAIT:
-        _update(group, member, request, pending)
+        group.update(member, request, pending)
         rebalancing.complete_join_if_all_joined(context, group)
-    elif request.protocols != member.protocols or (answer is _ANSWER_IF_UNCHANGED_FOLLOWER and is_leader):
-        changed_topic = context.topics.changed_since(group.topic_sizes) if is_leader else None
-        fact = MemberRejoined(
-            member.member_id,
-            is_leader,
-            group.protocol_type,
-            member.protocols,
-            request.protocols,
-            changed_topic,
-            request.reason,
-        )
-        _update(group, member, request, pending)
-        rebalancing.prepare_rebalance(context, group, fact)
-    else:
+        return None
+    is_leader = group.is_led_by(member.member_id)
+    if request.protocols == member.protocols and not (answer is _ANSWER_IF_UNCHANGED_FOLLOWER and is_leader):
         return join_response(group, member, pending)
+    fact = MemberRejoined(
+        member.member_id,
+        is_leader,
+        group.protocol_type,
+        member.protocols,
+        request.protocols,
+        context.topics.changed_since(group.topic_sizes) if is_leader else None,
+        request.reason,
+    )
+    group.update(member, request, pending)
+    rebalancing.prepare_rebalance(context, group, fact)
     return None
-
-
-def _update(group: ClassicGroup, member: GroupMember, request: JoinGroupRequest, pending: PendingRequest) -> None:
-    """Store the data of a join, and let it wait."""
-    assert request.rebalance_timeout_ms is not None
-    group.update(member, request.protocols, request.rebalance_timeout_ms, request.session_timeout_ms, pending)
 
 
 # Static members that return with a new member id
@@ -239,34 +208,25 @@ def _replace(
 ) -> None:
     """Replace a static member that joins without its member id, and fence waiting requests with the old id."""
     leader = group.leader
-    if old.join is not None:
-        context.answer(old.join, join_error(ErrorCode.FENCED_INSTANCE_ID, old.member_id, old.join))
-        group.await_join(old, None)
-    if old.sync is not None:
-        context.answer(old.sync, sync_error(ErrorCode.FENCED_INSTANCE_ID))
-        old.sync = None
+    rebalancing.refuse_waiting(context, group, old, ErrorCode.FENCED_INSTANCE_ID)
     new = _put_successor(context, group, old, member_id)
-    # As in Kafka, the new session starts with the old timeout.
-    rebalancing.restart_session(context, new)
-    _update(group, new, request, pending)
+    group.update(new, request, pending)
     is_stable = group.state is STABLE
     if is_stable and group.protocol_name == group.select_protocol():
         _write_successor(context, group, old, new, leader, pending)
-    elif is_stable or group.state is COMPLETING:
+    else:
         # In CompletingRebalance the leader may already have the old id in its answer.
         fact = StaticMemberReturned(
             request.group_instance_id, member_id, changes_protocol=is_stable, reason=request.reason
         )
-        rebalancing.prepare_rebalance(context, group, fact)
-    else:
-        rebalancing.complete_join_if_all_joined(context, group)
+        rebalancing.rebalance_or_complete_join(context, group, fact)
 
 
 def _put_successor(context: Context, group: ClassicGroup, old: GroupMember, member_id: str) -> GroupMember:
-    """Replace a member with a copy that has another member id."""
+    """Replace a member with a copy that has another member id; as in Kafka, its session has the timeout of the old."""
     context.timers.cancel(old)
-    new = replace(old, member_id=member_id, is_new=False, join=None, sync=None, is_connected=True)
-    group.replace(old, new)
+    new = group.replace(old, member_id)
+    rebalancing.restart_session(context, new)
     return new
 
 
@@ -286,10 +246,9 @@ def _write_successor(
         if error is not None:
             restore(error)
         elif new.join is not None:
-            if new.join.version >= JOIN_WITH_SKIP_ASSIGNMENT:
-                response = join_response(group, new, new.join, skip_assignment=True)
-            else:
-                response = join_response(group, new, new.join, leader=leader)
+            skip_assignment = new.join.version >= JOIN_WITH_SKIP_ASSIGNMENT
+            named_leader = None if skip_assignment else leader
+            response = join_response(group, new, new.join, leader=named_leader, skip_assignment=skip_assignment)
             context.answer(new.join, response)
             group.await_join(new, None)
             if new.deadline is None:
@@ -298,9 +257,8 @@ def _write_successor(
 
     def restore(error: ErrorCode) -> None:
         if group.members.get(new.member_id) is new:  # the member has neither left nor been replaced
-            group.update(new, old.protocols, old.rebalance_timeout_ms, old.session_timeout_ms, None)
-            restored = _put_successor(context, group, new, old.member_id)
-            rebalancing.restart_session(context, restored)
+            group.update(new, old, None)
+            _put_successor(context, group, new, old.member_id)
         protocol_type = group.protocol_type if pending.version >= JOIN_WITH_PROTOCOL_TYPE else None
         protocol_name = visible_protocol(group.protocol_name, pending)
         context.answer(
@@ -308,4 +266,24 @@ def _write_successor(
         )
 
     assignment = {member.member_id: member.assignment for member in group.members.values()}
-    context.write(group.group_id, [group_record(group, assignment)], written)
+    rebalancing.write_generation(context, group, assignment, written)
+
+
+# Groups that a join creates
+
+
+def _write_new_group(context: Context, group: ClassicGroup, pending: PendingRequest) -> None:
+    """Write the record of a new group; if that fails, the waiting joins fail and the group is discarded."""
+
+    def written(error: ErrorCode | None) -> None:
+        if error is None:
+            return
+        context.answer(pending, join_error(error, "", pending))
+        if group.generation or group.offsets or group.state is DEAD:
+            # The group already has a generation or offsets, whose records replace this one, or it was unloaded.
+            return
+        for member in group.members.values():
+            rebalancing.refuse_waiting(context, group, member, error)
+        context.discard_group(group)
+
+    context.write(group.group_id, [new_group_record(group)], written)

@@ -15,7 +15,7 @@ from __future__ import annotations
 import heapq
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from assignor._core import folded_hash
 from assignor.coordinator.timers import Timer
@@ -24,21 +24,13 @@ from assignor.ordering import CHAIN, DEFAULT_CAPACITY, TREES
 if TYPE_CHECKING:
     from assignor.coordinator.requests import PendingRequest, Protocols
 
-__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "MemberTable", "read_topics", "shared"]
+__all__ = ["CONSUMER", "BrokenGroupError", "GroupMember", "MemberTable", "read_topics"]
 
 CONSUMER = "consumer"
 """Protocol type of groups of consumers, whose subscriptions the coordinator can read."""
 
-Value = TypeVar("Value", str, int)
-
 _INT16 = struct.Struct(">h")
 _INT32 = struct.Struct(">i")
-
-
-_SHARED_VALUES = 1_024
-_SHARED_LENGTH = 256
-
-_shared_values: dict[Any, Any] = {}
 
 
 class BrokenGroupError(Exception):
@@ -170,20 +162,6 @@ class MemberTable(dict[str, GroupMember]):
         mask = self._capacity - 1
         bucket = folded_hash(member.member_id) & mask
         return sum(folded_hash(other) & mask == bucket for other in self)
-
-
-def shared(value: Value) -> Value:
-    """Return a text or number that equals the given one, so that members with equal values share one object.
-
-    Each request has objects of its own. If kept, these objects would take half as much memory as their member. Only
-    short values are shared, and only those of the latest members, so that the memory for them is bounded.
-    """
-    if type(value) is str and len(value) > _SHARED_LENGTH:
-        return value
-    if len(_shared_values) >= _SHARED_VALUES:
-        _shared_values.clear()
-    found: Value = _shared_values.setdefault(value, value)
-    return found
 
 
 def read_topics(subscription: bytes) -> list[str] | None:

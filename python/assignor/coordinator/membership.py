@@ -20,17 +20,7 @@ from assignor.coordinator.responses import (
     sync_error,
     sync_response,
 )
-from assignor.coordinator.state import (
-    ANSWERS,
-    COMPLETING,
-    DEAD,
-    EMPTY,
-    PREPARING,
-    STABLE,
-    Action,
-    ErrorCode,
-    RequestKind,
-)
+from assignor.coordinator.state import ANSWERS, DEAD, EMPTY, Action, ErrorCode, RequestKind
 
 if TYPE_CHECKING:
     from assignor.coordinator.context import Context
@@ -150,8 +140,8 @@ def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest)
     ]
     left = [member for member, result in zip(request.members, results, strict=True) if not result.error_code]
     previous_write = context.last_write
-    if group is not None and left:
-        _rebalance_without(context, group, left)
+    if group is not None and left and group.state is not EMPTY:
+        rebalancing.rebalance_or_complete_join(context, group, MembersLeft(left))
     response = _leave_response(results, pending)
     if context.last_write == previous_write:
         return response
@@ -180,14 +170,6 @@ def _remove(context: Context, group: ClassicGroup, leaving: LeavingMember) -> Er
         return member
     rebalancing.remove_member(context, group, member)
     return ErrorCode.NONE
-
-
-def _rebalance_without(context: Context, group: ClassicGroup, left: list[LeavingMember]) -> None:
-    """Start a rebalance after members left, or continue the one that has started."""
-    if group.state is PREPARING:
-        rebalancing.complete_join_if_all_joined(context, group)
-    elif group.state in (STABLE, COMPLETING):
-        rebalancing.prepare_rebalance(context, group, MembersLeft(left))
 
 
 def _leave_response(results: list[LeavingMemberResponse], pending: PendingRequest) -> LeaveGroupResponse:

@@ -21,7 +21,7 @@ from assignor.coordinator.timers import TimerKind
 
 if TYPE_CHECKING:
     from assignor.coordinator.causes import Fact
-    from assignor.coordinator.context import Context
+    from assignor.coordinator.context import Context, WriteCallback
     from assignor.coordinator.group import ClassicGroup
     from assignor.coordinator.members import GroupMember
     from assignor.coordinator.timers import Timer
@@ -33,12 +33,14 @@ __all__ = [
     "expire_sync_phase",
     "prepare_rebalance",
     "rebalance_or_complete_join",
+    "refuse_waiting",
     "remove_id",
     "remove_member",
     "restart_session",
     "start_loaded_group",
     "store_assignment",
     "unload_group",
+    "write_generation",
 ]
 
 _CAN_REBALANCE = PREPARING.previous_valid_states
@@ -168,7 +170,14 @@ def _write_empty_generation(context: Context, group: ClassicGroup) -> None:
                 f"group {group.group_id!r}: the empty generation {generation} could not be written ({error.name})"
             )
 
-    context.write(group.group_id, [group_record(group, {})], written)
+    write_generation(context, group, {}, written)
+
+
+def write_generation(
+    context: Context, group: ClassicGroup, assignment: dict[str, bytes], written: WriteCallback
+) -> None:
+    """Write the record of the current generation, with the given assignments by member id."""
+    context.write(group.group_id, [group_record(group, assignment)], written)
 
 
 def expire_join_phase(context: Context, timer: Timer) -> None:
@@ -202,7 +211,7 @@ def store_assignment(context: Context, group: ClassicGroup, assignment: dict[str
             prepare_rebalance(context, group, AssignmentNotStored(generation, error))
 
     with _CollectorPause():
-        context.write(group.group_id, [group_record(group, assignment)], written)
+        write_generation(context, group, assignment, written)
 
 
 def _distribute(context: Context, group: ClassicGroup, assignment: dict[str, bytes]) -> None:
@@ -240,17 +249,16 @@ def expire_session(context: Context, timer: Timer) -> None:
     group = context.groups[timer.group_id]
     if timer.member_id in group.pending_joins:
         group.remove(timer.member_id)
-        if group.state is PREPARING and group.all_joined:
-            complete_join(context, group)
-        return
-    member = group.members.get(timer.member_id)
-    if member is None or member.has_satisfied_heartbeat:
-        return
-    remove_member(context, group, member)
-    if group.state in (STABLE, COMPLETING):
-        fact = SessionExpired(member.member_id, member.session_timeout_ms, member.is_connected)
-        prepare_rebalance(context, group, fact)
-    elif group.state is PREPARING and group.all_joined:
+    else:
+        member = group.members.get(timer.member_id)
+        if member is None or member.has_satisfied_heartbeat:
+            return
+        remove_member(context, group, member)
+        if group.state in (STABLE, COMPLETING):
+            fact = SessionExpired(member.member_id, member.session_timeout_ms, member.is_connected)
+            prepare_rebalance(context, group, fact)
+            return
+    if group.state is PREPARING and group.all_joined:
         complete_join(context, group)
 
 
@@ -260,6 +268,16 @@ def remove_member(context: Context, group: ClassicGroup, member: GroupMember) ->
         context.answer(member.join, join_error(ErrorCode.UNKNOWN_MEMBER_ID, "", member.join))
         group.await_join(member, None)
     remove_id(context, group, member.member_id)
+
+
+def refuse_waiting(context: Context, group: ClassicGroup, member: GroupMember, error: ErrorCode) -> None:
+    """Answer the waiting requests of a member with an error."""
+    if member.join is not None:
+        context.answer(member.join, join_error(error, member.member_id, member.join))
+        group.await_join(member, None)
+    if member.sync is not None:
+        context.answer(member.sync, sync_error(error))
+        member.sync = None
 
 
 def remove_id(context: Context, group: ClassicGroup, member_id: str) -> None:
@@ -293,11 +311,6 @@ def start_loaded_group(context: Context, group: ClassicGroup) -> None:
 def unload_group(context: Context, group: ClassicGroup) -> None:
     """Answer waiting requests with NOT_COORDINATOR, and mark the group Dead."""
     for member in group.members.in_order():
-        if member.join is not None:
-            context.answer(member.join, join_error(ErrorCode.NOT_COORDINATOR, member.member_id, member.join))
-            group.await_join(member, None)
-        if member.sync is not None:
-            context.answer(member.sync, sync_error(ErrorCode.NOT_COORDINATOR))
-            member.sync = None
+        refuse_waiting(context, group, member, ErrorCode.NOT_COORDINATOR)
     group.move(GroupEvent.REMOVED, context.now)
     context.cancel_timers(group)
