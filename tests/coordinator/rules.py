@@ -1,4 +1,4 @@
-"""Wrong rules: changes to the coordinator, one small rule each, that the recorded traces must detect.
+"""Wrong rules: changes to the coordinator, one small rule each, that comparisons with a broker must detect.
 
 Each rule is a plausible belief about Kafka's coordinator: from its documentation, an older version, or intuition.
 `RULES` has them by name; `timer_rules` adds the rules about time.

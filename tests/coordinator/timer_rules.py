@@ -1,6 +1,6 @@
 """Wrong rules about time: when the timers of sessions restart, and how the timers of a group work.
 
-Importing this module adds them to `rules.RULES`.
+Importing this module adds them to `RULES`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import Any
 from assignor.coordinator import ErrorCode, committing, joining, membership, rebalancing
 from assignor.coordinator.group import ClassicGroup
 from assignor.coordinator.members import GroupMember
-from tests.coordinator.rules import COMPLETING, PREPARING, STABLE, without, wrong, wrong_property
+from tests.coordinator.rules import COMPLETING, PREPARING, RULES, STABLE, without, wrong, wrong_property
+
+__all__ = ["RULES"]
 
 # ---- sessions
 
