@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import random
-import struct
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from assignor.coordinator import (
     ErrorCode,
@@ -23,10 +20,8 @@ from assignor.coordinator import (
     RebalanceCause,
     SyncGroupRequest,
 )
-from tests.coordinator.group_server import garbage
-from tests.coordinator.group_server.answers import OLD_VERSIONS, VERSIONS
+from tests.coordinator.group_server.answers import OLD_VERSIONS
 from tests.coordinator.group_server.consumer_group import ConsumerGroup
-from tests.coordinator.group_server.framing import Frame, NotARequestError, read_request
 from tests.coordinator.group_server.server import GroupServer
 
 if TYPE_CHECKING:
@@ -357,7 +352,7 @@ def test_remaining_members_own_all_partitions_after_random_events(seed: int) -> 
     rng = random.Random(seed)
     with GroupServer(TOPICS, leads=True) as server, ConsumerGroup(server, "churn", TOPICS) as group:
         for step in range(12):
-            happens = rng.choice(["join", "join", "join", "close", "kill", "crash", "move", "grow", "garbage"])
+            happens = rng.choice(["join", "join", "join", "close", "kill", "crash", "move", "grow"])
             match happens:
                 case "close" if len(group.members) > 1:
                     group.close(rng.choice(group.members))
@@ -369,8 +364,6 @@ def test_remaining_members_own_all_partitions_after_random_events(seed: int) -> 
                     server.move_groups()
                 case "grow":
                     server.update_topics({**TOPICS, "orders": TOPICS["orders"] + step})
-                case "garbage":
-                    garbage.throw(server.port, garbage.draw(step))
                 case _ if len(group.members) < 5:
                     group.join(rng.choice(KINDS), session_ms=1_500)
             wanted = len(server.exchanges) + rng.choice([0, 0, 1, 5, 20])
@@ -382,29 +375,3 @@ def test_remaining_members_own_all_partitions_after_random_events(seed: int) -> 
         assert sum(server.topics.values()) == len(owned(settled))
         assert settled.expected == settled.owned
         assert [] == server.failures + server.problems
-
-
-def test_garbage_closes_only_its_own_connection(group: ConsumerGroup, kinds: tuple[str, ...]) -> None:
-    before = group.settle()
-    answered, closed = len(group.server.exchanges), len(group.server.close_reasons)
-    for seed in range(300):
-        garbage.throw(group.server.port, garbage.draw(seed))
-    group.await_heartbeats(len(group.server.exchanges))
-    assert before == group.settle()
-    assert [] == group.causes()
-    assert [] == group.server.failures
-    assert 150 < len(group.server.close_reasons) - closed
-    others = [each for each in group.server.exchanges[answered:] if each.request.group_id != group.group_id]
-    assert others, "some of the garbage was valid and got an answer"
-    assert not [each for each in others if each.request.group_id == group.group_id]
-    assert len(kinds) == len(before.owned)
-
-
-@given(st.sampled_from([(api, version) for api in VERSIONS for version in VERSIONS[api]]), st.binary(max_size=80))
-def test_any_bytes_are_one_request_or_rejected(asked: tuple[int, int], body: bytes) -> None:
-    message = struct.pack(">hhi", *asked, 1) + body
-    try:
-        read: Frame | None = read_request(message, VERSIONS)
-    except NotARequestError:
-        read = None
-    assert read is None or asked == (read.api, read.version)

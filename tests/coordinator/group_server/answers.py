@@ -5,7 +5,6 @@ Each topic has a given number of partitions, all on this broker. Nothing is ever
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
 import functools
 import uuid
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from kio.schema.errors import ErrorCode
 
 from assignor import TopicPartition
-from tests.coordinator.kio_messages import response_class
+from tests.coordinator.kio_messages import nested_entity, response_class
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -93,13 +92,13 @@ class Answers:
 
     def answer(self, api: int, request: Any) -> Any:
         """Answer a request, in its own version."""
-        make = functools.partial(_make, _OTHER_APIS[api], request.__version__)
+        make = functools.partial(nested_entity, response_class, _OTHER_APIS[api], request.__version__)
         fields = getattr(self, f"_{_OTHER_APIS[api]}")(request, make)
         return make("", **{"throttle_time": datetime.timedelta(0), "error_code": ErrorCode.none} | fields)
 
     def unknown_version(self) -> Any:
         """Return the answer to ApiVersions in an unknown version: the oldest answer, with an error."""
-        make = functools.partial(_make, "api_versions", 0)
+        make = functools.partial(nested_entity, response_class, "api_versions", 0)
         return make("", error_code=ErrorCode.unsupported_version, **self._api_versions(None, make))
 
     def _api_versions(self, request: Any, make: Any) -> dict[str, Any]:
@@ -238,10 +237,3 @@ class Answers:
             one(asked, 0 <= getattr(asked, "partition_index", getattr(asked, "partition", -1)) < count)
             for asked in partitions
         )
-
-
-def _make(message: str, version: int, entity: str, /, **fields: Any) -> Any:
-    """Return an entity with the fields that its version has."""
-    found = response_class(message, version, entity)
-    known = {field.name for field in dataclasses.fields(found)}
-    return found(**{name: value for name, value in fields.items() if name in known})

@@ -30,17 +30,9 @@ from assignor.coordinator import (
     JoinGroupRequest,
     JoinGroupResponse,
 )
-from assignor.errors import AssignorError
 from tests.coordinator.group_server.answers import GROUP_APIS, VERSIONS, Answers, topic_id
 from tests.coordinator.group_server.connection import Connection, Exchange, PendingRequest
-from tests.coordinator.group_server.framing import (
-    Frame,
-    NotARequestError,
-    UnknownApiVersionsError,
-    framed,
-    frames,
-    read_request,
-)
+from tests.coordinator.group_server.framing import Frame, UnknownVersionError, framed, frames, read_request
 from tests.coordinator.group_server.notifier import Notifier
 from tests.coordinator.kio_messages import request_from_kio, response_to_kio
 
@@ -78,8 +70,7 @@ class GroupServer:
         rebalances: All rebalances, in order.
         problems: Problems that the coordinator reported.
         exchanges: Requests of the group protocol with their answers, in order of the answers.
-        close_reasons: Reasons for closed connections, in order.
-        failures: Tracebacks of unexpected errors.
+        failures: Tracebacks of errors.
     """
 
     def __init__(
@@ -95,7 +86,6 @@ class GroupServer:
         self.rebalances: list[Rebalance] = []
         self.problems: list[str] = []
         self.exchanges: list[Exchange] = []
-        self.close_reasons: list[str] = []
         self.failures: list[str] = []
         self._config, self._leads, self._versions = config, leads, versions
         self._topics = dict(topics)
@@ -305,12 +295,10 @@ class GroupServer:
             self._guarded(connection, functools.partial(self._handle, connection, connection.waiting.pop(0)))
 
     def _guarded(self, connection: Connection | None, handle: Callable[[], None]) -> None:
-        """Call a handler that must not end the server; close the connection if the message is not a request."""
+        """Call a handler that must not end the server; close the connection after an error."""
         try:
             handle()
             return
-        except NotARequestError as error:
-            self.close_reasons.append(str(error))
         except Exception:
             self.failures.append(traceback.format_exc())
         if connection and not connection.closed:
@@ -320,7 +308,7 @@ class GroupServer:
     def _handle(self, connection: Connection, message: bytes) -> None:
         try:
             frame = read_request(message, self._versions)
-        except UnknownApiVersionsError as asked:
+        except UnknownVersionError as asked:
             self._reply(connection, framed(asked.correlation_id, self._answers.unknown_version()))
             return
         connection.client_id = frame.client_id
@@ -336,10 +324,7 @@ class GroupServer:
 
     def _ask_coordinator(self, connection: Connection, frame: Frame) -> None:
         names = {topic_id(name): name for name in self._topics}
-        try:
-            request = request_from_kio(frame.request, frame.client_id, "/127.0.0.1", names)
-        except AssignorError as error:
-            raise NotARequestError(str(error)) from error
+        request = request_from_kio(frame.request, frame.client_id, "/127.0.0.1", names)
         pending = connection.pending = PendingRequest(
             connection, frame.api, frame.version, frame.correlation_id, request
         )
