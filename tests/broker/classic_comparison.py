@@ -14,6 +14,7 @@ from assignor.coordinator.responses import DeleteGroupResponse
 from tests.broker.classic_programs import TOPICS
 from tests.broker.classic_requests import DeleteRequest
 from tests.coordinator import kio_descriptions, kio_messages
+from tests.coordinator.driver import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,13 +107,7 @@ class Replica:
         self._requests[entry.number] = request
         if isinstance(request, DeleteRequest):
             return self._answers(coordinator.delete_group(request.group_id, at, entry.number))
-        ask: Any = {
-            "JoinGroupRequest": coordinator.join_group,
-            "SyncGroupRequest": coordinator.sync_group,
-            "HeartbeatRequest": coordinator.heartbeat,
-            "LeaveGroupRequest": coordinator.leave_group,
-            "OffsetCommitRequest": coordinator.offset_commit,
-        }[type(request).__name__]
+        ask: Callable[..., Effects] = getattr(coordinator, METHODS[type(request)])
         return self._answers(ask(request, at, entry.number))
 
     def look(self, version: int) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,10 +96,6 @@ class Program:
     actors: tuple[Actor, ...]
     steps: tuple[Step, ...]
     empty_group_id: bool = False
-
-    def without(self, first: int, count: int) -> Program:
-        """Return the program without some steps."""
-        return replace(self, steps=self.steps[:first] + self.steps[first + count :])
 
     def __str__(self) -> str:
         actors = "\n".join(f"  {number}: {actor}" for number, actor in enumerate(self.actors))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.coordinator import (
@@ -65,7 +65,6 @@ class _Member:
     protocol: str | None = None
     followers: tuple[str, ...] = ()
     leads: bool = False
-    generations_made: int = field(default=0)
 
     def forget(self) -> None:
         if self.id:

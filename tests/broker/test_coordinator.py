@@ -7,6 +7,7 @@ new seed, and ASSIGNOR_SEQUENCES the number of sequences; a small number may not
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import random
 import sys
@@ -22,11 +23,11 @@ from tests.broker.classic_comparison import replay
 from tests.broker.classic_connection import Connections
 from tests.broker.classic_counts import Counts, count
 from tests.broker.classic_play import Played, Player
-from tests.broker.classic_programs import PROFILES, SCRIPTED, TOPICS, Program, draw
-from tests.broker.classic_shrinking import shrink
+from tests.broker.classic_programs import PROFILES, SCRIPTED, TOPICS, Program, Step, draw
 from tests.broker.cluster import Cluster
 from tests.broker.running import running
 from tests.coordinator.timer_rules import RULES
+from tests.support.shrinking import shrink
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -233,18 +234,21 @@ async def play_at(
             return played, ""
 
         first = shortest = failed[0]
+        program = first.recording.program
 
-        async def fails(program: Program) -> bool:
+        async def fails(steps: tuple[Step, ...]) -> bool:
             nonlocal shortest
-            again = await player.play(program)
+            again = await player.play(dataclasses.replace(program, steps=steps))
             is_failed = bool(again.differences) and not again.is_spoilt
             if is_failed:
                 shortest = again
             return is_failed
 
-        await shrink(first.recording.program, fails)
-        seed = first.recording.program.seed
-        summary = f"{len(failed)} of {len(played)} sequences differ; ASSIGNOR_SEED={seed} plays the following one first"
+        await shrink(program.steps, fails)
+        summary = (
+            f"{len(failed)} of {len(played)} sequences differ; "
+            f"ASSIGNOR_SEED={program.seed} plays the following one first"
+        )
         return played, f"{summary}:\n{described(first)}\nshrunk:\n{described(shortest)}"
 
 

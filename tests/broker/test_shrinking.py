@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import asyncio
 
-from tests.broker.classic_programs import Program, Step, draw
-from tests.broker.classic_shrinking import shrink
+from tests.broker.classic_programs import Step, draw
+from tests.support.shrinking import shrink
 
 
 def test_only_relevant_steps_remain() -> None:
-    async def fails(program: Program) -> bool:
-        kinds = [step.kind for step in program.steps]
+    async def fails(steps: tuple[Step, ...]) -> bool:
+        kinds = [step.kind for step in steps]
         return "delete" in kinds and "wait" in kinds[kinds.index("delete") :]
 
     steps = [Step("advance")] * 9 + [Step("delete")] + [Step("commit")] * 7 + [Step("wait")] + [Step("leave")] * 3
-    program = Program(0, "made by hand", (), tuple(steps))
-    assert (Step("delete"), Step("wait")) == asyncio.run(shrink(program, fails)).steps
+    assert (Step("delete"), Step("wait")) == asyncio.run(shrink(tuple(steps), fails))
 
 
 def test_the_number_of_tries_is_limited() -> None:
     tried = []
 
-    async def fails(program: Program) -> bool:
-        tried.append(program)
+    async def fails(steps: tuple[Step, ...]) -> bool:
+        tried.append(steps)
         return False
 
-    program = draw(1)
-    assert program == asyncio.run(shrink(program, fails, tries=5))
+    steps = draw(1).steps
+    assert steps == asyncio.run(shrink(steps, fails, tries=5))
     assert 5 == len(tried)
 
 

@@ -141,119 +141,93 @@ def is_noticed(trace: Json, outcomes: list[Outcome] | None = None, original: Jso
     return next(found, None) is not None
 
 
-def apply_mutations(
-    mutations: Callable[[Json, random.Random], Iterator[Json]], *, replay: bool = False
-) -> tuple[int, list[str]]:
-    """Return the number of mutated copies, and the names of the traces with a copy that is not noticed.
+def other_field(trace: Json, rng: random.Random, field: str) -> Iterator[Json]:
+    found = places()[field].get(trace["name"], [])
+    for entry, keys in rng.sample(found, min(len(found), PLACES)):
+        yield with_step(trace, changed(entry, keys, other))
 
-    Args:
-        mutations: Function that yields mutated copies of a trace.
-        replay: True to replay each copy, if the mutation changes the input of our coordinator.
-    """
-    copies = 0
-    missed = []
-    for trace, outcomes in replayed():
-        for mutated in mutations(trace, random.Random(trace["name"])):
-            copies += 1
-            if not is_noticed(mutated, None if replay else outcomes, trace):
-                missed.append(trace["name"])
-    return copies, missed
+
+def other_order_of_members(trace: Json, rng: random.Random, part: str) -> Iterator[Json]:
+    found = [(entry, (entry.get(part) or {}).get("members", [])) for entry in trace["steps"]]
+    for entry, members in some(rng, [(entry, members) for entry, members in found if members != members[::-1]]):
+        yield with_step(trace, entry | {part: entry[part] | {"members": members[::-1]}})
+
+
+def added_or_removed_field(trace: Json, rng: random.Random, part: str) -> Iterator[Json]:
+    entry = rng.choice([entry for entry in trace["steps"] if entry.get(part)])
+    yield with_step(trace, entry | {part: entry[part] | {"surprise": 1}})
+    name = rng.choice(sorted(entry[part]))
+    yield with_step(trace, entry | {part: {each: entry[part][each] for each in entry[part].keys() - {name}}})
+
+
+def other_release_of_an_answer(trace: Json, rng: random.Random) -> Iterator[Json]:
+    for entry in some(rng, [entry for entry in requests(trace) if entry["response"]]):
+        steps = {entry["i"], entry["i"] + 1, len(trace["steps"]) - 1}
+        releases = [{"step": step} for step in sorted(steps)] + [{"time": True}]
+        for release in releases:
+            if release != entry["released_by"]:
+                yield with_step(trace, entry | {"released_by": release})
+
+
+def missing_answer_of_a_timer(trace: Json, _: random.Random) -> Iterator[Json]:
+    for entry in requests(trace):
+        if entry["released_by"] == {"time": True}:
+            yield with_step(trace, entry | {"response": None, "released_by": None})
+
+
+def missing_or_added_answer(trace: Json, rng: random.Random) -> Iterator[Json]:
+    for entry in some(rng, [entry for entry in requests(trace) if entry["response"]]):
+        yield with_step(trace, entry | {"response": None, "released_by": None})
+        yield with_step(trace, entry | {"response": None})
+    for entry in requests(trace):
+        if entry["response"] is None:
+            for release in ({"time": True}, {"step": entry["i"]}, {"step": requests(trace)[-1]["i"]}, None):
+                yield with_step(trace, entry | {"response": {"error_code": 0}, "released_by": release})
+
+
+def other_place_of_a_generated_member_id(trace: Json, rng: random.Random) -> Iterator[Json]:
+    made = rng.choice([entry for entry in requests(trace) if "generates" in entry] or [None])
+    if made is None:
+        return
+    alias = made["generates"]
+    yield with_step(trace, {name: made[name] for name in made if name != "generates"})
+    others = [e for e in requests(trace) if "generates" not in e and e["member"] == made["member"]]
+    for entry in some(rng, others):
+        yield with_step(trace, entry | {"generates": alias})
+    yield trace | {"ids": trace["ids"] | {alias: f"x{trace['ids'][alias]}"}}
+
+
+MUTATIONS: list[tuple[Callable[..., Iterator[Json]], tuple[str, ...], int]] = [
+    *((other_field, (field,), 0) for field in sorted(FIELDS)),
+    *((other_order_of_members, (part,), 300) for part in ("response", "observe")),
+    *((added_or_removed_field, (part,), 2 * TRACES - 1) for part in ("response", "observe")),
+    (other_release_of_an_answer, (), 3 * TRACES),
+    (missing_answer_of_a_timer, (), BY_TIME - 1),
+    (missing_or_added_answer, (), 4 * NEVER_ANSWERED + 2 * TRACES),
+    (other_place_of_a_generated_member_id, (), 3 * TRACES),
+]
+"""Functions that yield mutated copies of a trace, their arguments, and a number that the copies must exceed."""
 
 
 def test_coordinator_the_listed_fields_are_those_of_the_traces() -> None:
     assert places().keys() == FIELDS
 
 
-@pytest.mark.parametrize("field", sorted(FIELDS))
-def test_coordinator_a_change_of_any_field_is_noticed(field: str) -> None:
-    def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        found = places()[field].get(trace["name"], [])
-        for entry, keys in rng.sample(found, min(len(found), PLACES)):
-            yield with_step(trace, changed(entry, keys, other))
-
-    copies, missed = apply_mutations(mutations)
-
-    assert [] == missed
-    assert copies > 0
-
-
-@pytest.mark.parametrize("part", ["response", "observe"])
-def test_coordinator_another_order_of_members_is_noticed(part: str) -> None:
-    def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        found = [(entry, (entry.get(part) or {}).get("members", [])) for entry in trace["steps"]]
-        for entry, members in some(rng, [(entry, members) for entry, members in found if members != members[::-1]]):
-            yield with_step(trace, entry | {part: entry[part] | {"members": members[::-1]}})
-
-    copies, missed = apply_mutations(mutations)
+@pytest.mark.parametrize(
+    ("mutate", "arguments", "fewer"),
+    [pytest.param(*row, id=" ".join([row[0].__name__, *row[1]])) for row in MUTATIONS],
+)
+def test_coordinator_a_mutation_of_a_trace_is_noticed(
+    mutate: Callable[..., Iterator[Json]], arguments: tuple[str, ...], fewer: int
+) -> None:
+    changes_input = mutate is other_place_of_a_generated_member_id  # so our coordinator has other outcomes
+    copies = 0
+    missed = []
+    for trace, outcomes in replayed():
+        for mutated in mutate(trace, random.Random(trace["name"]), *arguments):
+            copies += 1
+            if not is_noticed(mutated, None if changes_input else outcomes, trace):
+                missed.append(trace["name"])
 
     assert [] == missed
-    assert copies > 300
-
-
-@pytest.mark.parametrize("part", ["response", "observe"])
-def test_coordinator_an_added_or_removed_field_is_noticed(part: str) -> None:
-    def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        entry = rng.choice([entry for entry in trace["steps"] if entry.get(part)])
-        yield with_step(trace, entry | {part: entry[part] | {"surprise": 1}})
-        name = rng.choice(sorted(entry[part]))
-        yield with_step(trace, entry | {part: {each: entry[part][each] for each in entry[part].keys() - {name}}})
-
-    assert (2 * TRACES, []) == apply_mutations(mutations)
-
-
-def test_coordinator_another_release_of_an_answer_is_noticed() -> None:
-    def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        for entry in some(rng, [entry for entry in requests(trace) if entry["response"]]):
-            steps = {entry["i"], entry["i"] + 1, len(trace["steps"]) - 1}
-            releases = [{"step": step} for step in sorted(steps)] + [{"time": True}]
-            for release in releases:
-                if release != entry["released_by"]:
-                    yield with_step(trace, entry | {"released_by": release})
-
-    copies, missed = apply_mutations(mutations)
-
-    assert [] == missed
-    assert copies > 3 * TRACES
-
-
-def test_coordinator_a_missing_answer_of_a_timer_is_noticed() -> None:
-    def mutations(trace: Json, _: random.Random) -> Iterator[Json]:
-        for entry in requests(trace):
-            if entry["released_by"] == {"time": True}:
-                yield with_step(trace, entry | {"response": None, "released_by": None})
-
-    assert (BY_TIME, []) == apply_mutations(mutations)
-
-
-def test_coordinator_a_missing_or_added_answer_is_noticed() -> None:
-    def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        for entry in some(rng, [entry for entry in requests(trace) if entry["response"]]):
-            yield with_step(trace, entry | {"response": None, "released_by": None})
-            yield with_step(trace, entry | {"response": None})
-        for entry in requests(trace):
-            if entry["response"] is None:
-                for release in ({"time": True}, {"step": entry["i"]}, {"step": requests(trace)[-1]["i"]}, None):
-                    yield with_step(trace, entry | {"response": {"error_code": 0}, "released_by": release})
-
-    copies, missed = apply_mutations(mutations)
-
-    assert [] == missed
-    assert copies > 4 * NEVER_ANSWERED + 2 * TRACES
-
-
-def test_coordinator_another_place_of_a_generated_member_id_is_noticed() -> None:
-    def mutations(trace: Json, rng: random.Random) -> Iterator[Json]:
-        made = rng.choice([entry for entry in requests(trace) if "generates" in entry] or [None])
-        if made is None:
-            return
-        alias = made["generates"]
-        yield with_step(trace, {name: made[name] for name in made if name != "generates"})
-        others = [e for e in requests(trace) if "generates" not in e and e["member"] == made["member"]]
-        for entry in some(rng, others):
-            yield with_step(trace, entry | {"generates": alias})
-        yield trace | {"ids": trace["ids"] | {alias: f"x{trace['ids'][alias]}"}}
-
-    copies, missed = apply_mutations(mutations, replay=True)
-
-    assert [] == missed
-    assert copies > 3 * TRACES
+    assert copies > fewer

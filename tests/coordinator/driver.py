@@ -25,12 +25,22 @@ from assignor.wire import encode_subscription
 if TYPE_CHECKING:
     from assignor.coordinator import Effects, Rebalance, RebalanceCause
     from assignor.coordinator.context import LogRecord
+    from assignor.coordinator.requests import Request
     from assignor.coordinator.responses import Response
 
 GROUP = "orders"
 
 RANGE = (("range", encode_subscription(Subscription(("t0",)))),)
 """Default protocols of a member."""
+
+METHODS: dict[type[Request], str] = {
+    JoinGroupRequest: "join_group",
+    SyncGroupRequest: "sync_group",
+    HeartbeatRequest: "heartbeat",
+    LeaveGroupRequest: "leave_group",
+    OffsetCommitRequest: "offset_commit",
+}
+"""Name of each request: that of the coordinator's method, and of kio's message."""
 
 AT_ONCE = CoordinatorConfig(initial_rebalance_delay_ms=0)
 """Settings with which the first member's join is answered without a delay."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any
 
-from assignor.coordinator import DescribedMember, ErrorCode, GroupDescription, GroupState
+from assignor.coordinator import ErrorCode, GroupDescription, GroupState
 from tests.coordinator.kio_messages import (
     NO_TIME,
     fitting,
@@ -13,7 +13,6 @@ from tests.coordinator.kio_messages import (
     nested_entity,
     request_class,
     response_class,
-    with_defaults,
 )
 
 if TYPE_CHECKING:
@@ -65,30 +64,6 @@ def describe_response(descriptions: Iterable[GroupDescription], version: int) ->
             )
         )
     return fitting(response_class("describe_groups", version), {"throttle_time": NO_TIME, "groups": tuple(groups)})
-
-
-def descriptions_from_kio(entity: Any) -> tuple[GroupDescription, ...]:
-    """Return the descriptions in a response of DescribeGroups."""
-    return tuple(
-        GroupDescription(
-            group.group_id,
-            GroupState(group.group_state),
-            group.protocol_type,
-            group.protocol_data,
-            tuple(
-                DescribedMember(
-                    member.member_id,
-                    member.group_instance_id,
-                    member.client_id,
-                    member.client_host,
-                    member.member_metadata,
-                    member.member_assignment,
-                )
-                for member in map(with_defaults, group.members)
-            ),
-        )
-        for group in entity.groups
-    )
 
 
 def delete_request(group_ids: Iterable[str], version: int) -> Any:

@@ -23,35 +23,24 @@ from assignor.coordinator import (
     ErrorCode,
     HeartbeatRequest,
     HeartbeatResponse,
-    JoinGroupMember,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeavingMember,
-    LeavingMemberResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetToCommit,
-    PartitionResponse,
     SyncGroupRequest,
     SyncGroupResponse,
 )
+from tests.coordinator.driver import METHODS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assignor.coordinator.requests import Request
     from assignor.coordinator.responses import Response
-
-MESSAGES: dict[type[Request], str] = {
-    JoinGroupRequest: "join_group",
-    SyncGroupRequest: "sync_group",
-    HeartbeatRequest: "heartbeat",
-    LeaveGroupRequest: "leave_group",
-    OffsetCommitRequest: "offset_commit",
-}
-"""Names of the requests in kio."""
 
 NO_TOPICS: Mapping[Any, Any] = {}
 FIRST_WITH_TOPIC_IDS = 10
@@ -79,57 +68,33 @@ def request_to_kio(request: Request, topic_ids: Mapping[str, UUID] = NO_TOPICS) 
         request: The request.
         topic_ids: Topic ids by name, for offsets without a topic id.
     """
-    message, version = MESSAGES[type(request)], request.version
+    message, version = METHODS[type(request)], request.version
     nested = functools.partial(nested_entity, request_class, message, version)
-    fields: dict[str, Any] = {"group_id": request.group_id}
+    fields = {field.name: getattr(request, field.name) for field in dataclasses.fields(request)}
     match request:
         case JoinGroupRequest():
             assert request.rebalance_timeout_ms is not None
-            fields |= {
-                "session_timeout": _duration(request.session_timeout_ms),
-                "rebalance_timeout": _duration(request.rebalance_timeout_ms),
-                "member_id": request.member_id,
-                "group_instance_id": request.group_instance_id,
-                "protocol_type": request.protocol_type,
-                "protocols": tuple(
-                    nested("JoinGroupRequestProtocol", name=name, metadata=metadata)
-                    for name, metadata in request.protocols
-                ),
-                "reason": request.reason,
-            }
+            fields["session_timeout"] = _duration(request.session_timeout_ms)
+            fields["rebalance_timeout"] = _duration(request.rebalance_timeout_ms)
+            fields["protocols"] = tuple(
+                nested("JoinGroupRequestProtocol", name=name, metadata=metadata) for name, metadata in request.protocols
+            )
         case SyncGroupRequest():
-            fields |= {
-                "generation_id": request.generation_id,
-                "member_id": request.member_id,
-                "group_instance_id": request.group_instance_id,
-                "protocol_type": request.protocol_type,
-                "protocol_name": request.protocol_name,
-                "assignments": tuple(
-                    nested("SyncGroupRequestAssignment", member_id=member_id, assignment=assignment)
-                    for member_id, assignment in request.assignments
-                ),
-            }
-        case HeartbeatRequest():
-            fields |= {
-                "generation_id": request.generation_id,
-                "member_id": request.member_id,
-                "group_instance_id": request.group_instance_id,
-            }
+            fields["assignments"] = tuple(
+                nested("SyncGroupRequestAssignment", member_id=member_id, assignment=assignment)
+                for member_id, assignment in request.assignments
+            )
         case LeaveGroupRequest():
             members = tuple(request.members)
             fields["members"] = tuple(nested("MemberIdentity", **member._asdict()) for member in members if version > 2)
             fields["member_id"] = members[0].member_id if version < 3 else ""
         case OffsetCommitRequest():
-            fields |= {
-                "generation_id_or_member_epoch": request.generation_id,
-                "member_id": request.member_id,
-                "group_instance_id": request.group_instance_id,
-                "retention_time": _duration(request.retention_time_ms),
-                "topics": tuple(
-                    nested("OffsetCommitRequestTopic", name=topic, topic_id=topic_id, partitions=tuple(partitions))
-                    for topic, topic_id, partitions in _offsets_by_topic(request, topic_ids, nested)
-                ),
-            }
+            fields["generation_id_or_member_epoch"] = request.generation_id
+            fields["retention_time"] = _duration(request.retention_time_ms)
+            fields["topics"] = tuple(
+                nested("OffsetCommitRequestTopic", name=topic, topic_id=topic_id, partitions=tuple(partitions))
+                for topic, topic_id, partitions in _offsets_by_topic(request, topic_ids, nested)
+            )
     return fitting(request_class(message, version), fields)
 
 
@@ -144,50 +109,24 @@ def request_from_kio(
         client_host: Host of the client.
         topic_names: Topic names by id, for versions with topic ids; an unknown topic gets the name "".
     """
+    kind = next(kind for kind in METHODS if kind.__name__ == type(entity).__name__)
     it, version = with_defaults(entity), entity.__version__
-    match type(entity).__name__:
-        case "JoinGroupRequest":
-            return JoinGroupRequest(
-                it.group_id,
-                it.member_id,
-                protocol_type=it.protocol_type,
-                protocols=tuple((protocol.name, protocol.metadata) for protocol in it.protocols),
-                session_timeout_ms=_milliseconds(it.session_timeout),
-                rebalance_timeout_ms=None if it.rebalance_timeout is None else _milliseconds(it.rebalance_timeout),
-                group_instance_id=it.group_instance_id,
-                reason=it.reason,
-                client_id=client_id,
-                client_host=client_host,
-                version=version,
-            )
-        case "SyncGroupRequest":
-            return SyncGroupRequest(
-                it.group_id,
-                it.generation_id,
-                it.member_id,
-                group_instance_id=it.group_instance_id,
-                protocol_type=it.protocol_type,
-                protocol_name=it.protocol_name,
-                assignments=tuple((given.member_id, given.assignment) for given in it.assignments),
-                version=version,
-            )
-        case "HeartbeatRequest":
-            return HeartbeatRequest(it.group_id, it.generation_id, it.member_id, it.group_instance_id, version)
-        case "LeaveGroupRequest":
-            leaving = [with_defaults(member) for member in it.members or ()] if version > 2 else [it]
-            members = [LeavingMember(each.member_id, each.group_instance_id, each.reason) for each in leaving]
-            return LeaveGroupRequest(it.group_id, tuple(members), version)
-        case "OffsetCommitRequest":
-            return OffsetCommitRequest(
-                it.group_id,
-                tuple(_offsets_from_kio(it.topics, topic_names)),
-                it.generation_id_or_member_epoch,
-                it.member_id,
-                group_instance_id=it.group_instance_id,
-                retention_time_ms=-1 if it.retention_time is None else _milliseconds(it.retention_time),
-                version=version,
-            )
-    raise AssertionError(f"{type(entity).__name__} is not a request of the classic group protocol")
+    known = vars(it) | {"client_id": client_id, "client_host": client_host, "version": version}
+    if kind is JoinGroupRequest:
+        known["protocols"] = tuple((protocol.name, protocol.metadata) for protocol in it.protocols)
+        known["session_timeout_ms"] = _milliseconds(it.session_timeout)
+        timeout = it.rebalance_timeout
+        known["rebalance_timeout_ms"] = None if timeout is None else _milliseconds(timeout)
+    elif kind is SyncGroupRequest:
+        known["assignments"] = tuple((given.member_id, given.assignment) for given in it.assignments)
+    elif kind is LeaveGroupRequest:
+        leaving = [with_defaults(member) for member in it.members or ()] if version > 2 else [it]
+        known["members"] = [LeavingMember(each.member_id, each.group_instance_id, each.reason) for each in leaving]
+    elif kind is OffsetCommitRequest:
+        known["offsets"] = tuple(_offsets_from_kio(it.topics, topic_names))
+        known["generation_id"] = it.generation_id_or_member_epoch
+        known["retention_time_ms"] = -1 if it.retention_time is None else _milliseconds(it.retention_time)
+    return kind(**{field.name: known[field.name] for field in dataclasses.fields(kind)})
 
 
 def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UUID] = NO_TOPICS) -> Any:
@@ -198,7 +137,7 @@ def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UU
         version: Version of the request.
         topic_ids: Topic ids by name, for versions with topic ids.
     """
-    message = MESSAGES[_REQUESTS[type(response)]]
+    message = METHODS[_REQUESTS[type(response)]]
     nested = functools.partial(nested_entity, response_class, message, version)
     fields: dict[str, Any] = {"throttle_time": NO_TIME}
     match response:
@@ -233,47 +172,6 @@ def response_to_kio(response: Response, version: int, topic_ids: Mapping[str, UU
     if not isinstance(response, OffsetCommitResponse):
         fields["error_code"] = kio_error(response.error_code)
     return fitting(response_class(message, version), fields)
-
-
-def response_from_kio(entity: Any, topic_names: Mapping[UUID, str] = NO_TOPICS) -> Response:
-    """Return kio's entity of a response as a dataclass; fail for an error code that the coordinator never returns.
-
-    Args:
-        entity: Response of any version.
-        topic_names: Topic names by id, for versions with topic ids; an unknown topic gets the name "".
-    """
-    it = with_defaults(entity)
-    match type(entity).__name__:
-        case "JoinGroupResponse":
-            return JoinGroupResponse(
-                ErrorCode(it.error_code),
-                it.member_id,
-                it.generation_id,
-                it.protocol_type,
-                it.protocol_name,
-                it.leader,
-                tuple(
-                    JoinGroupMember(member.member_id, member.group_instance_id, member.metadata)
-                    for member in map(with_defaults, it.members)
-                ),
-                bool(it.skip_assignment),
-            )
-        case "SyncGroupResponse":
-            return SyncGroupResponse(ErrorCode(it.error_code), it.protocol_type, it.protocol_name, it.assignment)
-        case "HeartbeatResponse":
-            return HeartbeatResponse(ErrorCode(it.error_code))
-        case "LeaveGroupResponse":
-            left = (
-                LeavingMemberResponse(member.member_id, member.group_instance_id, ErrorCode(member.error_code))
-                for member in it.members or ()
-            )
-            return LeaveGroupResponse(ErrorCode(it.error_code), tuple(left))
-        case "OffsetCommitResponse":
-            entries = ((_topic_name(topic, topic_names), entry) for topic in it.topics for entry in topic.partitions)
-            return OffsetCommitResponse(
-                tuple(PartitionResponse(name, it.partition_index, ErrorCode(it.error_code)) for name, it in entries)
-            )
-    raise AssertionError(f"{type(entity).__name__} is not a response of the classic group protocol")
 
 
 def uuid_text(topic_id: UUID) -> str:

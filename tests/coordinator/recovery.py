@@ -35,20 +35,12 @@ from assignor.coordinator import (
     Write,
 )
 from assignor.offsets import decode_record
+from tests.coordinator.driver import METHODS
 from tests.support.record_bytes import assignment, subscription
 
 GROUP_METADATA, OFFSET_COMMIT = 2, 1
 SESSION_MS, REBALANCE_MS = 10_000, 5_000
 FOREVER = 10**12
-
-ASK = {
-    JoinGroupRequest: "join_group",
-    SyncGroupRequest: "sync_group",
-    HeartbeatRequest: "heartbeat",
-    LeaveGroupRequest: "leave_group",
-    OffsetCommitRequest: "offset_commit",
-}
-"""Method of the coordinator for each request."""
 
 
 class ReceivedAssignment(NamedTuple):
@@ -266,7 +258,7 @@ class World:
         number = self.requests
         actor.waits_for = number
         self._waiting[number] = actor, request, actor.answer
-        self._collect(getattr(self.coordinator, ASK[type(request)])(request, self.now, number))
+        self._collect(getattr(self.coordinator, METHODS[type(request)])(request, self.now, number))
 
     def _collect(self, effects: Effects) -> None:
         if self.confirm_writes:

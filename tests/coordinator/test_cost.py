@@ -28,6 +28,7 @@ from assignor.coordinator import (
     OffsetToCommit,
     SyncGroupRequest,
 )
+from tests.coordinator.driver import METHODS
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -80,14 +81,8 @@ class Crowd:
 
     def ask(self, request: Any) -> Effects:
         """Send a request."""
-        handlers: dict[type, Callable[[Any, int], Effects]] = {
-            JoinGroupRequest: self.coordinator.join_group,
-            SyncGroupRequest: self.coordinator.sync_group,
-            HeartbeatRequest: self.coordinator.heartbeat,
-            LeaveGroupRequest: self.coordinator.leave_group,
-            OffsetCommitRequest: self.coordinator.offset_commit,
-        }
-        return handlers[type(request)](request, self.now)
+        ask: Callable[[Any, int], Effects] = getattr(self.coordinator, METHODS[type(request)])
+        return ask(request, self.now)
 
     def mean(self, requests: Iterable[Any]) -> float:
         """Return the mean number of steps per request."""

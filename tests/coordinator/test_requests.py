@@ -21,7 +21,7 @@ from assignor.coordinator import (
 )
 from assignor.coordinator.requests import VERSIONS
 from assignor.errors import AssignorError, IllegalArgumentError, IllegalStateError, NullArgumentError, WrongTypeError
-from tests.coordinator.driver import AT_ONCE, GROUP, RANGE, GroupDriver
+from tests.coordinator.driver import AT_ONCE, GROUP, METHODS, RANGE, GroupDriver
 
 # Untyped, because the tests pass arguments that a type checker rejects.
 Join: Any = JoinGroupRequest
@@ -104,15 +104,9 @@ def test_an_unsupported_version_gets_an_error_and_changes_nothing(kind: Any, ver
         LeaveGroupRequest: (GROUP, [LeavingMember("a-1")]),
         OffsetCommitRequest: (GROUP, [OffsetToCommit("t0", 0, 5)]),
     }
-    calls: dict[Any, Any] = {
-        JoinGroupRequest: driver.coordinator.join_group,
-        SyncGroupRequest: driver.coordinator.sync_group,
-        HeartbeatRequest: driver.coordinator.heartbeat,
-        LeaveGroupRequest: driver.coordinator.leave_group,
-        OffsetCommitRequest: driver.coordinator.offset_commit,
-    }
 
-    effects = calls[kind](kind(*fields[kind], version=version), 0, ("a", "any"))
+    ask = getattr(driver.coordinator, METHODS[kind])
+    effects = ask(kind(*fields[kind], version=version), 0, ("a", "any"))
 
     response = effects.answers[0].response
     errors = [response.error_code] if hasattr(response, "error_code") else [each[2] for each in response.partitions]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -24,11 +23,11 @@ from tests.member.comparison import (
     Comparison,
     Pair,
     UnexpectedDifferenceError,
-    compare,
 )
 from tests.member.differences import program
+from tests.member.extent import add_up
 from tests.member.oracle import MemberOracle, OracleMissingError
-from tests.member.programs import LENGTH, draw
+from tests.member.programs import draw
 from tests.member.resynchronisation import Resynchronised, resynchronise
 from tests.member.runner import NEVER, Json, start
 
@@ -74,46 +73,12 @@ def compare_drawn(oracle: MemberOracle, seeds: Iterable[int], **others: Any) -> 
 def test_the_member_equals_kafkas_own_classes(
     oracle: MemberOracle, record_property: Callable[[str, object], None]
 ) -> None:
-    record_property("seeds", f"{SEED} to {SEED + PROGRAMS - 1}")
-    totals: Counter[str] = Counter()
-    deliberate: Counter[str] = Counter()
     seeds = range(SEED, SEED + PROGRAMS)
-    for seed, comparison in zip(seeds, compare_drawn(oracle, seeds), strict=True):
-        assert_is_complete(comparison, f"the program of seed {seed}")
-        totals["events drawn"] += comparison.drawn
-        totals["events compared"] += comparison.compared
-        totals["resynchronisations"] += comparison.resynchronised
-        totals["restarts"] += comparison.restarted
-        totals["heartbeats with other partitions"] += comparison.reported
-        deliberate += comparison.deliberate
-    for name, count in (*totals.items(), *deliberate.items()):
-        record_property(name, count)
-    counts = f"{dict(totals)} of {PROGRAMS} programs from seed {SEED}; deliberate differences: {dict(deliberate)}"
-    print(counts)  # noqa: T201 - `pytest -s` shows the extent of the comparison
+    record_property("seeds", f"{seeds[0]} to {seeds[-1]}")
 
-    # Both shares are far from their limits: about 0.99 and 0.007.
-    assert totals["events compared"] > 0.97 * totals["events drawn"], counts
-    assert 0 < totals["heartbeats with other partitions"] < 0.05 * totals["events compared"], counts
+    totals = add_up(compare_drawn(oracle, seeds), record_property)
 
-
-def assert_is_complete(comparison: Comparison, program: str) -> None:
-    """Check that a drawn program was compared completely.
-
-    These conditions hold for every program. `Comparison` checks the reason of each restart.
-    """
-    assert comparison.is_complete, program
-    assert comparison.was_fatal or comparison.drawn >= LENGTH, program
-    assert comparison.drawn == comparison.compared + comparison.deliberate.total(), program
-    assert comparison.deliberate.total() == comparison.resynchronised + comparison.restarted, program
-
-
-@pytest.mark.parametrize("difference", [*LASTING_DIFFERENCES, *IMMEDIATE_DIFFERENCES])
-def test_every_deliberate_difference_exists(oracle: MemberOracle, difference: str) -> None:
-    shortest = program(difference)
-    comparison = compare_program(oracle, shortest)
-
-    assert {difference: 1} == comparison.deliberate
-    assert len(shortest["events"]) - 1 == comparison.compared
+    assert PROGRAMS == totals["programs"]
 
 
 @pytest.mark.parametrize("difference", [*LASTING_DIFFERENCES, *IMMEDIATE_DIFFERENCES])
@@ -132,13 +97,6 @@ def test_the_members_agree_again_after_every_deliberate_difference(oracle: Membe
     assert {difference: 1} == comparison.deliberate
     assert (1, 0) == (comparison.resynchronised, comparison.restarted)
     assert 2 * len(events[:-1]) == comparison.compared
-
-
-def compare_program(oracle: MemberOracle, program: Json) -> Comparison:
-    """Compare both members over a program."""
-    options = program["options"]
-    kafkas = Resynchronised(lambda: oracle.start(options))
-    return compare(program, Resynchronised(lambda: start(options)), kafkas)
 
 
 def is_detected(oracle: MemberOracle, **others: Any) -> bool:

@@ -18,7 +18,7 @@ from assignor.member import Member
 from tests.broker import recording
 from tests.member.simulation.broken import COORDINATORS, MEMBERS, ReportsTooFewPartitions
 from tests.member.simulation.program import Program, draw_program
-from tests.member.simulation.shrinking import as_python, run_seed
+from tests.member.simulation.seeds import as_python, run_seed
 from tests.member.simulation.simulator import InvariantError, Outcome, run
 from tests.member.simulation.totals import Totals
 
