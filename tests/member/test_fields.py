@@ -12,7 +12,6 @@ from tests.member.driver import (
     INTERVAL,
     ORDERS,
     Driver,
-    acknowledging,
     changed,
     joining,
     stable,
@@ -49,19 +48,6 @@ def test_a_join_without_a_pattern_sends_an_empty_pattern_only_if_the_coordinator
     assert "" == joining(instance_id="i").request.subscribed_topic_regex
 
 
-def test_later_heartbeats_have_only_changed_fields_and_the_instance_id() -> None:
-    driver = stable(instance_id="i", rack_id="r", server_assignor="range")
-
-    assert {"instance_id": "i"} == changed(next_request(driver))
-    assert 1 == driver.request.member_epoch
-
-
-def test_an_acknowledgement_has_the_owned_partitions() -> None:
-    driver = acknowledging()
-
-    assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
-
-
 def test_equal_partitions_are_sent_again_after_another_assignment() -> None:
     driver = stable()
     for assignment in ({}, {ORDERS: [0, 1]}):
@@ -70,25 +56,6 @@ def test_equal_partitions_are_sent_again_after_another_assignment() -> None:
         driver.respond(1, assignment)
 
     assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
-
-
-def test_a_new_subscription_is_sent_once_in_the_next_heartbeat() -> None:
-    driver = stable()
-    driver.handle(Subscribe(["orders"]))
-
-    assert {"subscribed_topic_names": ("orders",)} == changed(next_request(driver))
-    driver.respond(1)
-    assert {} == changed(next_request(driver))
-
-
-def test_a_removed_pattern_is_sent_as_an_empty_one() -> None:
-    driver = stable()
-    driver.handle(Subscribe(pattern="ord.*"))
-
-    assert {"subscribed_topic_names": (), "subscribed_topic_regex": "ord.*"} == changed(next_request(driver))
-    driver.respond(1)
-    driver.handle(Subscribe(["orders"]))
-    assert {"subscribed_topic_names": ("orders",), "subscribed_topic_regex": ""} == changed(next_request(driver))
 
 
 def test_a_removed_pattern_is_sent_again_after_a_failure() -> None:

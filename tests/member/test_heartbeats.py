@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from assignor.member import HeartbeatResponse, Member
 from assignor.member.effects import FindCoordinator, SendHeartbeat, WakeAt
 from assignor.member.events import (
     CoordinatorFound,
     CoordinatorLost,
     HeartbeatSent,
-    Leave,
     Poll,
     ResponseReceived,
     Subscribe,
@@ -31,16 +28,6 @@ from tests.member.driver import (
 )
 
 
-def test_a_stable_member_uses_the_interval_of_the_last_answer() -> None:
-    driver = stable()
-    sent = driver.count(SendHeartbeat)
-
-    driver.wait(INTERVAL - 1)
-    assert sent == driver.count(SendHeartbeat)
-    driver.wait(1)
-    assert sent + 1 == driver.count(SendHeartbeat)
-
-
 def test_a_new_interval_starts_with_the_answer() -> None:
     driver = stable()
     driver.wait(INTERVAL)
@@ -50,57 +37,6 @@ def test_a_new_interval_starts_with_the_answer() -> None:
     driver.handle(ResponseReceived(number, HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=700)))
 
     assert driver.now + 700 == driver.member.next_deadline()
-
-
-def test_only_one_heartbeat_is_in_flight() -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    sent = driver.count(SendHeartbeat)
-    driver.wait(3 * INTERVAL)
-
-    assert sent == driver.count(SendHeartbeat)
-
-
-def test_an_acknowledgement_does_not_wait_for_the_interval() -> None:
-    driver = joining()
-    driver.respond(1, {ORDERS: [0]})
-    sent = driver.count(SendHeartbeat)
-    driver.call_back()
-
-    assert sent + 1 == driver.count(SendHeartbeat)
-
-
-def test_the_leave_heartbeat_is_sent_immediately_even_without_an_answer_to_the_last_one() -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.handle(Leave())
-    sent = driver.count(SendHeartbeat)
-    driver.call_back()
-
-    assert sent + 1 == driver.count(SendHeartbeat)
-    assert -1 == driver.request.member_epoch
-
-
-def test_the_backoff_doubles_up_to_its_limit() -> None:
-    driver = stable(retry_backoff_ms=100, retry_backoff_max_ms=1000)
-    driver.wait(INTERVAL)
-    waits = []
-    for _ in range(6):
-        driver.send()
-        driver.respond(error=14)
-        deadline = driver.member.next_deadline()
-        assert deadline is not None
-        waits.append(deadline - driver.now)
-        driver.wait(waits[-1])
-
-    assert [100, 200, 400, 800, 1000, 1000] == waits
-    driver.send()
-    driver.respond(1)
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.respond(error=14)
-    assert driver.now + 100 == driver.member.next_deadline()
 
 
 def test_jitter_depends_only_on_the_member_id() -> None:
@@ -183,20 +119,6 @@ def test_a_member_outside_the_group_looks_for_no_coordinator() -> None:
     driver.handle(Poll(), CoordinatorLost())
 
     assert [] == driver.effects
-
-
-@pytest.mark.parametrize("error", [15, 16])
-def test_a_new_coordinator_gets_a_heartbeat_immediately(error: int) -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    driver.send()
-    sent = driver.count(SendHeartbeat)
-
-    assert [FindCoordinator()] == driver.respond(error=error)
-    driver.wait(3)
-    assert sent == driver.count(SendHeartbeat)
-    driver.handle(CoordinatorFound())
-    assert sent + 1 == driver.count(SendHeartbeat)
 
 
 def test_repeated_look_ups_of_the_coordinator_have_a_pause() -> None:

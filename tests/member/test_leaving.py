@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from assignor.errors import IllegalStateError
-from assignor.member import MemberState
 from assignor.member.effects import (
     CallPartitionsLost,
     CallPartitionsRevoked,
@@ -19,8 +18,6 @@ from assignor.member.effects import (
 )
 from assignor.member.events import (
     CallbackDone,
-    CallbackFailed,
-    CoordinatorLost,
     Leave,
     Poll,
     ResponseReceived,
@@ -30,7 +27,6 @@ from assignor.member.events import (
 from assignor.member.messages import CommitIdentity, HeartbeatResponse
 from tests.member.driver import (
     CLICKS,
-    IN_STATE,
     INTERVAL,
     ORDERS,
     Driver,
@@ -68,20 +64,6 @@ def test_partitions_are_released_before_the_leave_heartbeat() -> None:
     assert [LeaveCompleted()] == driver.respond(-1)
 
 
-def test_a_static_member_leaves_with_its_own_epoch() -> None:
-    driver = leaving(instance_id="i")
-
-    assert (-2, "i") == (driver.request.member_epoch, driver.request.instance_id)
-
-
-def test_a_member_without_partitions_sends_its_leave_heartbeat_immediately() -> None:
-    driver = joining()
-    (leave_heartbeat,) = driver.handle(Leave())
-
-    assert isinstance(leave_heartbeat, SendHeartbeat)
-    assert ("m-1", -1) == (leave_heartbeat.request.member_id, leave_heartbeat.request.member_epoch)
-
-
 def test_leaving_before_the_first_answer_succeeds_even_if_the_coordinator_does_not_know_the_member() -> None:
     for error in (0, 25, 69):
         driver = joining()
@@ -109,59 +91,6 @@ def test_the_leave_heartbeat_is_sent_once_and_the_leave_completes_without_an_ans
         assert LeaveCompleted() == driver.last(LeaveCompleted)
         driver.wait(60_000)
         assert sent == driver.count(SendHeartbeat)
-
-
-def test_without_a_coordinator_the_leave_completes_without_a_heartbeat() -> None:
-    driver = preparing_to_leave()
-    driver.handle(CoordinatorLost())
-
-    assert ["ReleaseAssignment", "LeaveCompleted"] == kinds(driver.call_back())
-    assert "UNSUBSCRIBED" == driver.state
-
-
-def test_a_second_leave_waits_for_the_first() -> None:
-    driver = preparing_to_leave()
-    assert [] == driver.handle(Leave())
-    driver.call_back()
-    assert [] == driver.handle(Leave())
-    driver.send()
-    driver.respond(-1)
-
-    assert 1 == driver.count(LeaveCompleted)
-
-
-@pytest.mark.parametrize("state", [MemberState.UNSUBSCRIBED, MemberState.FATAL, MemberState.STALE])
-def test_a_leave_outside_the_group_completes_immediately(state: MemberState) -> None:
-    driver = IN_STATE[state]()
-    given_up = [ReleaseAssignment()] if driver.member.assignment else []
-
-    assert [*given_up, LeaveCompleted()] == driver.handle(Leave())
-    assert state is driver.member.state
-    assert () == driver.member.assignment
-
-
-def test_leaving_while_fenced_removes_the_partitions_and_stays_outside() -> None:
-    driver = fenced()
-    assert [ReleaseAssignment(), LeaveCompleted()] == driver.handle(Leave())
-    assert "UNSUBSCRIBED" == driver.state
-    driver.call_back()
-    driver.handle(Poll())
-
-    assert "UNSUBSCRIBED" == driver.state
-
-
-def test_leaving_before_the_first_poll_prevents_the_join() -> None:
-    driver = outside()
-    driver.handle(Subscribe(["orders"]), Leave(), Poll())
-
-    assert "UNSUBSCRIBED" == driver.state
-
-
-def test_a_failed_callback_does_not_prevent_leaving() -> None:
-    driver = preparing_to_leave()
-    driver.handle(CallbackFailed(driver.last(CallPartitionsRevoked).number, "boom"))
-
-    assert "LEAVING" == driver.state
 
 
 def test_a_subscription_made_while_leaving_is_used_afterwards() -> None:
@@ -215,6 +144,50 @@ def test_a_fatal_error_while_leaving_completes_the_leave() -> None:
     assert ["RaiseError", "LeaveCompleted"] == kinds(driver.respond(error=30))
     assert [ReleaseAssignment()] == driver.call_back()
     assert "FATAL" == driver.state
+
+
+# ---- a leave heartbeat whose answer comes after the next join
+
+
+def rejoined_with_a_leave_heartbeat_in_flight() -> tuple[Driver, int]:
+    """Return a member that left, was STALE and is stable again, and the number of its first leave heartbeat."""
+    driver = stable(rebalance_timeout_ms=20_000, request_timeout_ms=60_000)
+    driver.handle(Leave())
+    driver.call_back()
+    driver.send()
+    leave_heartbeat = driver.heartbeat.number
+    driver.handle(Subscribe(["orders"]), Poll())
+    driver.wait(20_000)
+    driver.send()
+    driver.handle(Poll())
+    driver.respond(1, {ORDERS: [0]})
+    driver.call_back()
+    driver.respond(1)
+    assert "STABLE" == driver.state
+    driver.effects.clear()
+    return driver, leave_heartbeat
+
+
+def test_the_answer_to_an_earlier_leave_heartbeat_does_not_complete_a_second_leave() -> None:
+    driver, leave_heartbeat = rejoined_with_a_leave_heartbeat_in_flight()
+    driver.handle(Leave())
+
+    assert [] == driver.handle(ResponseReceived(leave_heartbeat, ConsumerGroupHeartbeatResponse(member_epoch=-1)))
+    driver.call_back()
+    driver.send()
+    assert [LeaveCompleted()] == driver.respond(-1)
+
+
+def test_an_error_of_a_member_that_rejoined_does_not_complete_its_earlier_leave() -> None:
+    for error in (42, 110):
+        driver, leave_heartbeat = rejoined_with_a_leave_heartbeat_in_flight()
+        driver.wait(INTERVAL)
+        driver.respond(error=error)
+
+        assert 1 == driver.count(CallPartitionsLost)
+        assert 0 == driver.count(LeaveCompleted)
+        answer = ResponseReceived(leave_heartbeat, ConsumerGroupHeartbeatResponse(member_epoch=-1))
+        assert [LeaveCompleted()] == driver.handle(answer)
 
 
 # ---- after an error
@@ -287,18 +260,6 @@ def test_an_answer_with_an_older_epoch_is_ignored() -> None:
     driver.respond(4, {CLICKS: [0]})
 
     assert ("STABLE", 5) == (driver.state, driver.member.epoch)
-
-
-def test_a_fatal_error_is_raised_and_all_partitions_are_lost() -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    driver.send()
-
-    error, paused, lost = driver.respond(error=112)
-    assert RaiseError(112, "UNSUPPORTED_ASSIGNOR", "message of the coordinator") == error
-    assert ["PauseFetching", "CallPartitionsLost"] == kinds([paused, lost])
-    assert [ReleaseAssignment()] == driver.call_back()
-    assert driver.member.next_deadline() is None
 
 
 def test_two_errors_have_a_message_of_this_package() -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 
 from assignor.member.effects import (
     CallPartitionsLost,
-    LeaveCompleted,
     RaiseError,
-    ReleaseAssignment,
     SendHeartbeat,
 )
 from assignor.member.events import (
-    CoordinatorFound,
-    CoordinatorLost,
     Event,
     HeartbeatSent,
     Leave,
@@ -30,40 +26,6 @@ from tests.member.driver import (
     stable,
     stale,
 )
-
-
-def kinds(effects: Sequence[object]) -> list[str]:
-    return [type(effect).__name__ for effect in effects]
-
-
-def test_a_member_without_a_poll_leaves_and_becomes_stale() -> None:
-    driver = stable(rebalance_timeout_ms=20_000)
-    driver.wait(19_999)
-    driver.effects.clear()
-    leave_heartbeat, *_ = driver.wait(1)
-    assert isinstance(leave_heartbeat, SendHeartbeat)
-    assert (-1, {}) == (leave_heartbeat.request.member_epoch, leave_heartbeat.request.topic_partitions)
-    assert "LEAVING" == driver.state
-
-    assert ["PauseFetching", "CallPartitionsLost"] == kinds(driver.send())
-    assert "STALE" == driver.state
-
-
-def test_a_stale_member_rejoins_when_its_partitions_are_released_and_it_polls() -> None:
-    for order in ("released first", "polled first"):
-        driver = stale()
-        if order == "released first":
-            driver.call_back()
-            assert "STALE" == driver.state
-            driver.handle(Poll())
-        else:
-            driver.handle(Poll())
-            assert "STALE" == driver.state
-            driver.call_back()
-
-        assert "JOINING" == driver.state
-        driver.respond(-1)  # the answer to the leave heartbeat
-        assert "JOINING" == driver.state
 
 
 def test_a_member_that_unsubscribed_while_stale_joins_after_it_subscribes() -> None:
@@ -118,16 +80,6 @@ def test_a_member_fenced_before_its_leave_heartbeat_is_sent_joins_at_the_next_po
     assert "JOINING" == driver.state
 
 
-def test_the_poll_timer_expires_only_while_the_coordinator_is_known() -> None:
-    driver = stable(rebalance_timeout_ms=20_000)
-    driver.handle(CoordinatorLost())
-    driver.wait(60_000)
-    assert "STABLE" == driver.state
-
-    driver.handle(CoordinatorFound())
-    assert "LEAVING" == driver.state
-
-
 def test_a_stale_member_joins_at_the_poll_before_its_leave_heartbeat_is_answered() -> None:
     driver = stale()
     driver.call_back()
@@ -144,7 +96,9 @@ def test_a_stale_member_joins_at_the_poll_before_its_leave_heartbeat_is_answered
         lambda number: TransportFailed(number, True, "it took too long"),
         lambda number: ResponseReceived(number, HeartbeatResponse(error_code=30)),
         lambda number: ResponseReceived(number, HeartbeatResponse(error_code=25)),
-        lambda number: ResponseReceived(number, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)),
+        lambda number: ResponseReceived(
+            number, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)
+        ),
     ],
     ids=["failed for good", "failed", "error 30", "error 25", "successful"],
 )
@@ -167,12 +121,3 @@ def test_the_answer_to_a_leave_heartbeat_does_not_count_as_an_answer_to_the_next
     driver.handle(Poll())
 
     assert [] == driver.handle(ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
-
-
-def test_a_stale_member_that_unsubscribes_owns_nothing_even_if_its_callback_still_runs() -> None:
-    driver = stale()
-
-    assert partitions("orders", 0, 1) == driver.last(CallPartitionsLost).partitions
-    assert [ReleaseAssignment(), LeaveCompleted()] == driver.handle(Leave())
-    assert () == driver.member.assignment
-    assert [] == driver.call_back()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from uuid import UUID
 
-import pytest
-
 from assignor import TopicPartition
 from assignor.member.effects import (
     CallPartitionsAssigned,
     CallPartitionsLost,
     CallPartitionsRevoked,
     Commit,
-    PauseFetching,
-    ReleaseAssignment,
     RequestMetadata,
     SendHeartbeat,
 )
@@ -21,7 +17,6 @@ from assignor.member.events import (
     CallbackDone,
     CallbackFailed,
     CommitDone,
-    CommitFailed,
     MetadataArrived,
     Poll,
     TransportFailed,
@@ -40,54 +35,7 @@ def given(driver: Driver, assignment: dict[UUID, list[int]], epoch: int = 2) -> 
     return driver
 
 
-def kinds(driver: Driver) -> list[str]:
-    return [type(effect).__name__ for effect in driver.effects]
-
-
 # ---- order of steps
-
-
-def test_added_partitions_need_no_poll() -> None:
-    driver = given(stable(), {ORDERS: [0, 1], CLICKS: [4]})
-
-    new, all_of_it = partitions("clicks", 4), partitions("clicks", 4) + partitions("orders", 0, 1)
-    assert [CallPartitionsAssigned(2, new, all_of_it)] == driver.effects
-    assert all_of_it == driver.member.assignment
-
-
-def test_revoking_waits_for_a_poll_and_comes_before_assigning() -> None:
-    driver = given(stable(), {ORDERS: [1], CLICKS: [0]})
-    assert [] == driver.effects
-
-    gone = partitions("orders", 0)
-    assert [PauseFetching(gone), CallPartitionsRevoked(2, gone)] == driver.handle(Poll())
-    assert partitions("orders", 0, 1) == driver.member.assignment
-    (assigned,) = driver.call_back()
-    assert CallPartitionsAssigned(3, partitions("clicks", 0), driver.member.assignment) == assigned
-    assert partitions("clicks", 0) + partitions("orders", 1) == driver.member.assignment
-    (heartbeat,) = driver.call_back()
-    assert isinstance(heartbeat, SendHeartbeat)
-    assert (2, {ORDERS: (1,), CLICKS: (0,)}) == (heartbeat.request.member_epoch, heartbeat.request.topic_partitions)
-
-
-def test_a_commit_comes_before_the_callbacks_even_if_it_fails() -> None:
-    for answer in (CommitDone, CommitFailed):
-        driver = given(stable(auto_commit=True), {ORDERS: [0]})
-        driver.handle(Poll())
-
-        assert ["PauseFetching", "Commit"] == kinds(driver)
-        commit = driver.last(Commit)
-        assert driver.now + 300_000 == commit.deadline
-        driver.handle(answer(commit.number))
-        assert ["PauseFetching", "Commit", "CallPartitionsRevoked"] == kinds(driver)
-
-
-def test_with_auto_commit_added_partitions_wait_for_a_poll_too() -> None:
-    driver = given(stable(auto_commit=True), {ORDERS: [0, 1, 2]})
-    assert [] == driver.effects
-
-    driver.handle(Poll())
-    assert ["Commit"] == kinds(driver)
 
 
 def test_a_commit_without_an_answer_is_abandoned_at_its_deadline() -> None:
@@ -105,42 +53,6 @@ def test_a_commit_without_an_answer_is_abandoned_at_its_deadline() -> None:
     assert [] == driver.handle(CommitDone(commit.number))
 
 
-def test_the_callback_for_assigned_partitions_is_called_even_without_added_partitions() -> None:
-    driver = given(stable(), {ORDERS: [0]})
-    driver.handle(Poll())
-    driver.call_back()
-
-    assert CallPartitionsAssigned(3, (), partitions("orders", 0)) == driver.last(CallPartitionsAssigned)
-
-
-def test_an_equal_assignment_changes_nothing() -> None:
-    driver = given(stable(), {ORDERS: [1, 0]})
-
-    assert [] == driver.effects
-    assert ("STABLE", 2) == (driver.state, driver.member.epoch)
-
-
-def test_an_answer_without_an_assignment_keeps_the_target() -> None:
-    driver = reconciling()
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.respond(3)
-
-    assert ("RECONCILING", 3) == (driver.state, driver.member.epoch)
-
-
-def test_an_assignment_that_arrives_during_a_reconciliation_is_reconciled_next() -> None:
-    driver = reconciling()
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.respond(2, {ORDERS: [0, 1, 2]})
-    driver.call_back()
-    driver.send()
-
-    assert "RECONCILING" == driver.state
-    assert partitions("orders", 2) == driver.last(CallPartitionsAssigned).partitions
-
-
 def test_partitions_that_may_be_added_before_the_answer_are_reported() -> None:
     driver = given(stable(), {ORDERS: [0, 1, 2]})  # partition 2 is being added, its callback is pending
     driver.wait(INTERVAL)
@@ -151,15 +63,6 @@ def test_partitions_that_may_be_added_before_the_answer_are_reported() -> None:
     driver.wait(100)
 
     assert {ORDERS: (0, 1, 2), CLICKS: (5,)} == driver.request.topic_partitions
-
-
-def test_revoked_partitions_are_no_longer_reported() -> None:
-    driver = given(stable(), {ORDERS: [1]})
-    driver.handle(Poll())
-    driver.call_back()
-    driver.call_back()
-
-    assert {ORDERS: (1,)} == driver.request.topic_partitions
 
 
 # ---- end of a reconciliation
@@ -202,17 +105,6 @@ def test_a_callback_of_an_earlier_join_does_not_complete_a_later_reconciliation(
 # ---- missing topic names
 
 
-def test_missing_names_are_requested_and_the_other_topics_are_reconciled() -> None:
-    driver = joining()
-    driver.effects.clear()
-    driver.respond(1, {ORDERS: [0], LATE: [0, 1], UNKNOWN: [7]})
-
-    assert [
-        RequestMetadata((UNKNOWN, LATE)),
-        CallPartitionsAssigned(1, partitions("orders", 0), partitions("orders", 0)),
-    ] == driver.effects
-
-
 def test_a_partly_reconciled_assignment_is_acknowledged_only_once() -> None:
     driver = joining()
     driver.respond(1, {ORDERS: [0], LATE: [0, 1]})
@@ -243,13 +135,6 @@ def test_missing_names_are_requested_again_at_intervals() -> None:
 
     driver.wait(1000)
     assert asked + 1 == driver.count(RequestMetadata)
-
-
-def test_a_recreated_topic_is_the_same_topic_to_the_application() -> None:
-    driver = given(stable(), {LATE: [0, 1]})
-    driver.handle(MetadataArrived({LATE: "orders"}), Poll())
-
-    assert CallPartitionsAssigned(2, (), partitions("orders", 0, 1)) == driver.last(CallPartitionsAssigned)
 
 
 def test_partitions_are_in_javas_order_of_topics_then_by_id() -> None:
@@ -342,16 +227,3 @@ def test_partitions_that_return_after_a_revocation_are_announced_again() -> None
 
     assert partitions("orders", 0) == driver.last(CallPartitionsAssigned).partitions
     assert partitions("orders", 0, 1) == driver.member.assignment
-
-
-@pytest.mark.parametrize("failed", [True, False])
-def test_losing_partitions_continues_after_a_failed_callback(failed: bool) -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.respond(error=110)
-    number = driver.last(CallPartitionsLost).number
-    driver.handle(CallbackFailed(number, "boom") if failed else CallbackDone(number))
-
-    assert "JOINING" == driver.state
-    assert 1 == driver.count(ReleaseAssignment)
