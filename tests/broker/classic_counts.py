@@ -1,4 +1,4 @@
-"""Statistics of recordings: requests by version, error codes and states, and their text."""
+"""Statistics of recordings: requests by version, error codes and states."""
 
 from __future__ import annotations
 
@@ -21,44 +21,19 @@ class Counts:
 
     Attributes:
         programs: Played programs.
-        requests: Requests without DescribeGroups.
+        given_up: Programs without a complete try.
+        repeated: Aborted tries by reason.
         versions: Requests by API and version.
         codes: Responses by API and Kafka's name of the error code.
         states: DescribeGroups responses by state.
-        released: Responses that a later request or a timer released.
-        unanswered: Requests without a response.
-        repeated: Aborted tries by reason.
-        given_up: Programs without a complete try.
-        looks: Repeated DescribeGroups requests.
-        slowest_ms: Slowest immediate response, in milliseconds.
     """
 
     programs: int = 0
-    requests: int = 0
+    given_up: int = 0
+    repeated: Counter[str] = field(default_factory=Counter)
     versions: Counter[tuple[str, int]] = field(default_factory=Counter)
     codes: Counter[tuple[str, str]] = field(default_factory=Counter)
     states: Counter[str] = field(default_factory=Counter)
-    released: int = 0
-    unanswered: int = 0
-    repeated: Counter[str] = field(default_factory=Counter)
-    given_up: int = 0
-    looks: int = 0
-    slowest_ms: float = 0.0
-
-    def __str__(self) -> str:
-        lines = [
-            f"{self.programs} sequences, {self.requests} requests, {sum(self.states.values())} descriptions; "
-            f"{self.repeated.total()} tries repeated, {self.given_up} sequences given up, "
-            f"{self.looks} descriptions repeated, slowest response {self.slowest_ms:.0f} ms",
-            f"{self.released} responses released by a later step, {self.unanswered} requests without a response",
-            "repeated: " + ", ".join(f"{why} {count}" for why, count in sorted(self.repeated.items())),
-            "states: " + ", ".join(f"{state} {count}" for state, count in sorted(self.states.items())),
-        ]
-        for api in sorted({api for api, _ in self.versions}):
-            versions = (f"v{each} {count}" for (name, each), count in sorted(self.versions.items()) if name == api)
-            codes = (f"{code} {count}" for (name, code), count in sorted(self.codes.items()) if name == api)
-            lines.append(f"{api}: {', '.join(versions)}; {', '.join(codes)}")
-        return "\n".join(lines)
 
 
 def count(played: Iterable[Played]) -> Counts:
@@ -66,17 +41,10 @@ def count(played: Iterable[Played]) -> Counts:
     counts = Counts()
     for each in played:
         counts.programs += 1
-        counts.repeated.update(each.spoilt)
         counts.given_up += each.is_spoilt
-        counts.looks += each.looks
-        counts.slowest_ms = max(counts.slowest_ms, each.slowest_ms)
-        asked, answered = 0, 0
+        counts.repeated.update(each.spoilt)
         for entry in each.recording.entries:
-            asked += entry.request is not None
-            answered += len(entry.answers)
             _count_entry(counts, entry)
-        counts.requests += asked
-        counts.unanswered += asked - answered
     return counts
 
 
@@ -87,8 +55,7 @@ def _count_entry(counts: Counts, entry: Entry) -> None:
     counts.codes["DescribeGroups", group.error_code.name.upper()] += 1
     if entry.request is not None:
         counts.versions[_api(entry.request), entry.request.version] += 1
-    for number, answer in entry.answers.items():
-        counts.released += number != entry.number
+    for answer in entry.answers.values():
         api = type(answer).__name__.removesuffix("Response")
         for code in {code.name.upper() for code in _codes(answer)}:
             counts.codes[api, code] += 1

@@ -88,15 +88,11 @@ class Played:
         differences: Differences in the last step; empty if all steps agree.
         spoilt: Reasons of aborted tries.
         is_spoilt: True if the last try was aborted.
-        looks: Number of repeated descriptions.
-        slowest_ms: Slowest immediate response, in milliseconds.
     """
 
     recording: Recording
     differences: list[Difference] = field(default_factory=list)
     spoilt: list[str] = field(default_factory=list)
-    looks: int = 0
-    slowest_ms: float = 0.0
     is_spoilt: bool = False
 
 
@@ -163,7 +159,6 @@ class Player:
         except SpoiltError as error:
             run.played.spoilt.append(str(error))
             run.played.is_spoilt = True
-        run.played.slowest_ms = run.slowest_ms
         return run.played
 
 
@@ -180,7 +175,7 @@ class _Run:
         self._arrived: dict[int, Any] = {}
         self._seen: set[str] = set()
         self._asked: dict[int, tuple[int, Any]] = {}
-        self.slowest_ms = 0.0
+        self._slowest_ms = 0.0
         self._step_ms = 0.0
         self._is_hidden = False  # the group cannot be described, so new member ids cannot be seen
 
@@ -239,7 +234,7 @@ class _Run:
         last = None
         deadline = self._replica.next_deadline()
         while deadline is not None and deadline <= until + CLEAR_MS:
-            if last is not None and deadline - last < CLOSE_MS + self.slowest_ms:
+            if last is not None and deadline - last < CLOSE_MS + self._slowest_ms:
                 raise SpoiltError("timers expired close to each other")
             last, until = deadline, max(until, deadline + PAST_MS)
             answers |= self._replica.expire(deadline)
@@ -285,7 +280,7 @@ class _Run:
     def _took(self, milliseconds: float) -> None:
         """Record the time of a response: a timer of the broker may be late by this time."""
         self._step_ms = max(self._step_ms, milliseconds)
-        self.slowest_ms = max(self.slowest_ms, milliseconds)
+        self._slowest_ms = max(self._slowest_ms, milliseconds)
 
     def _check_time(self, before: int | None) -> None:
         """Abort the try if a timer may have expired during the step, or if a slow response may have delayed a timer."""
@@ -326,7 +321,6 @@ class _Run:
             if deadline is not None and deadline < self._now() + 1000 * pause + SLOW_MS:
                 is_hasty = True
                 break
-            self.played.looks += 1
             await asyncio.sleep(pause)
             await self._look(entry)
         self._check_time(before=None)

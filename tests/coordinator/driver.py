@@ -119,9 +119,7 @@ class GroupDriver:
                 **fields,
             },
         )
-        self.answers.pop((name, "join"), None)
-        self.collect(self.coordinator.join_group(request, self.now, (name, "join")))
-        answer = self.answers.get((name, "join"))
+        answer = self._ask(name, "join", request)
         assert answer is None or isinstance(answer, JoinGroupResponse)
         return answer
 
@@ -137,9 +135,7 @@ class GroupDriver:
                 **fields,
             },
         )
-        self.answers.pop((name, "sync"), None)
-        self.collect(self.coordinator.sync_group(request, self.now, (name, "sync")))
-        answer = self.answers.get((name, "sync"))
+        answer = self._ask(name, "sync", request)
         assert answer is None or isinstance(answer, SyncGroupResponse)
         return answer
 
@@ -149,15 +145,13 @@ class GroupDriver:
             GROUP,
             **{"generation_id": self.generations.get(name, -1), "member_id": self.ids.get(name, ""), **fields},
         )
-        self.collect(self.coordinator.heartbeat(request, self.now, (name, "heartbeat")))
-        return self.answers[name, "heartbeat"].error_code  # type: ignore[union-attr]  # a heartbeat response has one
+        return self._ask(name, "heartbeat", request).error_code  # type: ignore[union-attr]  # a heartbeat response
 
     def leave(self, *names: str, **fields: Any) -> Response | None:
         """Leave in one request; return the answer if there is one."""
         leaving = tuple(LeavingMember(self.ids.get(name, "")) for name in names)
         request = LeaveGroupRequest(GROUP, **{"members": leaving, **fields})
-        self.collect(self.coordinator.leave_group(request, self.now, (names[0] if names else "", "leave")))
-        return self.answers.get((names[0] if names else "", "leave"))
+        return self._ask(names[0] if names else "", "leave", request)
 
     def commit(self, name: str, offset: int, topic: str = "t0", partition: int = 0, **fields: Any) -> ErrorCode | None:
         """Commit one offset; return its error code if there is an answer."""
@@ -170,10 +164,14 @@ class GroupDriver:
                 **fields,
             },
         )
-        self.answers.pop((name, "commit"), None)
-        self.collect(self.coordinator.offset_commit(request, self.now, (name, "commit")))
-        answer = self.answers.get((name, "commit"))
+        answer = self._ask(name, "commit", request)
         return None if answer is None else answer.partitions[0].error_code  # type: ignore[union-attr]  # a commit response
+
+    def _ask(self, name: str, what: str, request: Request) -> Response | None:
+        """Send a request; return the answer if there is one."""
+        self.answers.pop((name, what), None)
+        self.collect(getattr(self.coordinator, METHODS[type(request)])(request, self.now, (name, what)))
+        return self.answers.get((name, what))
 
     def wait(self, milliseconds: int) -> Effects:
         """Advance the time and fire the timers that are due."""

@@ -6,35 +6,36 @@ version does not carry, the JSON includes the field, so that the comparison fail
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.coordinator import (
     Coordinator,
     DeleteGroupResponse,
     Effects,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
-    JoinGroupResponse,
     LeaveGroupRequest,
-    LeaveGroupResponse,
     LeavingMember,
     OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetToCommit,
     SyncGroupRequest,
-    SyncGroupResponse,
 )
 from assignor.wire import decode_subscription
+from tests.coordinator.driver import METHODS
 from tests.support.vector_fields import check_fields
+
+if TYPE_CHECKING:
+    from assignor.coordinator.requests import Request
 
 Json = dict[str, Any]
 
 KIND = "coordinator"
 
 CLIENT_HOST = "/127.0.0.1"
-NO_GENERATION = -1
 _ALL = range(100)
 _NOT_THROTTLED = 0
 
@@ -59,70 +60,34 @@ class Message(NamedTuple):
         return {name for name, versions in self.fields.items() if version in versions}
 
 
-def _show(version: int, fields: Json, **since: tuple[int, Any]) -> Json:
-    """Return the fields that the version carries.
+# ---- requests
 
-    `since` has the first version of a field, and its default. An older version includes the field only if its value is
-    not the default.
+
+def _asking(kind: type[Request], read: Callable[[Json, int], Json]) -> Any:
+    """Return the function that sends requests of a kind.
+
+    Args:
+        kind: The kind; a field of the vectors has the name of the field that it sets.
+        read: Returns the fields that have another name or form than in the vectors: (fields, version).
     """
-    shown = {}
-    for name, value in fields.items():
-        first, default = since.get(name, (0, None))
-        if version >= first or value != default:
-            shown[name] = value
-    return shown
+    names = {field.name for field in dataclasses.fields(kind)}
+
+    def ask(coordinator: Coordinator, given: Json, version: int, client_id: str, now: int, step: int) -> Effects:
+        fields = {**given, "client_id": client_id, "client_host": CLIENT_HOST, "version": version}
+        fields |= read(given, version)
+        request = kind(**{name: value for name, value in fields.items() if name in names})
+        effects: Effects = getattr(coordinator, METHODS[kind])(request, now, step)
+        return effects
+
+    return ask
 
 
-def _throttle(version: int, first: int) -> Json:
-    return {"throttle_time_ms": _NOT_THROTTLED} if version >= first else {}
-
-
-# ---- JoinGroup
-
-
-def _join(coordinator: Coordinator, given: Json, version: int, client_id: str, now: int, step: int) -> Effects:
+def _read_join(given: Json, _: int) -> Json:
     for protocol in given["protocols"]:
         check_fields(KIND, "a protocol", protocol, {"name", "metadata"})
         _check_metadata(protocol["metadata"])
-    request = JoinGroupRequest(
-        given["group_id"],
-        given["member_id"],
-        given["protocol_type"],
-        tuple((protocol["name"], bytes.fromhex(protocol["metadata"]["hex"])) for protocol in given["protocols"]),
-        given["session_timeout_ms"],
-        given.get("rebalance_timeout_ms"),
-        given.get("group_instance_id"),
-        given.get("reason"),
-        client_id=client_id,
-        client_host=CLIENT_HOST,
-        version=version,
-    )
-    return coordinator.join_group(request, now, step)
-
-
-def _show_join(response: JoinGroupResponse, _: Json, version: int) -> Json:
-    fields = {
-        "error_code": int(response.error_code),
-        "generation_id": response.generation_id,
-        "protocol_type": response.protocol_type,
-        "protocol_name": response.protocol_name,
-        "leader": response.leader,
-        "skip_assignment": response.skip_assignment,
-        "member_id": response.member_id,
-        "members": [
-            _show(
-                version,
-                {
-                    "member_id": member.member_id,
-                    "group_instance_id": member.group_instance_id,
-                    "metadata": member.metadata.hex(),
-                },
-                group_instance_id=(5, None),
-            )
-            for member in response.members
-        ],
-    }
-    return _throttle(version, 2) | _show(version, fields, protocol_type=(7, None), skip_assignment=(9, False))
+    pairs = ((protocol["name"], bytes.fromhex(protocol["metadata"]["hex"])) for protocol in given["protocols"])
+    return {"protocols": tuple(pairs)}
 
 
 def _check_metadata(given: Json) -> None:
@@ -138,113 +103,94 @@ def _check_metadata(given: Json) -> None:
             )
 
 
-# ---- SyncGroup
-
-
-def _sync(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
+def _read_sync(given: Json, _: int) -> Json:
     for entry in given["assignments"]:
         check_fields(KIND, "an assignment", entry, {"member_id", "assignment"})
-    request = SyncGroupRequest(
-        given["group_id"],
-        given["generation_id"],
-        given["member_id"],
-        given.get("group_instance_id"),
-        given.get("protocol_type"),
-        given.get("protocol_name"),
-        tuple((entry["member_id"], bytes.fromhex(entry["assignment"])) for entry in given["assignments"]),
-        version=version,
-    )
-    return coordinator.sync_group(request, now, step)
+    pairs = ((entry["member_id"], bytes.fromhex(entry["assignment"])) for entry in given["assignments"])
+    return {"assignments": tuple(pairs)}
 
 
-def _show_sync(response: SyncGroupResponse, _: Json, version: int) -> Json:
-    fields = {
-        "error_code": int(response.error_code),
-        "protocol_type": response.protocol_type,
-        "protocol_name": response.protocol_name,
-        "assignment": response.assignment.hex(),
-    }
-    return _throttle(version, 1) | _show(version, fields, protocol_type=(5, None), protocol_name=(5, None))
+def _read_leave(given: Json, version: int) -> Json:
+    if "members" not in given:
+        return {"members": (LeavingMember(given["member_id"]),)}
+    for entry in given["members"]:
+        check_fields(KIND, "a member", entry, {"member_id", "group_instance_id", "reason"})
+    unread = {} if version >= 5 else {"reason": None}
+    return {"members": tuple(LeavingMember(**entry | unread) for entry in given["members"])}
 
 
-# ---- Heartbeat
-
-
-def _heartbeat(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
-    request = HeartbeatRequest(
-        given["group_id"], given["generation_id"], given["member_id"], given.get("group_instance_id"), version=version
-    )
-    return coordinator.heartbeat(request, now, step)
-
-
-def _show_heartbeat(response: HeartbeatResponse, _: Json, version: int) -> Json:
-    return {**_throttle(version, 1), "error_code": int(response.error_code)}
-
-
-# ---- LeaveGroup
-
-
-def _leave(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
-    if "members" in given:
-        for entry in given["members"]:
-            check_fields(KIND, "a member", entry, {"member_id", "group_instance_id", "reason"})
-        members = [
-            LeavingMember(entry["member_id"], entry["group_instance_id"], entry["reason"] if version >= 5 else None)
-            for entry in given["members"]
-        ]
-    else:
-        members = [LeavingMember(given["member_id"])]
-    return coordinator.leave_group(LeaveGroupRequest(given["group_id"], tuple(members), version=version), now, step)
-
-
-def _show_leave(response: LeaveGroupResponse, _: Json, version: int) -> Json:
-    members = [
-        {
-            "member_id": member.member_id,
-            "group_instance_id": member.group_instance_id,
-            "error_code": int(member.error_code),
-        }
-        for member in response.members
-    ]
-    fields = {"error_code": int(response.error_code), "members": members}
-    return _throttle(version, 1) | _show(version, fields, members=(3, []))
-
-
-# ---- OffsetCommit
-
-
-def _commit(coordinator: Coordinator, given: Json, version: int, _: str, now: int, step: int) -> Effects:
+def _read_commit(given: Json, version: int) -> Json:
     offsets = []
     for topic in given["topics"]:
         check_fields(KIND, "a topic", topic, {"name", "partitions"})
         for entry in topic["partitions"]:
-            check_fields(
-                KIND,
-                "a partition",
-                entry,
-                {"partition_index", "committed_offset", "committed_metadata"},
-                {"committed_leader_epoch"},
-            )
-            epoch = entry["committed_leader_epoch"] if version >= 6 else -1
+            required = {"partition_index", "committed_offset", "committed_metadata"}
+            check_fields(KIND, "a partition", entry, required, {"committed_leader_epoch"})
             offsets.append(
                 OffsetToCommit(
                     topic["name"],
                     entry["partition_index"],
                     entry["committed_offset"],
                     entry["committed_metadata"],
-                    epoch,
+                    entry["committed_leader_epoch"] if version >= 6 else -1,
                 )
             )
-    request = OffsetCommitRequest(
-        given["group_id"],
-        tuple(offsets),
-        given["generation_id"],
-        given["member_id"],
-        given.get("group_instance_id"),
-        given.get("retention_time_ms", -1),
-        version=version,
-    )
-    return coordinator.offset_commit(request, now, step)
+    return {"offsets": tuple(offsets)}
+
+
+def _delete(coordinator: Coordinator, given: Json, _: int, __: str, now: int, step: int) -> Effects:
+    (group_id,) = given["groups"]
+    return coordinator.delete_group(group_id, now, step)
+
+
+# ---- responses
+
+
+def _showing(throttled: int, since: Mapping[str, tuple[int, Any]] | None = None) -> Callable[[Any, Json, int], Json]:
+    """Return the function that shows responses of a kind.
+
+    Args:
+        throttled: First version with a throttle time.
+        since: First version of a field, and its default. An older version includes the field only if its value is not
+            the default.
+    """
+
+    def show(response: Any, _: Json, version: int) -> Json:
+        shown: Json = _carried(_plain(response), version, since or {})
+        return _throttle(version, throttled) | shown
+
+    return show
+
+
+def _throttle(version: int, first: int) -> Json:
+    return {"throttle_time_ms": _NOT_THROTTLED} if version >= first else {}
+
+
+def _carried(value: Any, version: int, since: Mapping[str, tuple[int, Any]]) -> Any:
+    """Return JSON without the fields that its version does not carry and that have their defaults."""
+    if isinstance(value, list):
+        return [_carried(each, version, since) for each in value]
+    if not isinstance(value, dict):
+        return value
+    shown = {}
+    for name, each in value.items():
+        first, default = since.get(name, (0, None))
+        if version >= first or each != default:
+            shown[name] = _carried(each, version, since)
+    return shown
+
+
+def _plain(value: Any) -> Any:
+    """Return a response, or a part of it, as JSON."""
+    if hasattr(value, "_asdict"):
+        return {name: _plain(each) for name, each in value._asdict().items()}
+    if dataclasses.is_dataclass(value):
+        return {field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, bytes):
+        return value.hex()
+    return int(value) if isinstance(value, enum.IntEnum) else value
 
 
 def _show_commit(response: OffsetCommitResponse, given: Json, version: int) -> Json:
@@ -260,14 +206,6 @@ def _show_commit(response: OffsetCommitResponse, given: Json, version: int) -> J
         topics.append({"name": topic["name"], "partitions": partitions})
     topics += [{"name": found.topic, "partitions": found.partition} for found in left]
     return {**_throttle(version, 3), "topics": topics}
-
-
-# ---- DeleteGroups
-
-
-def _delete(coordinator: Coordinator, given: Json, _: int, __: str, now: int, step: int) -> Effects:
-    (group_id,) = given["groups"]
-    return coordinator.delete_group(group_id, now, step)
 
 
 def _show_delete(response: DeleteGroupResponse, given: Json, version: int) -> Json:
@@ -293,8 +231,8 @@ MESSAGES = {
             "protocols": _ALL,
             "reason": range(8, 10),
         },
-        _join,
-        _show_join,
+        _asking(JoinGroupRequest, _read_join),
+        _showing(2, {"protocol_type": (7, None), "skip_assignment": (9, False), "group_instance_id": (5, None)}),
     ),
     "SyncGroup": Message(
         range(6),
@@ -305,17 +243,25 @@ MESSAGES = {
             "protocol_name": range(5, 6),
             "assignments": _ALL,
         },
-        _sync,
-        _show_sync,
+        _asking(SyncGroupRequest, _read_sync),
+        _showing(1, {"protocol_type": (5, None), "protocol_name": (5, None)}),
     ),
-    "Heartbeat": Message(range(5), {**_OF_MEMBERS, "group_instance_id": range(3, 5)}, _heartbeat, _show_heartbeat),
+    "Heartbeat": Message(
+        range(5),
+        {**_OF_MEMBERS, "group_instance_id": range(3, 5)},
+        _asking(HeartbeatRequest, lambda *_: {}),
+        _showing(1),
+    ),
     "LeaveGroup": Message(
-        range(6), {"group_id": _ALL, "member_id": range(3), "members": range(3, 6)}, _leave, _show_leave
+        range(6),
+        {"group_id": _ALL, "member_id": range(3), "members": range(3, 6)},
+        _asking(LeaveGroupRequest, _read_leave),
+        _showing(1, {"members": (3, [])}),
     ),
     "OffsetCommit": Message(
         range(2, 10),  # version 10 has topic ids, which the traces do not record
         {**_OF_MEMBERS, "group_instance_id": range(7, 10), "retention_time_ms": range(2, 5), "topics": _ALL},
-        _commit,
+        _asking(OffsetCommitRequest, _read_commit),
         _show_commit,
     ),
     "DeleteGroups": Message(range(3), {"groups": _ALL}, _delete, _show_delete),

@@ -11,11 +11,7 @@ from assignor import TopicPartition
 from assignor.coordinator import (
     Coordinator,
     DescribedMember,
-    ErrorCode,
     GroupState,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    SyncGroupRequest,
 )
 from assignor.offsets import decode_record
 from assignor.wire import decode_assignment
@@ -115,36 +111,6 @@ def test_a_loaded_group_equals_its_last_record(coordinator: Coordinator) -> None
         }
         assert offsets == {partition: stored[:4] for partition, stored in coordinator.committed(group).items()}
     assert checked > 8
-
-
-def test_members_of_loaded_groups_continue(coordinator: Coordinator) -> None:
-    followers = leaders = 0
-    for group in coordinator.groups():
-        metadata = last_values(records(group)).get((GROUP_METADATA, "", 0))
-        value: dict[str, Any] = {} if metadata is None or metadata.value is None else metadata.value
-        for member in value.get("members", ()):
-            who = member["memberId"], member["groupInstanceId"]
-            protocol = value["protocolType"], value["protocol"]
-            (answer,) = coordinator.heartbeat(HeartbeatRequest(group, value["generation"], *who), 0).answers
-            assert ErrorCode.NONE is answer.response.error_code  # type: ignore[union-attr]  # this response has it
-            sync = SyncGroupRequest(group, value["generation"], *who, *protocol)
-            (answer,) = coordinator.sync_group(sync, 0).answers
-            assert member["assignment"] == answer.response.assignment  # type: ignore[union-attr]  # this one has it
-            if member["memberId"] == value["leader"]:
-                leaders += 1
-                continue
-            join = JoinGroupRequest(
-                group,
-                who[0],
-                value["protocolType"],
-                ((value["protocol"], member["subscription"]),),
-                group_instance_id=who[1],
-            )
-            (answer,) = coordinator.join_group(join, 0).answers
-            assert (value["leader"], value["generation"]) == (answer.response.leader, answer.response.generation_id)  # type: ignore[union-attr]  # this response has it
-            followers += 1
-    assert leaders > 5
-    assert followers > 10
 
 
 # ---- the cluster's descriptions

@@ -1,8 +1,8 @@
-"""Times of a member's heartbeats."""
+"""Times and fields of a member's heartbeats."""
 
 from __future__ import annotations
 
-from assignor.member import HeartbeatResponse, Member
+from assignor.member import HeartbeatRequest, HeartbeatResponse, Member
 from assignor.member.effects import FindCoordinator, SendHeartbeat, WakeAt
 from assignor.member.events import (
     CoordinatorFound,
@@ -12,7 +12,6 @@ from assignor.member.events import (
     ResponseReceived,
     Subscribe,
     Tick,
-    TransportFailed,
 )
 from tests.member.driver import (
     CLICKS,
@@ -26,17 +25,6 @@ from tests.member.driver import (
     preparing_to_leave,
     stable,
 )
-
-
-def test_a_new_interval_starts_with_the_answer() -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.wait(10)
-    number = driver.last(SendHeartbeat).number
-    driver.handle(ResponseReceived(number, HeartbeatResponse(member_epoch=1, heartbeat_interval_ms=700)))
-
-    assert driver.now + 700 == driver.member.next_deadline()
 
 
 def test_jitter_depends_only_on_the_member_id() -> None:
@@ -157,17 +145,6 @@ def test_an_answer_after_the_timeout_is_ignored() -> None:
     assert ("STABLE", 1) == (driver.state, driver.member.epoch)
 
 
-def test_a_heartbeat_after_a_lost_connection_waits_for_the_backoff() -> None:
-    driver = stable()
-    driver.wait(INTERVAL)
-    sent = driver.last(SendHeartbeat).number
-    driver.handle(TransportFailed(sent, retriable=True))
-
-    assert [] == driver.wait(99)
-    driver.wait(1)
-    assert sent + 1 == driver.last(SendHeartbeat).number
-
-
 # ---- time
 
 
@@ -220,3 +197,56 @@ def test_an_answered_heartbeat_counts_as_sent() -> None:
 
     driver.respond(1)
     assert "STABLE" == driver.state
+
+
+# ---- fields
+
+
+def next_request(driver: Driver) -> HeartbeatRequest:
+    """Return the next heartbeat after the interval."""
+    driver.wait(INTERVAL)
+    driver.send()
+    return driver.request
+
+
+def test_a_join_without_a_pattern_sends_an_empty_pattern_only_if_the_coordinator_may_store_a_pattern() -> None:
+    assert joining().request.subscribed_topic_regex is None
+    # An earlier member with the instance id may have had a pattern, which the coordinator keeps.
+    assert "" == joining(instance_id="i").request.subscribed_topic_regex
+
+
+def test_equal_partitions_are_sent_again_after_another_assignment() -> None:
+    driver = stable()
+    for assignment in ({}, {ORDERS: [0, 1]}):
+        driver.wait(INTERVAL)
+        driver.send()
+        driver.respond(1, assignment)
+
+    assert {"topic_partitions": {ORDERS: (0, 1)}} == changed(driver.request)
+
+
+def test_a_removed_pattern_is_sent_again_after_a_failure() -> None:
+    driver = stable()
+    driver.handle(Subscribe(pattern="ord.*"))
+    next_request(driver)
+    driver.respond(1)
+    driver.handle(Subscribe(["orders"]))
+    next_request(driver)
+    driver.respond(error=14)
+    driver.wait(100)
+
+    assert "" == driver.request.subscribed_topic_regex
+
+
+def test_a_removed_pattern_is_sent_again_by_a_member_that_rejoins() -> None:
+    driver = stable()
+    driver.handle(Subscribe(pattern="ord.*"))
+    next_request(driver)
+    driver.respond(1)
+    driver.handle(Subscribe(["orders"]))
+    driver.wait(INTERVAL)
+    driver.send()
+    driver.respond(error=110)
+    driver.call_back()
+
+    assert (0, "") == (driver.request.member_epoch, driver.request.subscribed_topic_regex)

@@ -16,7 +16,6 @@ from tests.broker import random_heartbeats, recording
 from tests.member.simulation.coordinator import ModelCoordinator, Removal
 from tests.member.simulation.coordinator_settings import CoordinatorSettings
 from tests.member.simulation.exchange_replay import differences
-from tests.member.simulation.group_member import ReconciliationState
 from tests.member.simulation.hash_tables import TimelineTable, hash_map_order, string_hash, uuid_hash
 from tests.member.simulation.targets import Topic
 from tests.support import vector_files
@@ -56,13 +55,6 @@ def test_a_changed_answer_is_detected(name: str) -> None:
             assert [index] == [difference.event for difference in differences(scenario)]
 
 
-@pytest.mark.parametrize("name", ["hand-over", "three-by-hand", "wrong-epochs"])
-def test_a_missing_exchange_is_detected(name: str) -> None:
-    scenario = copy.deepcopy(SCENARIOS[name])
-    del scenario["events"][next(index for index, event in enumerate(scenario["events"]) if "response" in event)]
-    assert differences(scenario)
-
-
 def _altered(response: dict[str, Any], rng: random.Random) -> Iterator[dict[str, Any]]:
     yield response | {"error_code": response["error_code"] + 1}
     yield response | {"member_epoch": response["member_epoch"] + rng.choice([-1, 1])}
@@ -89,21 +81,6 @@ class Group:
 
     def heartbeat(self, member: str, epoch: int, **fields: Any) -> HeartbeatResponse:
         return self.coordinator.heartbeat(HeartbeatRequest("group", member, epoch, **fields), self.now)
-
-
-def test_a_member_gets_no_partition_before_its_owner_has_revoked_it() -> None:
-    group = Group()
-    first = group.join("a")
-    second = group.join("b")
-    assert {ORDERS: (0, 1, 2, 3)} == first.assignment
-    assert {} == second.assignment
-    asked = group.heartbeat("a", first.member_epoch)
-    assert asked.assignment is not None
-    kept = tuple(asked.assignment[ORDERS])
-    assert 2 == len(kept)
-    assert group.heartbeat("b", second.member_epoch).assignment is None
-    assert second.member_epoch == group.heartbeat("a", first.member_epoch, topic_partitions={ORDERS: kept}).member_epoch
-    assert {ORDERS: tuple(sorted({0, 1, 2, 3} - set(kept)))} == group.heartbeat("b", second.member_epoch).assignment
 
 
 def test_the_table_of_members_grows_when_the_assignment_of_the_second_one_is_stored() -> None:
@@ -190,42 +167,6 @@ def test_an_invalid_pattern_and_a_full_group_are_rejected() -> None:
     assert group.coordinator.describe("group") is None
     assert ErrorCode.none == group.join("a").error_code
     assert ErrorCode.group_max_size_reached == group.join("b").error_code
-
-
-def test_a_returning_static_member_keeps_its_partitions_and_fences_others() -> None:
-    group = Group()
-    first = group.join("a", instance_id="one")
-    assert ErrorCode.unreleased_instance_id == group.join("b", instance_id="one").error_code
-    assert -2 == group.heartbeat("a", -2, instance_id="one").member_epoch
-    assert (first.member_epoch, first.assignment) == (
-        (back := group.join("b", instance_id="one")).member_epoch,
-        back.assignment,
-    )
-    assert ErrorCode.fenced_instance_id == group.heartbeat("a", first.member_epoch, instance_id="one").error_code
-    assert [Removal(0, "group", "a", "replaced")] == group.coordinator.removals
-
-
-@pytest.mark.parametrize("assignor", ["uniform", "range"])
-@pytest.mark.parametrize("seed", range(10))
-def test_a_target_assigns_each_partition_to_one_subscriber(assignor: str, seed: int) -> None:
-    rng = random.Random(seed)
-    names = ["t0", "t1", "t2", "t3"]
-    group = Group()
-    group.coordinator.change_topics({name: Topic(UUID(int=rng.getrandbits(128)), rng.randint(1, 9)) for name in names})
-    for _ in range(12):
-        group.join(f"m{rng.randrange(6)}", *rng.sample(names, rng.randint(1, 4)), server_assignor=assignor)
-        described = group.coordinator.describe("group")
-        assert described is not None
-        given = [partition for target in described.targets.values() for partition in target]
-        wanted = {name for member in described.members.values() for name in member.topic_names}
-        topics = {topic.id: name for name, topic in group.coordinator.topics.items()}
-        assert sum(group.coordinator.topics[name].partitions for name in wanted) == len(given) == len(set(given))
-        for member_id, target in described.targets.items():
-            assert {topics[id] for id, _ in target} <= described.members[member_id].topic_names
-
-
-def test_states_have_kafkas_numbers() -> None:
-    assert [0, 1, 2] == [state.value for state in ReconciliationState]
 
 
 def test_hash_tables_have_javas_orders() -> None:

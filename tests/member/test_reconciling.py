@@ -68,22 +68,6 @@ def test_partitions_that_may_be_added_before_the_answer_are_reported() -> None:
 # ---- end of a reconciliation
 
 
-def test_fencing_ends_a_reconciliation_and_its_callback_is_ignored() -> None:
-    driver = given(stable(), {ORDERS: [0]})
-    driver.handle(Poll())
-    revoked = driver.last(CallPartitionsRevoked).number
-    driver.wait(INTERVAL)
-    driver.send()
-    driver.respond(error=25)
-    lost = driver.last(CallPartitionsLost)
-    assert partitions("orders", 0, 1) == lost.partitions
-
-    assert [] == driver.handle(CallbackDone(revoked))
-    released = driver.handle(CallbackDone(lost.number))
-    assert ["ReleaseAssignment", "SendHeartbeat"] == [type(effect).__name__ for effect in released]
-    assert ("JOINING", 0, ()) == (driver.state, driver.member.epoch, driver.member.assignment)
-
-
 def test_a_callback_of_an_earlier_join_does_not_complete_a_later_reconciliation() -> None:
     driver = given(stable(), {ORDERS: [0]})
     driver.handle(Poll())
