@@ -51,7 +51,6 @@ class MemberClient:
         errors: Errors raised to the application.
         heartbeats: Number of sent heartbeats.
         left: Number of completed leaves.
-        history: Assignments of the member in order, each with its start time.
         offsets: Positions of the application.
         timeline: Timeline that records each event and its effects, or None.
         on_event: Function that is called after each event.
@@ -74,7 +73,6 @@ class MemberClient:
         self.errors: list[effects.RaiseError] = []
         self.heartbeats = 0
         self.left = 0
-        self.history: list[tuple[int, tuple[TopicPartition, ...]]] = []
         self.offsets: dict[TopicPartition, int] = {}
         self._paused: set[TopicPartition] = set()
         self._held: list[int] = []
@@ -135,8 +133,6 @@ class MemberClient:
                     self.timeline.record(now, event, self.member.state, self.member.epoch, requested_effects)
                 for effect in requested_effects:
                     self._carry_out(effect)
-                if not self.history or self.history[-1][1] != self.member.assignment:
-                    self.history.append((now, self.member.assignment))
                 if not self.member.assignment:
                     self.doubted = False
                 self.on_event()

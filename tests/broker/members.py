@@ -122,6 +122,11 @@ class Members:
         self.meanwhile(self.scenario.describe)
         return self.coordinator_view()
 
+    def assert_shared(self) -> None:
+        """Settle, and check that both sides have one view in which each partition has one owner."""
+        assert self.settle() == self.view()
+        assert self.partitions() == self.owned()
+
     def view(self) -> View:
         """Return the view of the members. The epochs of `others` are not known; the group epoch is used instead."""
         epoch = self.scenario.admin.describe(self.scenario.group).epoch if self.others else 0

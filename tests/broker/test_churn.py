@@ -33,8 +33,7 @@ def test_after_random_changes_each_partition_has_one_owner(start_scenario: Calla
         for group in groups:
             group.calm_down()
         for group in groups:
-            assert group.members.settle() == group.members.view()
-            assert group.members.partitions() == group.members.owned()
+            group.members.assert_shared()
 
 
 class Churn:

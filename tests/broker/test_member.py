@@ -31,8 +31,7 @@ def test_five_members_share_two_topics(start_scenario: Callable[..., Scenario], 
         members = Members(scenario)
         for name in "abcde":
             members.join(name, "orders", "payments")
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         shares = [len(client.member.assignment) for client in members.clients.values()]
         assert ([2, 2, 2, 3, 4] if assignor == "range" else [2, 2, 3, 3, 3]) == sorted(shares)
         assert {"assigned"} == {kind for client in members.clients.values() for kind, _ in client.calls[:1]}
@@ -52,13 +51,11 @@ def test_our_members_share_topics_with_consumers_of_librdkafka(
             for _ in range(2):
                 members.others.append(consumer_of_librdkafka(scenario))
             members.join("c", "orders", "payments")
-            assert members.settle() == members.view()
-            assert members.partitions() == members.owned()
+            members.assert_shared()
             assert 5 == len(members.view())
             close_consumers([members.others.pop()])
             members.clients["a"].leave()
-            assert members.settle() == members.view()
-            assert members.partitions() == members.owned()
+            members.assert_shared()
             assert 3 == len(members.view())
         finally:
             close_consumers(members.others)
@@ -80,8 +77,7 @@ def test_a_member_passes_through_most_states_while_another_joins_and_leaves(
         one.doubted = True
         members.meanwhile(lambda: ScriptedMember(scenario, one.member_id).leave())
         members.until(lambda: one.calls[-1][0] == "lost")
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         one.leave()
         members.until(lambda: one.left)
         states = [entry["state"] for entry in timeline.entries]
@@ -98,8 +94,7 @@ def test_partitions_of_a_leaving_member_go_to_the_others(start_scenario: Callabl
         a, b, c = (members.join(name, "orders") for name in "abc")
         members.settle()
         b.leave()
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert {a.member_id, c.member_id} == set(members.view())
         assert (MemberState.UNSUBSCRIBED, 1, ()) == (b.member.state, b.left, b.member.assignment)
         assert ["assigned", "revoked"] == [kind for kind, partitions in b.calls if partitions]
@@ -117,8 +112,7 @@ def test_a_member_that_left_rejoins(start_scenario: Callable[..., Scenario]) -> 
         members.settle()
         a.subscribe(scenario.topic("orders"))
         b.subscribe(scenario.topic("payments"))
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert {a.member_id, b.member_id} == set(members.view())
         assert {scenario.topic("payments")} == {topic for topic, _ in b.member.assignment}
 
@@ -144,8 +138,7 @@ def test_members_with_an_option_that_follows_kafkas_code_leave_and_rejoin(
         assert ("lost", MemberState.FENCED) == (c.calls[-1][0], c.member.state)
         b.release_callbacks()
         c.release_callbacks()
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert (1, 2) == (b.left, len(members.view()))
 
 
@@ -208,16 +201,14 @@ def test_a_silent_member_is_replaced_and_may_rejoin_while_topics_are_created(
         others.meanwhile(lambda: other_scenario.create_topics(later=2, origins=3))
         others.until(lambda: other_scenario.topic("later") in {topic for topic, _ in by_name.member.assignment})
         others.meanwhile(lambda: other_scenario.grow_topic("orders", 5))
-        assert others.settle() == others.view()
-        assert others.partitions() == others.owned()
+        others.assert_shared()
         assert {"orders", "origins"} == {
             topic.removeprefix(other_scenario.topic("")) for topic, _ in by_pattern.member.assignment
         }
 
         members.until(lambda: {killed.member_id, frozen.member_id}.isdisjoint(members.coordinator_view()))
         frozen.thaw()
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert 3 == len(members.view())
         assert ("lost", had) in frozen.calls
 
@@ -232,8 +223,7 @@ def test_a_member_rejoins_after_another_process_leaves_with_its_id(start_scenari
         a.doubted = True
         members.meanwhile(lambda: ScriptedMember(scenario, a.member_id).leave())
         members.until(lambda: ("lost", had) in a.calls)
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert 2 == len(members.view())
 
 
@@ -255,8 +245,7 @@ def test_a_member_with_a_wrong_epoch_rejoins(start_scenario: Callable[..., Scena
 
         members.meanwhile(take_its_place)
         members.until(lambda: ("lost", had) in a.calls)
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert 2 == len(members.view())
 
 
@@ -280,8 +269,7 @@ def test_members_keep_their_partitions_when_the_coordinator_restarts(
         assert before == members.settle() == members.view()
         assert {"assigned", "revoked"} >= {kind for client in members.clients.values() for kind, _ in client.calls}
         members.join("d", "orders")
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
 
 
 def test_a_member_that_does_not_poll_leaves_until_it_polls(start_scenario: Callable[..., Scenario]) -> None:
@@ -295,8 +283,7 @@ def test_a_member_that_does_not_poll_leaves_until_it_polls(start_scenario: Calla
         members.until(lambda: len(busy.member.assignment) == 4)
         assert (MemberState.STALE, ("lost", had)) == (idle.member.state, idle.calls[-1])
         idle.polls = True
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert 2 == len(idle.member.assignment)
 
 
@@ -313,8 +300,7 @@ def test_a_member_with_a_slow_callback_is_removed_and_rejoins(start_scenario: Ca
         slow.doubted = True
         members.until(lambda: len(quick.member.assignment) == 4)
         slow.release_callbacks()
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
@@ -338,8 +324,7 @@ def test_a_member_keeps_its_partitions_if_a_response_is_lost(
         members.run(0.6)  # for one more heartbeat
         assert (0, 4, 0) == (slow.loses_answers, len(slow.member.assignment), len(quick.member.assignment))
         slow.release_callbacks()
-        assert members.settle() == members.view()
-        assert members.partitions() == members.owned()
+        members.assert_shared()
         assert (2, 2) == (len(slow.member.assignment), len(quick.member.assignment))
 
 
