@@ -162,23 +162,22 @@ class Replay:
 
     def _with_ids(self, value: Any) -> Any:
         """Replace aliases in the fields of a request by real ids."""
-        if isinstance(value, str):
-            return self._ids[value] if value.startswith("$") else value
-        if isinstance(value, dict):
-            return {name: self._with_ids(each) for name, each in value.items()}
-        if isinstance(value, list):
-            return [self._with_ids(each) for each in value]
-        return value
+        return _replaced(value, lambda text: self._ids[text] if text.startswith("$") else text)
 
     def _with_aliases(self, value: Any) -> Any:
         """Replace real ids in the fields of a response by aliases."""
-        if isinstance(value, str):
-            return self._aliases.get(value, value)
-        if isinstance(value, dict):
-            return {name: self._with_aliases(each) for name, each in value.items()}
-        if isinstance(value, list):
-            return [self._with_aliases(each) for each in value]
-        return value
+        return _replaced(value, lambda text: self._aliases.get(text, text))
+
+
+def _replaced(value: Any, replace: Callable[[str], str]) -> Any:
+    """Return JSON with a function applied to each text."""
+    if isinstance(value, str):
+        return replace(value)
+    if isinstance(value, dict):
+        return {name: _replaced(each, replace) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_replaced(each, replace) for each in value]
+    return value
 
 
 def play(

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from assignor.errors import AssignorError, IllegalArgumentError, IllegalStateError, NullArgumentError, WrongTypeError
-from assignor.member import HeartbeatResponse, Member
+from assignor.member import HeartbeatResponse as Response
+from assignor.member import Member
 from assignor.member.events import (
     CallbackDone,
     CallbackFailed,
@@ -75,7 +76,12 @@ def test_invalid_options_are_rejected(options: dict[str, Any], error: type[Excep
         (Subscribe, {"pattern": b"o.*"}, WrongTypeError, "pattern must be a str"),
         (HeartbeatSent, {"number": "1"}, WrongTypeError, "HeartbeatSent: number must be an int"),
         (CallbackDone, {"number": None}, NullArgumentError, "CallbackDone: number must be an int, not None"),
-        (ResponseReceived, {"number": 1, "response": None}, NullArgumentError, "response must be a HeartbeatResponse"),
+        (
+            ResponseReceived,
+            {"number": 1, "response": None},
+            NullArgumentError,
+            "response must be a HeartbeatResponse",
+        ),
         (TransportFailed, {"number": 1, "retriable": 1}, WrongTypeError, "retriable must be a bool"),
         (TransportFailed, {"number": 1, "retriable": True, "message": 7}, WrongTypeError, "message must be a str"),
         (CommitFailed, {"number": 1, "message": b"no"}, WrongTypeError, "CommitFailed: message must be a str"),
@@ -83,18 +89,18 @@ def test_invalid_options_are_rejected(options: dict[str, Any], error: type[Excep
         (MetadataArrived, {"names": [FIRST]}, WrongTypeError, "names must be a mapping of topic id to name"),
         (MetadataArrived, {"names": {"a": "b"}}, WrongTypeError, "a topic id must be a uuid.UUID"),
         (MetadataArrived, {"names": {FIRST: None}}, NullArgumentError, f"the name of {FIRST} must be a str"),
-        (HeartbeatResponse, {"error_code": 2**15}, IllegalArgumentError, "error_code cannot be over 32767"),
-        (HeartbeatResponse, {"member_epoch": "1"}, WrongTypeError, "member_epoch must be an int"),
-        (HeartbeatResponse, {"member_epoch": 2**31}, IllegalArgumentError, "member_epoch cannot be over"),
-        (HeartbeatResponse, {"heartbeat_interval_ms": -1}, IllegalArgumentError, "interval_ms cannot be negative: -1"),
-        (HeartbeatResponse, {"member_id": 5}, WrongTypeError, "member_id must be a str"),
-        (HeartbeatResponse, {"assignment": [1]}, WrongTypeError, "assignment must be a mapping"),
-        (HeartbeatResponse, {"assignment": {"t": [0]}}, WrongTypeError, "a topic id must be a uuid.UUID"),
-        (HeartbeatResponse, {"assignment": {FIRST: 3}}, WrongTypeError, f"{FIRST} must be an iterable"),
-        (HeartbeatResponse, {"assignment": {FIRST: "01"}}, WrongTypeError, f"{FIRST} must be an iterable"),
-        (HeartbeatResponse, {"assignment": {FIRST: [1, -1]}}, IllegalArgumentError, "cannot be negative: -1"),
-        (HeartbeatResponse, {"assignment": {FIRST: [2**31]}}, IllegalArgumentError, "partition id cannot be over"),
-        (HeartbeatResponse, {"assignment": {FIRST: [None]}}, NullArgumentError, "partition id must be an int"),
+        (Response, {"error_code": 2**15}, IllegalArgumentError, "error_code cannot be over 32767"),
+        (Response, {"member_epoch": "1"}, WrongTypeError, "member_epoch must be an int"),
+        (Response, {"member_epoch": 2**31}, IllegalArgumentError, "member_epoch cannot be over"),
+        (Response, {"heartbeat_interval_ms": -1}, IllegalArgumentError, "interval_ms cannot be negative: -1"),
+        (Response, {"member_id": 5}, WrongTypeError, "member_id must be a str"),
+        (Response, {"assignment": [1]}, WrongTypeError, "assignment must be a mapping"),
+        (Response, {"assignment": {"t": [0]}}, WrongTypeError, "a topic id must be a uuid.UUID"),
+        (Response, {"assignment": {FIRST: 3}}, WrongTypeError, f"{FIRST} must be an iterable"),
+        (Response, {"assignment": {FIRST: "01"}}, WrongTypeError, f"{FIRST} must be an iterable"),
+        (Response, {"assignment": {FIRST: [1, -1]}}, IllegalArgumentError, "cannot be negative: -1"),
+        (Response, {"assignment": {FIRST: [2**31]}}, IllegalArgumentError, "partition id cannot be over"),
+        (Response, {"assignment": {FIRST: [None]}}, NullArgumentError, "partition id must be an int"),
     ],
 )
 def test_invalid_events_are_rejected(
@@ -127,7 +133,7 @@ def test_an_invalid_time_is_rejected(now: Any) -> None:
 
 def test_a_response_for_another_member_is_rejected_and_the_heartbeat_still_waits() -> None:
     driver = joining()
-    foreign = HeartbeatResponse(member_id="m-2", member_epoch=4, assignment={ORDERS: [0]})
+    foreign = Response(member_id="m-2", member_epoch=4, assignment={ORDERS: [0]})
 
     with pytest.raises(IllegalArgumentError, match=r"the response is for member 'm-2', but this member is 'm-1'"):
         driver.handle(ResponseReceived(driver.heartbeat.number, foreign))
@@ -139,7 +145,7 @@ def test_a_response_for_another_member_is_rejected_and_the_heartbeat_still_waits
 def test_a_response_without_a_member_id_is_accepted() -> None:
     for member_id in (None, ""):
         driver = joining()
-        driver.handle(ResponseReceived(driver.heartbeat.number, HeartbeatResponse(member_id=member_id, member_epoch=3)))
+        driver.handle(ResponseReceived(driver.heartbeat.number, Response(member_id=member_id, member_epoch=3)))
 
         assert 3 == driver.member.epoch
 
@@ -157,7 +163,7 @@ def test_an_answer_is_accepted_once() -> None:
 
 
 def test_a_response_stores_sorted_partitions_without_duplicates() -> None:
-    response = HeartbeatResponse(assignment={UUID(int=9): [3, 1, 3], FIRST: iter([0])})
+    response = Response(assignment={UUID(int=9): [3, 1, 3], FIRST: iter([0])})
 
     assert {FIRST: (0,), UUID(int=9): (1, 3)} == response.assignment
     assert response.assignment is not None
@@ -210,7 +216,7 @@ def test_a_subclass_of_str_is_converted_to_str() -> None:
     driver = Driver(member)
     names = MetadataArrived({ORDERS: text("orders"), CLICKS: text("orders")})
     driver.handle(CoordinatorFound(), names, Subscribe([text("orders"), text("orders")], text("o.*")), Poll())
-    answer = HeartbeatResponse(0, text("fine"), text("m-1"), 1, 5000, {ORDERS: [0], CLICKS: [0]})
+    answer = Response(0, text("fine"), text("m-1"), 1, 5000, {ORDERS: [0], CLICKS: [0]})
     driver.handle(ResponseReceived(1, answer))
     driver.call_back()
     driver.handle(Subscribe([text("orders")], text("o.*")))
@@ -222,9 +228,7 @@ def test_a_subclass_of_str_is_converted_to_str() -> None:
 
 def test_a_subclass_of_int_is_converted_to_int() -> None:
     driver = joining()
-    driver.handle(
-        ResponseReceived(Unhashable(1), HeartbeatResponse(member_epoch=Unhashable(1), assignment={ORDERS: []}))
-    )
+    driver.handle(ResponseReceived(Unhashable(1), Response(member_epoch=Unhashable(1), assignment={ORDERS: []})))
     driver.handle(CallbackDone(Unhashable(1)))
 
     assert "ACKNOWLEDGING" == driver.state
@@ -241,7 +245,7 @@ def test_numpy_times_do_not_overflow() -> None:
 
 def test_a_mapping_is_read_once() -> None:
     names = MetadataArrived(ChangingMapping({FIRST: "orders"}, {"a": 3}))
-    response = HeartbeatResponse(assignment=ChangingMapping({FIRST: [0]}, {"a": "b"}))
+    response = Response(assignment=ChangingMapping({FIRST: [0]}, {"a": "b"}))
 
     assert {FIRST: "orders"} == names.names
     assert {FIRST: (0,)} == response.assignment
@@ -251,7 +255,7 @@ def test_arguments_are_copied() -> None:
     driver = joining()
     names, ids = {ORDERS: "orders"}, [0]
     assignment = {ORDERS: ids}
-    response = HeartbeatResponse(member_epoch=1, assignment=assignment)
+    response = Response(member_epoch=1, assignment=assignment)
     driver.handle(MetadataArrived(names), ResponseReceived(1, response))
     names[ORDERS] = "clicks"
     ids.append(7)

@@ -60,6 +60,24 @@ class Client(Protocol):
     def close(self) -> None: ...
 
 
+def _options_in_python(settings: Settings, assignor: type) -> dict[str, Any]:
+    """Return the options to which kafka-python and aiokafka give the same names."""
+    return {
+        "bootstrap_servers": settings.address,
+        "client_id": settings.name,
+        "group_id": settings.group_id,
+        "group_instance_id": settings.instance_id,
+        "session_timeout_ms": settings.session_ms,
+        "heartbeat_interval_ms": settings.heartbeat_ms,
+        "max_poll_interval_ms": max(settings.session_ms, 10_000),
+        "metadata_max_age_ms": settings.metadata_ms,
+        "partition_assignment_strategy": [assignor],
+        "enable_auto_commit": False,
+        "auto_offset_reset": "earliest",
+        "fetch_max_wait_ms": 200,
+    }
+
+
 class KafkaPython:
     """A consumer of kafka-python."""
 
@@ -70,18 +88,7 @@ class KafkaPython:
         self._partition, self._offset = kafka.TopicPartition, kafka.OffsetAndMetadata
         self._consumer = kafka.KafkaConsumer(
             *settings.topics,
-            bootstrap_servers=settings.address,
-            client_id=settings.name,
-            group_id=settings.group_id,
-            group_instance_id=settings.instance_id,
-            session_timeout_ms=settings.session_ms,
-            heartbeat_interval_ms=settings.heartbeat_ms,
-            max_poll_interval_ms=max(settings.session_ms, 10_000),
-            metadata_max_age_ms=settings.metadata_ms,
-            partition_assignment_strategy=[RangePartitionAssignor],
-            enable_auto_commit=False,
-            auto_offset_reset="earliest",
-            fetch_max_wait_ms=200,
+            **_options_in_python(settings, RangePartitionAssignor),
             reconnect_backoff_max_ms=200,
         )
         # Without metadata a leader would first assign nothing, and rejoin when the metadata has arrived.
@@ -129,19 +136,8 @@ class AioKafka:
         async def start() -> Any:
             consumer = aiokafka.AIOKafkaConsumer(
                 *settings.topics,
-                bootstrap_servers=settings.address,
-                client_id=settings.name,
-                group_id=settings.group_id,
-                group_instance_id=settings.instance_id,
-                session_timeout_ms=settings.session_ms,
-                heartbeat_interval_ms=settings.heartbeat_ms,
-                max_poll_interval_ms=max(settings.session_ms, 10_000),
+                **_options_in_python(settings, RangePartitionAssignor),
                 rebalance_timeout_ms=max(settings.session_ms, 10_000),
-                metadata_max_age_ms=settings.metadata_ms,
-                partition_assignment_strategy=[RangePartitionAssignor],
-                enable_auto_commit=False,
-                auto_offset_reset="earliest",
-                fetch_max_wait_ms=200,
             )
             await consumer.start()
             return consumer
