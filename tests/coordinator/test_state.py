@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from typing import get_args
 
 import pytest
 
-from assignor.coordinator import ErrorCode, GroupState, HeartbeatRequest, causes
-from assignor.coordinator.causes import Fact
+from assignor.coordinator import ErrorCode, GroupState, HeartbeatRequest
 from assignor.coordinator.coordinator import REQUEST_HANDLERS, TIMER_HANDLERS
 from assignor.coordinator.requests import VERSIONS
 from assignor.coordinator.state import ANSWERS, TRANSITIONS, Action, GroupEvent, RequestKind, next_state
@@ -70,7 +68,3 @@ def test_every_action_is_the_answer_of_some_state() -> None:
 def test_every_request_and_every_timer_has_a_handler() -> None:
     assert set(VERSIONS) == {HeartbeatRequest, *REQUEST_HANDLERS}
     assert set(TimerKind) == set(TIMER_HANDLERS)
-
-
-def test_every_fact_has_an_explanation() -> None:
-    assert set(get_args(Fact)) == set(causes._EXPLANATIONS)

@@ -1,7 +1,7 @@
-"""Causes of rebalances: their names, and the table that derives a cause and a sentence from a fact.
+"""Causes of rebalances: their names, and the facts that have them.
 
-Code that starts a rebalance passes a fact: a named tuple with the details of the event. `explain` turns a fact into a
-`RebalanceCause` and a sentence for people.
+Code that starts a rebalance passes a fact: a named tuple with the details of the event. Its method `explain` returns a
+`RebalanceCause` and a sentence for people, which names the member or topic.
 
 The first seven causes are those that documentation for users of Kafka lists. A coordinator sees some of them
 indirectly: after a topic changes, the leader joins again; after a process dies, its heartbeats stop. The next causes
@@ -16,13 +16,11 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.coordinator.members import CONSUMER, BrokenGroupError, read_topics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from assignor.coordinator.requests import LeavingMember, Protocols
     from assignor.coordinator.state import ErrorCode
 
@@ -41,7 +39,6 @@ __all__ = [
     "SyncTimedOut",
     "TooManyMembers",
     "TopicChanged",
-    "explain",
 ]
 
 
@@ -99,6 +96,10 @@ class MemberJoined(NamedTuple):
     member_id: str
     reason: str | None
 
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        return RebalanceCause.CONSUMER_SUBSCRIBED, _sentence(f"Member {self.member_id} joined", self.reason)
+
 
 class MemberRejoined(NamedTuple):
     """Repeated join of a member, which requires a new generation.
@@ -121,6 +122,16 @@ class MemberRejoined(NamedTuple):
     changed_topic: TopicChanged | None
     reason: str | None
 
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        sentence = _sentence(f"{'Leader' if self.is_leader else 'Member'} {self.member_id} joined again", self.reason)
+        if _subscription_differs(self.protocol_type, self.protocols_before, self.protocols):
+            return RebalanceCause.SUBSCRIPTION_CHANGED, sentence
+        if self.changed_topic is not None:
+            cause, change = self.changed_topic.explain()
+            return cause, f"{change} {sentence}"
+        return RebalanceCause.LEADER_REJOINED if self.is_leader else RebalanceCause.OWNED_PARTITIONS_CHANGED, sentence
+
 
 class StaticMemberReturned(NamedTuple):
     """Join of a static member without its member id; the member got a new id.
@@ -137,11 +148,27 @@ class StaticMemberReturned(NamedTuple):
     changes_protocol: bool
     reason: str | None
 
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        cause = RebalanceCause.PROTOCOL_CHANGED if self.changes_protocol else RebalanceCause.STATIC_MEMBER_RETURNED
+        return cause, _sentence(f"Static member {self.group_instance_id!r} returned as {self.member_id}", self.reason)
+
 
 class MembersLeft(NamedTuple):
     """Departure or removal of members; an entry without a member id is a removal by instance id."""
 
     members: list[LeavingMember]
+
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        leaving = [member for member in self.members if member.member_id]
+        first = (leaving or self.members)[0]
+        subject = f"Member {first.member_id}" if first.member_id else f"Static member {first.group_instance_id!r}"
+        if len(self.members) > 1:
+            subject += f" and {len(self.members) - 1} more"
+        if leaving:
+            return RebalanceCause.CONSUMER_CLOSED, _sentence(f"{subject} left", first.reason)
+        return RebalanceCause.MEMBER_REMOVED, _sentence(f"{subject} was removed", first.reason)
 
 
 class SessionExpired(NamedTuple):
@@ -151,11 +178,26 @@ class SessionExpired(NamedTuple):
     session_timeout_ms: int
     is_connected: bool
 
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        silence = f"no heartbeat for {self.session_timeout_ms} ms"
+        if self.is_connected:
+            return RebalanceCause.CONSUMER_DEAD, f"Member {self.member_id}: {silence}."
+        sentence = f"Member {self.member_id}: its connection ended, and there was {silence}."
+        return RebalanceCause.APPLICATION_CRASHED, sentence
+
 
 class SyncTimedOut(NamedTuple):
     """Timeout of members that did not send SyncGroup within the rebalance timeout."""
 
     member_ids: list[str]
+
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        members, more = ", ".join(self.member_ids[:3]), len(self.member_ids) - 3
+        if more > 0:
+            members += f" and {more} more"
+        return RebalanceCause.SYNC_TIMED_OUT, f"No SyncGroup arrived in time from {members}."
 
 
 class AssignmentNotStored(NamedTuple):
@@ -164,13 +206,35 @@ class AssignmentNotStored(NamedTuple):
     generation: int
     error: ErrorCode
 
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        sentence = f"The assignment of generation {self.generation} could not be written ({self.error.name})."
+        return RebalanceCause.ASSIGNMENT_NOT_STORED, sentence
+
 
 class TopicChanged(NamedTuple):
-    """Change of the number of partitions of a subscribed topic; a count of None means that the topic does not exist."""
+    """Change of the number of partitions of a subscribed topic; a count of None means that the topic does not exist.
+
+    Example:
+        >>> cause, sentence = TopicChanged("orders", 3, 6).explain()
+        >>> cause.name, sentence
+        ('PARTITIONS_INCREASED', "Topic 'orders' has 6 partitions instead of 3.")
+    """
 
     topic: str
     before: int | None
     after: int | None
+
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        topic, before, after = self
+        if after is None:
+            return RebalanceCause.TOPIC_DELETED, f"Topic {topic!r} was deleted."
+        if before is None:
+            return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created with {after} partitions."
+        if after > before:
+            return RebalanceCause.PARTITIONS_INCREASED, f"Topic {topic!r} has {after} partitions instead of {before}."
+        return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was deleted and created again with {after} partitions."
 
 
 class TooManyMembers(NamedTuple):
@@ -178,6 +242,10 @@ class TooManyMembers(NamedTuple):
 
     members: int
     limit: int
+
+    def explain(self) -> Explanation:
+        """Return the cause and the sentence of the rebalance."""
+        return RebalanceCause.OVER_CAPACITY, f"The group has {self.members} members; the limit is {self.limit}."
 
 
 Fact = (
@@ -191,103 +259,6 @@ Fact = (
     | TopicChanged
     | TooManyMembers
 )
-
-
-# Causes
-
-
-def explain(fact: Fact) -> Explanation:
-    """Return the cause of the rebalance that a fact starts, and a sentence that names the member or topic.
-
-    Example:
-        >>> cause, sentence = explain(TopicChanged("orders", 3, 6))
-        >>> cause.name, sentence
-        ('PARTITIONS_INCREASED', "Topic 'orders' has 6 partitions instead of 3.")
-    """
-    return _EXPLANATIONS[type(fact)](fact)
-
-
-def _member_joined(fact: MemberJoined) -> Explanation:
-    return RebalanceCause.CONSUMER_SUBSCRIBED, _sentence(f"Member {fact.member_id} joined", fact.reason)
-
-
-def _member_rejoined(fact: MemberRejoined) -> Explanation:
-    sentence = _sentence(f"{'Leader' if fact.is_leader else 'Member'} {fact.member_id} joined again", fact.reason)
-    if _subscription_differs(fact.protocol_type, fact.protocols_before, fact.protocols):
-        return RebalanceCause.SUBSCRIPTION_CHANGED, sentence
-    if fact.changed_topic is not None:
-        cause, change = _topic_changed(fact.changed_topic)
-        return cause, f"{change} {sentence}"
-    return RebalanceCause.LEADER_REJOINED if fact.is_leader else RebalanceCause.OWNED_PARTITIONS_CHANGED, sentence
-
-
-def _static_member_returned(fact: StaticMemberReturned) -> Explanation:
-    cause = RebalanceCause.PROTOCOL_CHANGED if fact.changes_protocol else RebalanceCause.STATIC_MEMBER_RETURNED
-    return cause, _sentence(f"Static member {fact.group_instance_id!r} returned as {fact.member_id}", fact.reason)
-
-
-def _members_left(fact: MembersLeft) -> Explanation:
-    leaving = [member for member in fact.members if member.member_id]
-    first = (leaving or fact.members)[0]
-    subject = f"Member {first.member_id}" if first.member_id else f"Static member {first.group_instance_id!r}"
-    if len(fact.members) > 1:
-        subject += f" and {len(fact.members) - 1} more"
-    if leaving:
-        return RebalanceCause.CONSUMER_CLOSED, _sentence(f"{subject} left", first.reason)
-    return RebalanceCause.MEMBER_REMOVED, _sentence(f"{subject} was removed", first.reason)
-
-
-def _session_expired(fact: SessionExpired) -> Explanation:
-    silence = f"no heartbeat for {fact.session_timeout_ms} ms"
-    if fact.is_connected:
-        return RebalanceCause.CONSUMER_DEAD, f"Member {fact.member_id}: {silence}."
-    sentence = f"Member {fact.member_id}: its connection ended, and there was {silence}."
-    return RebalanceCause.APPLICATION_CRASHED, sentence
-
-
-def _sync_timed_out(fact: SyncTimedOut) -> Explanation:
-    members, more = ", ".join(fact.member_ids[:3]), len(fact.member_ids) - 3
-    if more > 0:
-        members += f" and {more} more"
-    return RebalanceCause.SYNC_TIMED_OUT, f"No SyncGroup arrived in time from {members}."
-
-
-def _assignment_not_stored(fact: AssignmentNotStored) -> Explanation:
-    return (
-        RebalanceCause.ASSIGNMENT_NOT_STORED,
-        f"The assignment of generation {fact.generation} could not be written ({fact.error.name}).",
-    )
-
-
-def _topic_changed(fact: TopicChanged) -> Explanation:
-    topic, before, after = fact
-    if after is None:
-        return RebalanceCause.TOPIC_DELETED, f"Topic {topic!r} was deleted."
-    if before is None:
-        return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was created with {after} partitions."
-    if after > before:
-        return RebalanceCause.PARTITIONS_INCREASED, f"Topic {topic!r} has {after} partitions instead of {before}."
-    return RebalanceCause.TOPIC_CREATED, f"Topic {topic!r} was deleted and created again with {after} partitions."
-
-
-def _too_many_members(fact: TooManyMembers) -> Explanation:
-    return (
-        RebalanceCause.OVER_CAPACITY,
-        f"The group has {fact.members} members; the limit is {fact.limit}.",
-    )
-
-
-_EXPLANATIONS: Mapping[type[Fact], Callable[[Any], Explanation]] = {
-    MemberJoined: _member_joined,
-    MemberRejoined: _member_rejoined,
-    StaticMemberReturned: _static_member_returned,
-    MembersLeft: _members_left,
-    SessionExpired: _session_expired,
-    SyncTimedOut: _sync_timed_out,
-    AssignmentNotStored: _assignment_not_stored,
-    TopicChanged: _topic_changed,
-    TooManyMembers: _too_many_members,
-}
 
 
 def _sentence(subject: str, reason: str | None) -> str:

@@ -15,7 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, NamedTuple
 
-from assignor.coordinator.causes import Fact, Rebalance, explain
+from assignor.coordinator.causes import Fact, Rebalance
 from assignor.coordinator.group import ClassicGroup
 from assignor.coordinator.responses import Response, make
 from assignor.coordinator.server_assignment import CoordinatorAssignor, CoordinatorTopics
@@ -226,7 +226,7 @@ class Context:
 
     def report_rebalance(self, group: ClassicGroup, fact: Fact) -> None:
         """Report the start of a rebalance, with its cause."""
-        self._rebalances.append(Rebalance(group.group_id, group.generation, *explain(fact), self.now))
+        self._rebalances.append(Rebalance(group.group_id, group.generation, *fact.explain(), self.now))
 
     def report_problem(self, sentence: str) -> None:
         """Report a problem, such as a subscription that cannot be read."""
