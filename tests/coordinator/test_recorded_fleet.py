@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from assignor import TopicPartition
 from assignor.coordinator import (
     Coordinator,
     DescribedMember,
-    GroupState,
 )
 from assignor.offsets import decode_record
 from assignor.wire import decode_assignment
-from tests.coordinator.recovery import described, description_of
 from tests.support.recorded_fleet import logs, snapshots
 
 if TYPE_CHECKING:
@@ -30,11 +26,6 @@ STORM = "inventory-sync"
 
 CLASSIC, OTHERS = 14, 6
 """Number of classic and of other groups at the end of the log."""
-
-
-@functools.cache
-def records(group: str) -> list[Record]:
-    return [decode_record(record.key, record.value) for record in logs()[group]]
 
 
 def last_values(found: list[Record]) -> dict[tuple[int, str, int], Record]:
@@ -66,51 +57,18 @@ def loaded(ends: dict[str, int] | None = None) -> Coordinator:
     return coordinator
 
 
-@pytest.fixture(scope="module")
-def coordinator() -> Coordinator:
-    return loaded()
-
-
-def test_classic_groups_and_groups_with_only_offsets_are_loaded(
-    coordinator: Coordinator,
-) -> None:
+def test_classic_groups_and_groups_with_only_offsets_are_loaded() -> None:
     classic, others = set(), set()
-    for group in logs():
-        found = records(group)
+    for group, log in logs().items():
+        found = [decode_record(record.key, record.value) for record in log]
         only_offsets = not any(record.type in GROUP_TYPES for record in found)
         if kind(found) == GROUP_METADATA or only_offsets or (kind(found) is None and last_values(found)):
             classic.add(group)
         elif kind(found) is not None:
             others.add(group)
 
-    assert classic == set(coordinator.groups())
+    assert classic == set(loaded().groups())
     assert (CLASSIC, OTHERS) == (len(classic), len(others))
-
-
-def test_a_loaded_group_equals_its_last_record(coordinator: Coordinator) -> None:
-    checked = 0
-    for group in coordinator.groups():
-        values = last_values(records(group))
-        metadata = values.get((GROUP_METADATA, "", 0))
-        description = described(coordinator.describe(group))
-        if metadata is None:
-            assert (GroupState.EMPTY, "", "", {}) == description
-        else:
-            assert metadata.value is not None
-            assert description_of(metadata.value) == description
-            checked += 1
-        offsets = {
-            TopicPartition(topic, partition): (
-                record.value["offset"],
-                record.value["metadata"],
-                record.value.get("leaderEpoch", -1),
-                record.value["commitTimestamp"],
-            )
-            for (number, topic, partition), record in values.items()
-            if number == OFFSET_COMMIT and record.value is not None
-        }
-        assert offsets == {partition: stored[:4] for partition, stored in coordinator.committed(group).items()}
-    assert checked > 8
 
 
 # ---- the cluster's descriptions
