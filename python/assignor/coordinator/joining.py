@@ -19,6 +19,7 @@ from assignor.coordinator.responses import (
     JoinGroupResponse,
     join_error,
     join_response,
+    make,
     visible_protocol,
 )
 from assignor.coordinator.state import ANSWERS, COMPLETING, DEAD, PREPARING, STABLE, Action, ErrorCode, RequestKind
@@ -47,20 +48,19 @@ def join(context: Context, request: JoinGroupRequest, pending: PendingRequest) -
         return join_error(ErrorCode.INVALID_GROUP_ID, request.member_id, pending)
     if not config.min_session_timeout_ms <= request.session_timeout_ms <= config.max_session_timeout_ms:
         return join_error(ErrorCode.INVALID_SESSION_TIMEOUT, request.member_id, pending)
-    group = context.groups.get(request.group_id)
-    is_new_group = group is None
+    group, new_group = context.groups.get(request.group_id), None
     if group is None:
         if request.member_id:
             return join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id, pending)
-        group = context.create_group(request.group_id)
+        group = new_group = context.create_group(request.group_id)
     try:
         response = _join_group(context, group, request, pending)
     except Exception:
-        if is_new_group:
-            context.discard_group(group)  # no record of it was written
+        if new_group is not None:
+            context.discard_group(new_group)  # no record of it was written
         raise
-    if is_new_group:
-        _write_new_group(context, group, pending)
+    if new_group is not None:
+        _write_new_group(context, new_group, pending)
     return response
 
 
@@ -89,13 +89,13 @@ def _join_group(
 
 def _has_room(context: Context, group: ClassicGroup, member_id: str) -> bool:
     """Return True if a member may join. In PreparingRebalance only members whose joins wait count towards the limit."""
-    limit = context.config.group_max_size
-    if group.state is PREPARING:
+    limit, state = context.config.group_max_size, group.state
+    if state is PREPARING:
         if group.waiting_joins < limit:
             return True
         member = group.members.get(member_id)
         return member is not None and member.join is not None
-    if group.state is COMPLETING or group.state is STABLE:
+    if state is COMPLETING or state is STABLE:
         return member_id in group.members or len(group.members) < limit
     return True
 
@@ -154,7 +154,7 @@ def _add(
     )
     group.add(member, request.protocol_type)
     context.timers.set(member, context.now + context.config.new_member_join_timeout_ms)
-    rebalancing.rebalance_or_complete_join(context, group, MemberJoined(member_id, request.reason))
+    rebalancing.rebalance_or_complete_join(context, group, make(MemberJoined, (member_id, request.reason)))
 
 
 # Members that join again

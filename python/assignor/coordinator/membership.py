@@ -17,6 +17,7 @@ from assignor.coordinator.responses import (
     LeaveGroupResponse,
     LeavingMemberResponse,
     SyncGroupResponse,
+    make,
     sync_error,
     sync_response,
 )
@@ -141,7 +142,7 @@ def leave(context: Context, request: LeaveGroupRequest, pending: PendingRequest)
     left = [member for member, result in zip(request.members, results, strict=True) if not result.error_code]
     previous_write = context.last_write
     if group is not None and left and group.state is not EMPTY:
-        rebalancing.rebalance_or_complete_join(context, group, MembersLeft(left))
+        rebalancing.rebalance_or_complete_join(context, group, make(MembersLeft, (left,)))
     response = _leave_response(results, pending)
     if context.last_write == previous_write:
         return response
