@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.ordering import DEFAULT_CAPACITY
-from tests.member.simulation.hash_tables import folded, uuid_hash
+from assignor.ordering import DEFAULT_CAPACITY, uuid_hash
+from tests.member.simulation.hash_tables import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -33,7 +33,7 @@ def _second_in_bucket(scenario: Scenario, names: Iterable[str]) -> str | None:
     """Return a topic whose id is in the same bucket as the id of an earlier topic, or None."""
     taken: set[int] = set()
     for name in names:
-        bucket = folded(uuid_hash(scenario.ids[scenario.topic(name)])) % DEFAULT_CAPACITY
+        bucket = folded(uuid_hash(scenario.ids[scenario.topic(name)].int)) % DEFAULT_CAPACITY
         if bucket in taken:
             return name
         taken.add(bucket)

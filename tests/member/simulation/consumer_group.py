@@ -9,7 +9,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.member.simulation.hash_tables import HashTable, TimelineTable, hash_map_order, string_hash
+from assignor.ordering import text_order
+from tests.member.simulation.hash_tables import HashTable, TimelineTable, string_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -119,7 +120,7 @@ class ConsumerGroup:
 
     def in_order(self, extra: Iterable[str] = ()) -> list[str]:
         """Return member ids in the assignor's order, including ids that are about to join."""
-        return hash_map_order([*self._order, *extra], string_hash)
+        return text_order(dict.fromkeys([*self._order, *extra]))
 
     def preferred_assignor(self, before: GroupMember | None, after: GroupMember) -> str | None:
         """Return the assignor with most votes after a change of one member; the table's order breaks ties."""

@@ -17,37 +17,20 @@ from assignor import ordering
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-    from uuid import UUID
 
-__all__ = ["HashTable", "TimelineTable", "folded", "hash_map_order", "uuid_hash"]
+__all__ = ["HashTable", "TimelineTable", "folded"]
 
 Key = TypeVar("Key")
 
-_INT = 0xFFFFFFFF
 _LONG = 0xFFFFFFFFFFFFFFFF
 _FIBONACCI = -7046029254386353131
 
 string_hash: Callable[[str], int] = lru_cache(maxsize=4096)(ordering.string_hash)
 
 
-@lru_cache(maxsize=4096)
-def uuid_hash(uuid: UUID) -> int:
-    """Return `Uuid.hashCode()` of Kafka as an unsigned number of 32 bits."""
-    mixed = uuid.int >> 64 ^ uuid.int & _LONG
-    return mixed >> 32 ^ mixed & _INT
-
-
 def folded(code: int) -> int:
     """Return a hash code with its high half folded into the low half, as in `HashMap`."""
     return code ^ code >> 16
-
-
-def hash_map_order(keys: Iterable[Key], hash_of: Callable[[Key], int], capacity: int = 16) -> list[Key]:
-    """Return distinct keys in the order of a `HashMap` into which they are put one by one."""
-    table = HashTable(hash_of, capacity)
-    for key in keys:
-        table.add(key)
-    return list(table)
 
 
 class HashTable(Generic[Key]):
