@@ -45,7 +45,7 @@ RULES: dict[str, Rule] = {}
 def wrong(
     statement: str, profile: str, owner: type | ModuleType, name: str
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a rule that replaces a method or function; the replacement gets the original as its first argument."""
+    """Register a rule that replaces a method, property or function; the replacement gets the original first."""
 
     def register(instead: Callable[..., Any]) -> Callable[..., Any]:
         original = getattr(owner, name)
@@ -54,25 +54,13 @@ def wrong(
             return instead(original, *arguments)
 
         def change(patch: pytest.MonkeyPatch) -> None:
-            patch.setattr(owner, name, replacement)
+            patch.setattr(owner, name, property(replacement) if isinstance(original, property) else replacement)
             for table in (coordinators.REQUEST_HANDLERS, coordinators.TIMER_HANDLERS):
                 handlers: Any = table
                 for kind in [kind for kind, handler in handlers.items() if handler is original]:
                     patch.setitem(handlers, kind, replacement)
 
         RULES[statement] = Rule(change, profile)
-        return instead
-
-    return register
-
-
-def wrong_property(
-    statement: str, profile: str, owner: type, name: str
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a rule that replaces a property."""
-
-    def register(instead: Callable[..., Any]) -> Callable[..., Any]:
-        RULES[statement] = Rule(lambda patch: patch.setattr(owner, name, property(instead)), profile)
         return instead
 
     return register
@@ -367,11 +355,11 @@ def _(original: Any, context: Any, group: Any) -> None:
     original(context, group)
 
 
-@wrong_property("pending ids do not delay the end of the join phase", "pending", ClassicGroup, "all_joined")
-def _(group: Any) -> bool:
+@wrong("pending ids do not delay the end of the join phase", "pending", ClassicGroup, "all_joined")
+def _(_original: Any, group: Any) -> bool:
     return bool(len(group.members) == group.waiting_joins)
 
 
-@wrong_property("a new member ends an initial rebalance immediately", "special-delayed", ClassicGroup, "is_initial")
-def _(_group: Any) -> bool:
+@wrong("a new member ends an initial rebalance immediately", "special-delayed", ClassicGroup, "is_initial")
+def _(_original: Any, _group: Any) -> bool:
     return False

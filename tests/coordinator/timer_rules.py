@@ -10,7 +10,7 @@ from typing import Any
 from assignor.coordinator import ErrorCode, committing, joining, membership, rebalancing
 from assignor.coordinator.group import ClassicGroup
 from assignor.coordinator.members import GroupMember
-from tests.coordinator.rules import COMPLETING, PREPARING, RULES, STABLE, without, wrong, wrong_property
+from tests.coordinator.rules import COMPLETING, PREPARING, RULES, STABLE, without, wrong
 
 __all__ = ["RULES"]
 
@@ -96,15 +96,13 @@ def _(original: Any, context: Any, group: Any, request: Any, pending: Any) -> An
     return original(context, group, request, pending)
 
 
-@wrong_property("members with a waiting join expire", "expiry", GroupMember, "has_satisfied_heartbeat")
-def _(_member: Any) -> bool:
+@wrong("members with a waiting join expire", "expiry", GroupMember, "has_satisfied_heartbeat")
+def _(_original: Any, _member: Any) -> bool:
     return False
 
 
-@wrong_property(
-    "new members with a waiting join never expire", "special-new_member", GroupMember, "has_satisfied_heartbeat"
-)
-def _(member: Any) -> bool:
+@wrong("new members with a waiting join never expire", "special-new_member", GroupMember, "has_satisfied_heartbeat")
+def _(_original: Any, member: Any) -> bool:
     return member.join is not None or member.sync is not None
 
 
@@ -120,13 +118,13 @@ def _(original: Any, context: Any, timer: Any) -> None:
 # ---- phases
 
 
-@wrong_property("the rebalance timeout is the shortest", "rebalance", ClassicGroup, "rebalance_timeout_ms")
-def _(group: Any) -> int:
+@wrong("the rebalance timeout is the shortest", "rebalance", ClassicGroup, "rebalance_timeout_ms")
+def _(_original: Any, group: Any) -> int:
     return max(min((member.rebalance_timeout_ms for member in group.members.values()), default=0), 0)
 
 
-@wrong_property("the rebalance timeout is the leader's", "rebalance", ClassicGroup, "rebalance_timeout_ms")
-def _(group: Any) -> int:
+@wrong("the rebalance timeout is the leader's", "rebalance", ClassicGroup, "rebalance_timeout_ms")
+def _(_original: Any, group: Any) -> int:
     leader = group.members.get(group.leader)
     return 0 if leader is None else max(leader.rebalance_timeout_ms, 0)
 
