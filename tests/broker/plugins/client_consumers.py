@@ -33,33 +33,38 @@ PAUSE = 0.05
 Owned = frozenset[TopicPartition]
 
 
-class Wish(NamedTuple):
-    """Settings with which a consumer joins a group.
+TOPICS = ("orders", "payments", "single")
+
+
+class Joining(NamedTuple):
+    """A consumer that joins a group: its settings that differ from those of other consumers.
 
     Attributes:
-        name: Client id.
-        group: Group id.
-        topics: Names of topics.
+        name: Name in the group; a running consumer has it after the name of its group, as client id.
+        client: Name of the client.
         strategies: Assignors in the order of preference: objects or classes of the client; for Java and confluent-kafka
             their names.
+        topics: Names of topics.
         instance_id: Group instance id of a static member.
         rack: Rack of the consumer.
         session_ms: Session timeout.
+        group: Group id.
     """
 
     name: str
-    group: str
-    topics: Sequence[str]
+    client: str
     strategies: Sequence[Any]
+    topics: Sequence[str] = TOPICS
     instance_id: str | None = None
     rack: str | None = None
     session_ms: int = SESSION_MS
+    group: str = ""
 
 
 class Consumers(Protocol):
     """Consumers of one client."""
 
-    def join(self, wish: Wish) -> None:
+    def join(self, joining: Joining) -> None:
         """Start a consumer."""
 
     def leave(self, name: str) -> None:
@@ -82,9 +87,9 @@ class KafkaPythonConsumers:
         self._address = address
         self._consumers: dict[str, _PolledConsumer] = {}
 
-    def join(self, wish: Wish) -> None:
+    def join(self, joining: Joining) -> None:
         """Start a consumer."""
-        self._consumers[wish.name] = _PolledConsumer(self._address, wish)
+        self._consumers[joining.name] = _PolledConsumer(self._address, joining)
 
     def leave(self, name: str) -> None:
         """Close a consumer, and wait until it is closed."""
@@ -107,23 +112,23 @@ class KafkaPythonConsumers:
 
 
 class _PolledConsumer:
-    def __init__(self, address: str, wish: Wish) -> None:
+    def __init__(self, address: str, joining: Joining) -> None:
         self.ending = threading.Event()
         self.owned: Owned = frozenset()
         self.errors: list[str] = []
         self._settings = {
             "bootstrap_servers": address.split(","),
-            "client_id": wish.name,
-            "group_id": wish.group,
-            "group_instance_id": wish.instance_id,
-            "client_rack": wish.rack or "",
-            "partition_assignment_strategy": list(wish.strategies),
+            "client_id": joining.name,
+            "group_id": joining.group,
+            "group_instance_id": joining.instance_id,
+            "client_rack": joining.rack or "",
+            "partition_assignment_strategy": list(joining.strategies),
             "heartbeat_interval_ms": HEARTBEAT_MS,
-            "session_timeout_ms": wish.session_ms,
+            "session_timeout_ms": joining.session_ms,
             "enable_auto_commit": False,
         }
-        self._topics = wish.topics
-        self._thread = threading.Thread(target=self._run, name=wish.name, daemon=True)
+        self._topics = joining.topics
+        self._thread = threading.Thread(target=self._run, name=joining.name, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
@@ -161,27 +166,27 @@ class AiokafkaConsumers:
         self._thread = threading.Thread(target=self._loop.run_forever, name="aiokafka", daemon=True)
         self._thread.start()
 
-    def join(self, wish: Wish) -> None:
+    def join(self, joining: Joining) -> None:
         """Start a consumer."""
-        self._errors[wish.name] = []
-        self._run(self._start(wish))
+        self._errors[joining.name] = []
+        self._run(self._start(joining))
 
-    async def _start(self, wish: Wish) -> None:
+    async def _start(self, joining: Joining) -> None:
         consumer = aiokafka.AIOKafkaConsumer(
             bootstrap_servers=self._address,
-            client_id=wish.name,
-            group_id=wish.group,
-            group_instance_id=wish.instance_id,
-            client_rack=wish.rack,
-            partition_assignment_strategy=list(wish.strategies),
+            client_id=joining.name,
+            group_id=joining.group,
+            group_instance_id=joining.instance_id,
+            client_rack=joining.rack,
+            partition_assignment_strategy=list(joining.strategies),
             heartbeat_interval_ms=HEARTBEAT_MS,
-            session_timeout_ms=wish.session_ms,
+            session_timeout_ms=joining.session_ms,
             enable_auto_commit=False,
         )
         await consumer.start()
-        consumer.subscribe(wish.topics)
-        self._consumers[wish.name] = consumer
-        task = asyncio.ensure_future(self._poll(wish.name, consumer))
+        consumer.subscribe(joining.topics)
+        self._consumers[joining.name] = consumer
+        task = asyncio.ensure_future(self._poll(joining.name, consumer))
         consumer.polling = task
 
     async def _poll(self, name: str, consumer: Any) -> None:
@@ -237,28 +242,28 @@ class ConfluentConsumers:
         self._thread = threading.Thread(target=self._run, name="confluent", daemon=True)
         self._thread.start()
 
-    def join(self, wish: Wish) -> None:
+    def join(self, joining: Joining) -> None:
         """Start a consumer."""
         settings: dict[str, Any] = {
             "bootstrap.servers": self._address,
-            "client.id": wish.name,
-            "group.id": wish.group,
-            "partition.assignment.strategy": ",".join(wish.strategies),
+            "client.id": joining.name,
+            "group.id": joining.group,
+            "partition.assignment.strategy": ",".join(joining.strategies),
             "heartbeat.interval.ms": HEARTBEAT_MS,
-            "session.timeout.ms": wish.session_ms,
+            "session.timeout.ms": joining.session_ms,
             "enable.auto.commit": False,
             "log.connection.close": False,
             "logger": logging.getLogger("librdkafka"),
         }
-        if wish.instance_id:
-            settings["group.instance.id"] = wish.instance_id
-        if wish.rack:
-            settings["client.rack"] = wish.rack
+        if joining.instance_id:
+            settings["group.instance.id"] = joining.instance_id
+        if joining.rack:
+            settings["client.rack"] = joining.rack
         consumer = confluent_kafka.Consumer(settings)
-        consumer.subscribe(list(wish.topics))
-        self._errors[wish.name] = []
+        consumer.subscribe(list(joining.topics))
+        self._errors[joining.name] = []
         with self._lock:
-            self._consumers[wish.name] = consumer
+            self._consumers[joining.name] = consumer
 
     def leave(self, name: str) -> None:
         """Close a consumer, and wait until it is closed."""

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka.coordinator.assignors.range import RangePartitionAssignor as AiokafkaRange
 
 from assignor.clients import aiokafka, kafka_python
-from tests.broker.plugins.client_consumers import SESSION_MS
+from tests.broker.plugins.client_consumers import Joining
 from tests.support.go_program import GoMissingError
 from tests.support.kafka_program import OracleMissingError
 
@@ -17,20 +17,6 @@ if TYPE_CHECKING:
 
     from tests.broker.plugins.group_log import Generation
     from tests.broker.plugins.mixed_groups import MixedGroups
-
-TOPICS = ("orders", "payments", "single")
-
-
-class Joining(NamedTuple):
-    """A consumer that joins a group: its settings that differ from those of other consumers."""
-
-    name: str
-    client: str
-    strategies: Sequence[Any]
-    topics: Sequence[str] = TOPICS
-    instance_id: str | None = None
-    rack: str | None = None
-    session_ms: int = SESSION_MS
 
 
 def ours(client: str, assignor: str, rack: str | None = None) -> list[Any]:
@@ -48,7 +34,7 @@ def ours(client: str, assignor: str, rack: str | None = None) -> list[Any]:
 def lead(groups: MixedGroups, group: str, leader: Joining) -> None:
     """Start the first consumer of a group."""
     try:
-        groups.join(group, **leader._asdict())
+        groups.join(group, leader)
     except (OracleMissingError, GoMissingError) as error:
         pytest.skip(str(error))
 
@@ -70,7 +56,7 @@ def form(
         groups.lead(group)
     for group, (_, *others) in members.items():
         for other in others:
-            groups.join(group, **other._asdict())
+            groups.join(group, other)
     settled = {group: groups.settle(group, complete=complete) for group in members}
     for group, generation in settled.items():
         assert generation.led_by == f"{group}.{members[group][0].name}"

@@ -14,13 +14,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from assignor import Group, PartitionInfo, TopicPartition
 from tests.broker.admin import Admin
-from tests.broker.plugins.client_consumers import (
-    SESSION_MS,
-    AiokafkaConsumers,
-    ConfluentConsumers,
-    KafkaPythonConsumers,
-    Wish,
-)
+from tests.broker.plugins.client_consumers import AiokafkaConsumers, ConfluentConsumers, KafkaPythonConsumers
 from tests.broker.plugins.group_log import Generation, GroupLog
 from tests.broker.plugins.program_consumers import FranzGoConsumers, JavaConsumers
 
@@ -28,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from concurrent.futures import Future
 
-    from tests.broker.plugins.client_consumers import Consumers
+    from tests.broker.plugins.client_consumers import Consumers, Joining
     from tests.broker.plugins.group_log import Shares
     from tests.broker.plugins.racks import RackedCluster
 
@@ -83,24 +77,12 @@ class MixedGroups:
         for name, at in brokers.items():
             self.topics[name] = [PartitionInfo(id, (RACKS[broker - 1],)) for id, broker in enumerate(at)]
 
-    def join(
-        self,
-        group: str,
-        name: str,
-        client: str,
-        strategies: Sequence[Any],
-        topics: Sequence[str],
-        *,
-        instance_id: str | None = None,
-        rack: str | None = None,
-        session_ms: int = SESSION_MS,
-    ) -> None:
+    def join(self, group: str, joining: Joining) -> None:
         """Start a consumer."""
-        self._members.setdefault(group, {})[name] = client
-        if instance_id is not None:
-            self._static[group].add(name)
-        wish = Wish(f"{group}.{name}", group, topics, strategies, instance_id, rack, session_ms)
-        self._of(client).join(wish)
+        self._members.setdefault(group, {})[joining.name] = joining.client
+        if joining.instance_id is not None:
+            self._static[group].add(joining.name)
+        self._of(joining.client).join(joining._replace(name=f"{group}.{joining.name}", group=group))
 
     def leave(self, group: str, name: str) -> None:
         """Close a consumer."""

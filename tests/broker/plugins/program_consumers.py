@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor import TopicPartition
 from tests.broker.java_consumers import CLASSES
-from tests.broker.plugins.client_consumers import PAUSE, Owned, Wish
+from tests.broker.plugins.client_consumers import PAUSE, Joining, Owned
 from tests.support import go_program
 from tests.support.kafka_program import KafkaProgram
 from tests.support.time_limit import within
@@ -75,21 +75,23 @@ class JavaConsumers(_ProgramConsumers):
         program = KafkaProgram("consumers.Consumers")
         super().__init__(address, program.ask, program.__exit__)
 
-    def join(self, wish: Wish) -> None:
+    def join(self, joining: Joining) -> None:
         """Start a consumer."""
         settings = {
-            "session.timeout.ms": str(wish.session_ms),
-            "group.instance.id": wish.instance_id,
-            "client.rack": wish.rack,
+            "session.timeout.ms": str(joining.session_ms),
+            "group.instance.id": joining.instance_id,
+            "client.rack": joining.rack,
         }
         self._tell(
             {
                 "do": "join",
-                "name": wish.name,
-                "group": wish.group,
+                "name": joining.name,
+                "group": joining.group,
                 "address": self._address,
-                "assignor": ",".join(f"org.apache.kafka.clients.consumer.{CLASSES[name]}" for name in wish.strategies),
-                "topics": list(wish.topics),
+                "assignor": ",".join(
+                    f"org.apache.kafka.clients.consumer.{CLASSES[name]}" for name in joining.strategies
+                ),
+                "topics": list(joining.topics),
                 "settings": {name: value for name, value in settings.items() if value},
             }
         )
@@ -114,17 +116,17 @@ class FranzGoConsumers(_ProgramConsumers):
 
         super().__init__(address, ask, lambda: process.communicate(timeout=60))
 
-    def join(self, wish: Wish) -> None:
+    def join(self, joining: Joining) -> None:
         """Start a consumer."""
         self._tell(
             {
                 "do": "join",
-                "name": wish.name,
-                "group": wish.group,
+                "name": joining.name,
+                "group": joining.group,
                 "address": self._address,
-                "assignor": ",".join(wish.strategies),
-                "instance": wish.instance_id or "",
-                "rack": wish.rack or "",
-                "topics": list(wish.topics),
+                "assignor": ",".join(joining.strategies),
+                "instance": joining.instance_id or "",
+                "rack": joining.rack or "",
+                "topics": list(joining.topics),
             }
         )

@@ -15,7 +15,8 @@ from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor a
 from assignor import Subscription
 from assignor.clients import kafka_python
 from assignor.wire import encode_subscription
-from tests.broker.plugins.joining import TOPICS, Joining, form, lead, ours, raw, shares
+from tests.broker.plugins.client_consumers import TOPICS, Joining
+from tests.broker.plugins.joining import form, lead, ours, raw, shares
 
 if TYPE_CHECKING:
     from tests.broker.plugins.group_log import Generation
@@ -64,7 +65,7 @@ def test_members_are_idle_under_kafka_pythons_own_range_if_static_and_dynamic_me
         while not interleaved(generation):  # the order is that of a hash table of random ids
             groups.leave(group, f"e{attempt}")
             attempt += 1
-            groups.join(group, f"e{attempt}", "confluent-kafka", ["range"], TOPICS)
+            groups.join(group, Joining(f"e{attempt}", "confluent-kafka", ["range"], TOPICS))
             generation = groups.settle(group, generation.number, complete=False)
         assert [client for client, owned in generation.shares_by_client.items() if not owned]
         assert [] == [client for client, owned in groups.java_shares(generation).items() if not owned]
@@ -117,7 +118,7 @@ def test_kafka_pythons_own_roundrobin_fails_if_subscriptions_differ(groups: Mixe
         lead(groups, group, Joining("a", "kafka-python", strategies, ["orders"]))
     for group in leaders:
         groups.lead(group)
-        groups.join(group, "b", "confluent-kafka", ["roundrobin"], TOPICS)
+        groups.join(group, Joining("b", "confluent-kafka", ["roundrobin"], TOPICS))
 
     groups.until(lambda: raised, about="unequal-own")
     ours_settled = groups.settle("unequal-ours")
@@ -148,7 +149,7 @@ def test_leaders_of_each_client_read_the_metadata_of_kafka_go_in_their_own_way(
     for group in leaders:
         groups.lead(group)
     for group in leaders:
-        groups.join(group, "b", "aiokafka", kafka_go, ["orders"])
+        groups.join(group, Joining("b", "aiokafka", kafka_go, ["orders"]))
 
     shared = {"a": [("orders", id) for id in range(4)], "b": [("orders", id) for id in range(4, 7)]}
     for group in ("go-aiokafka", "go-own-aiokafka"):

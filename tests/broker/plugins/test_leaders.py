@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker.plugins.joining import TOPICS, Joining, form, leader_first, ours, shares
+from tests.broker.plugins.client_consumers import TOPICS, Joining
+from tests.broker.plugins.joining import form, leader_first, ours, shares
 
 if TYPE_CHECKING:
     from tests.broker.plugins.group_log import Generation

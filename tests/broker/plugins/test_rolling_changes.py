@@ -11,7 +11,8 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor as KafkaPyt
 
 from assignor import TopicPartition
 from assignor.clients import kafka_python
-from tests.broker.plugins.joining import Joining, form, ours, shares
+from tests.broker.plugins.client_consumers import Joining
+from tests.broker.plugins.joining import form, ours, shares
 
 if TYPE_CHECKING:
     from tests.broker.plugins.group_log import Generation
@@ -31,7 +32,7 @@ def replace(groups: MixedGroups, members: dict[str, tuple[str, Joining]]) -> Non
         groups.leave(group, leaving)
     before = {group: groups.settle(group, number).number for group, number in before.items()}
     for group, (_, joining) in members.items():
-        groups.join(group, **joining._asdict())
+        groups.join(group, joining)
     for group, number in before.items():
         groups.settle(group, number)
 
