@@ -167,7 +167,7 @@ def test_the_answer_to_an_earlier_leave_heartbeat_does_not_complete_a_second_lea
     driver, leave_heartbeat = rejoined_with_a_leave_heartbeat_in_flight()
     driver.handle(Leave())
 
-    assert [] == driver.handle(ResponseReceived(leave_heartbeat, ConsumerGroupHeartbeatResponse(member_epoch=-1)))
+    assert [] == driver.handle(ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1)))
     driver.call_back()
     driver.send()
     assert [LeaveCompleted()] == driver.respond(-1)
@@ -181,7 +181,7 @@ def test_an_error_of_a_member_that_rejoined_does_not_complete_its_earlier_leave(
 
         assert 1 == driver.count(CallPartitionsLost)
         assert 0 == driver.count(LeaveCompleted)
-        answer = ResponseReceived(leave_heartbeat, ConsumerGroupHeartbeatResponse(member_epoch=-1))
+        answer = ResponseReceived(leave_heartbeat, HeartbeatResponse(member_epoch=-1))
         assert [LeaveCompleted()] == driver.handle(answer)
 
 

@@ -96,9 +96,7 @@ def test_a_stale_member_joins_at_the_poll_before_its_leave_heartbeat_is_answered
         lambda number: TransportFailed(number, True, "it took too long"),
         lambda number: ResponseReceived(number, HeartbeatResponse(error_code=30)),
         lambda number: ResponseReceived(number, HeartbeatResponse(error_code=25)),
-        lambda number: ResponseReceived(
-            number, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)
-        ),
+        lambda number: ResponseReceived(number, HeartbeatResponse(member_epoch=-1, heartbeat_interval_ms=1)),
     ],
     ids=["failed for good", "failed", "error 30", "error 25", "successful"],
 )
