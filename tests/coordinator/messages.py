@@ -115,8 +115,11 @@ def _read_leave(given: Json, version: int) -> Json:
         return {"members": (LeavingMember(given["member_id"]),)}
     for entry in given["members"]:
         check_fields(KIND, "a member", entry, {"member_id", "group_instance_id", "reason"})
-    unread = {} if version >= 5 else {"reason": None}
-    return {"members": tuple(LeavingMember(**entry | unread) for entry in given["members"])}
+    members = (
+        LeavingMember(entry["member_id"], entry["group_instance_id"], entry["reason"] if version >= 5 else None)
+        for entry in given["members"]
+    )
+    return {"members": tuple(members)}
 
 
 def _read_commit(given: Json, version: int) -> Json:

@@ -7,7 +7,7 @@ use std::fmt;
 use std::slice::IterMut;
 use std::sync::Arc;
 
-use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder};
+use arrow_array::builder::{ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::{NullBufferBuilder, OffsetBuffer};
 use arrow_schema::{Field, Fields};
@@ -76,7 +76,7 @@ impl Table {
 
     /// Return the number of rows.
     pub(crate) fn rows(&self) -> usize {
-        self.0.first().map_or(0, |column| column.rows)
+        self.0.first().map_or(0, Column::rows)
     }
 
     /// Return the structs of the columns.
@@ -130,7 +130,6 @@ impl<T: AsRef<str> + ?Sized> Cell for &T {
             Data::Text(builder) => builder.append_value(text),
             _ => wrong(column.name, "text"),
         }
-        column.rows += 1;
         Ok(())
     }
 }
@@ -147,7 +146,6 @@ impl Cell for bool {
             Data::Boolean(builder) => builder.append_value(self),
             _ => wrong(column.name, "booleans"),
         }
-        column.rows += 1;
         Ok(())
     }
 }
@@ -159,7 +157,6 @@ impl Cell for i32 {
             Data::Int64(builder) => builder.append_value(self.into()),
             _ => wrong(column.name, "integers"),
         }
-        column.rows += 1;
         Ok(())
     }
 }
@@ -170,7 +167,6 @@ impl Cell for i64 {
             Data::Int64(builder) => builder.append_value(self),
             _ => wrong(column.name, "int64"),
         }
-        column.rows += 1;
         Ok(())
     }
 }
@@ -181,7 +177,6 @@ impl Cell for f64 {
             Data::Float64(builder) => builder.append_value(self),
             _ => wrong(column.name, "float64"),
         }
-        column.rows += 1;
         Ok(())
     }
 }
@@ -231,7 +226,6 @@ pub(crate) struct Column {
     /// Names of the columns that contain it, each with a dot behind it.
     within: String,
     limit: usize,
-    rows: usize,
     data: Data,
 }
 
@@ -269,7 +263,7 @@ impl Column {
                 Data::Struct { fields: fields.iter().map(field).collect(), valid: NullBufferBuilder::new(0) }
             }
         };
-        Self { name, within, limit, rows: 0, data }
+        Self { name, within, limit, data }
     }
 
     /// Add a value.
@@ -277,12 +271,23 @@ impl Column {
         cell.add_to(self)
     }
 
+    fn rows(&self) -> usize {
+        match &self.data {
+            Data::Text(builder) => builder.len(),
+            Data::Boolean(builder) => builder.len(),
+            Data::Int32(builder) => builder.len(),
+            Data::Int64(builder) => builder.len(),
+            Data::Float64(builder) => builder.len(),
+            Data::List { ends, .. } => ends.len() - 1,
+            Data::Struct { valid, .. } => valid.len(),
+        }
+    }
+
     fn path(&self) -> String {
         format!("{}{}", self.within, self.name)
     }
 
     fn push_null(&mut self) {
-        self.rows += 1;
         match &mut self.data {
             Data::Text(builder) => builder.append_null(),
             Data::Boolean(builder) => builder.append_null(),
@@ -290,7 +295,7 @@ impl Column {
             Data::Int64(builder) => builder.append_null(),
             Data::Float64(builder) => builder.append_null(),
             Data::List { items, ends, valid } => {
-                ends.push(items.rows as i32);
+                ends.push(items.rows() as i32);
                 valid.append_null();
             }
             Data::Struct { fields, valid } => {
@@ -303,7 +308,7 @@ impl Column {
     /// Begin an item of the current list.
     pub(crate) fn item(&mut self) -> Result<Row<'_>, ColumnFull> {
         match &mut self.data {
-            Data::List { items, .. } if items.rows == items.limit => Err(ColumnFull::Rows(items.path(), items.limit)),
+            Data::List { items, .. } if items.rows() == items.limit => Err(ColumnFull::Rows(items.path(), items.limit)),
             Data::List { items, .. } => Ok(items.fields()),
             _ => wrong(self.name, "lists"),
         }
@@ -313,19 +318,17 @@ impl Column {
     pub(crate) fn end_list(&mut self) {
         match &mut self.data {
             Data::List { items, ends, valid } => {
-                ends.push(items.rows as i32);
+                ends.push(items.rows() as i32);
                 valid.append_non_null();
             }
             _ => wrong(self.name, "lists"),
         }
-        self.rows += 1;
     }
 
     /// Begin a struct; return the row of its fields. A column of another type is the only one of its row.
     pub(crate) fn fields(&mut self) -> Row<'_> {
         match self {
-            Self { data: Data::Struct { fields, valid }, rows, .. } => {
-                *rows += 1;
+            Self { data: Data::Struct { fields, valid }, .. } => {
                 valid.append_non_null();
                 Row(fields.iter_mut())
             }
