@@ -74,6 +74,9 @@ deleted  number of deleted offsets after the committed offset; the lag includes 
 problem  one of `PROBLEMS`, or null
 """
 
+COMPUTED = ("lag", "deleted", "problem")
+"""Columns of `PARTITION_LAG` that `compute_lag` returns."""
+
 _FIELDS = {field.name: field for schema in (POSITIONS, END_OFFSETS) for field in schema}
 
 _SUMS = (
@@ -153,7 +156,21 @@ def partition_lag(positions: pa.Table, end_offsets: pa.Table) -> pa.Table:
     rows = rows.set_column(rows.schema.get_field_index("committed"), "committed", committed)
     rows = rows.filter(pc.or_(pc.is_valid(rows["committed"]), pc.is_valid(rows["member_id"])))
     rows = rows.join(ends, ["topic", "partition"], join_type="left outer")
-    committed, start, end = rows["committed"], rows["start_offset"], rows["end_offset"]
+    columns = compute_lag(rows["committed"], rows["start_offset"], rows["end_offset"])
+    for name, column in zip(COMPUTED, columns, strict=True):
+        rows = rows.append_column(name, column)
+    order = [(name, "ascending") for name in ("group_id", "topic", "partition", "member_id")]
+    return rows.select(PARTITION_LAG.names).cast(PARTITION_LAG).sort_by(order).combine_chunks()
+
+
+def compute_lag(committed: pa.Array, start: pa.Array, end: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """Return the columns `COMPUTED` of partitions.
+
+    Args:
+        committed: Committed offsets; null without a commit.
+        start: First offsets of the partitions.
+        end: Offsets after their last records.
+    """
     problem = _first_true(
         never_committed=pc.is_null(committed),
         unknown_end=pc.is_null(end),
@@ -165,10 +182,7 @@ def partition_lag(positions: pa.Table, end_offsets: pa.Table) -> pa.Table:
     unknown = pa.scalar(None, pa.int64())
     lag = pc.if_else(is_known, pc.subtract(end, committed), unknown)
     deleted = pc.if_else(is_known, pc.max_element_wise(pc.subtract(start, committed), 0, skip_nulls=False), unknown)
-    for name, column in (("lag", lag), ("deleted", deleted), ("problem", problem)):
-        rows = rows.append_column(name, column)
-    order = [(name, "ascending") for name in ("group_id", "topic", "partition", "member_id")]
-    return rows.select(PARTITION_LAG.names).cast(PARTITION_LAG).sort_by(order).combine_chunks()
+    return lag, deleted, problem
 
 
 def member_lag(partitions: pa.Table) -> pa.Table:

@@ -26,9 +26,6 @@ _COLUMNS = ("rebalances", "moved", "members", "partitions", "unowned", "idle_mem
 _MEMBERS_SHOWN = 20
 """Highest number of members whose changes the text of a scenario lists; the JSON form lists all."""
 
-_TEXTS = ("member_id", "group_instance_id", "rack", "pattern", "dialect", "assignor", "group_protocol")
-"""Fields of a member that are texts."""
-
 _CLUSTER = ""
 _GROUP = ""
 
@@ -188,24 +185,14 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
     except ImportError as error:
         raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
     from assignor import _core, plan
+    from assignor.spark.engine_types import CLUSTERS, GROUPS
     from assignor.spark.scenario import as_data
 
     if group.settings.get("prefer_rack_aware"):
         raise IllegalArgumentError(f"{group.place}: what-if does not support prefer_rack_aware; remove it")
     plan(group.partitions_per_topic, group.subscriptions, **group.settings)  # reports invalid input
-    topic = {
-        "topic": pa.string(),
-        "partitions": pa.int32(),
-        "racks": pa.list_(pa.list_(pa.string())),
-        "topic_id": pa.string(),
-    }
-    cluster = {"cluster": pa.string(), "topics": pa.list_(pa.struct(topic))}
-    member = dict.fromkeys((*_TEXTS, "topics", "generation"), pa.string())
-    member |= {"topics": pa.list_(pa.string()), "generation": pa.int32()}
-    span = {"member_id": pa.string(), "topic": pa.string(), "start": pa.int32(), "count": pa.int32()}
-    lists = {"members": pa.list_(pa.struct(member)), "current": pa.list_(pa.struct(span))}
-    clusters = pa.array([[{"cluster": _CLUSTER, "topics": _topics(group)}]], pa.list_(pa.struct(cluster)))
-    groups = pa.array([_group(group)], pa.struct({"cluster": pa.string(), "group_id": pa.string(), **lists}))
+    clusters = pa.array([[{"cluster": _CLUSTER, "topics": _topics(group)}]], CLUSTERS)
+    groups = pa.array([_group(group)], GROUPS)
     engine = _core.Clusters(clusters)
     (column,) = engine.what_if(groups, as_data(scenarios))
     owned = []

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import StructType
 
-from assignor.spark.schemas import FLEET_LAG, KEYS, LAG_PROBLEMS
+from assignor.lag import COMPUTED, PROBLEMS, compute_lag
+from assignor.spark.schemas import FLEET_LAG, KEYS
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
 _PARTITION = (*KEYS, "topic", "partition")
 _MAX_PARTITION = 2**31 - 1
-_UNKNOWN_LAG = ("never_committed", "unknown_end", "beyond_end")
+_LAG = StructType([FLEET_LAG[name] for name in COMPUTED])
 
 
 def lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: DataFrame) -> DataFrame:
@@ -26,22 +30,12 @@ def lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: Dat
     """
     positions = committed.where("committed >= 0").join(_owners(current), list(_PARTITION), "full")
     rows = positions.join(end_offsets, ["cluster", "topic", "partition"], "left")
-    committed_at, start, end = F.col("committed"), F.col("start_offset"), F.col("end_offset")
-    problem = (
-        F.when(committed_at.isNull(), "never_committed")
-        .when(end.isNull(), "unknown_end")
-        .when(committed_at > end, "beyond_end")
-        .when(committed_at < start, "before_start")
-    )
-    is_known = F.coalesce(~problem.isin(*_UNKNOWN_LAG), F.lit(True))
-    deleted = F.when(is_known & start.isNotNull(), F.greatest(start - committed_at, F.lit(0)))
-    found = rows.select(
-        "*",
-        F.when(is_known, end - committed_at).alias("lag"),
-        deleted.cast("bigint").alias("deleted"),
-        problem.alias("problem"),
-    )
-    return found.select(*FLEET_LAG.fieldNames())
+    lag = arrow_udf(_lag, _LAG)("committed", "start_offset", "end_offset")  # type: ignore[call-overload]  # Spark reads the kind from the hints
+    return rows.select("*", lag.alias("found")).select("*", "found.*").select(*FLEET_LAG.fieldNames())
+
+
+def _lag(committed: pa.Array, start: pa.Array, end: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays(compute_lag(committed, start, end), COMPUTED)
 
 
 def lag_of_members(partitions: DataFrame) -> DataFrame:
@@ -77,6 +71,6 @@ def _owners(current: DataFrame) -> DataFrame:
 
 
 def _sums() -> list[Column]:
-    counts = [F.count_if(F.coalesce(F.col("problem") == name, F.lit(False))).alias(name) for name in LAG_PROBLEMS]
+    counts = [F.count_if(F.coalesce(F.col("problem") == name, F.lit(False))).alias(name) for name in PROBLEMS]
     unknown = F.count_if(F.col("lag").isNull()).alias("unknown")
     return [F.count("*").alias("partitions"), F.sum("lag").alias("lag"), unknown, *counts]

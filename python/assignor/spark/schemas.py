@@ -1,81 +1,68 @@
 """Schemas of the DataFrames that the pipeline reads and returns.
 
-They are `StructType`s, because Spark parses DDL strings with a server call, which functions of Declarative Pipelines
-must not make.
+Each is derived from the constant or the function of the engine that defines its columns for all other uses. Print one
+with `print(schema.treeString())`. They are `StructType`s, because Spark parses DDL strings with a server call, which
+functions of Declarative Pipelines must not make.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+import pyarrow as pa
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import ArrayType, BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
+from assignor import _core, lag
+from assignor.cluster import metadata, records
 from assignor.errors import WrongTypeError
+from assignor.spark.engine_types import CLUSTERS, FLEET, GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from pyspark.sql import DataFrame
 
+KEYS = ("cluster", "group_id")
+"""Columns that identify the group of a row."""
 
-def _struct(**columns: DataType) -> StructType:
-    return StructType([StructField(name, kind) for name, kind in columns.items()])
+
+def _columns(fields: Iterable[pa.Field], texts: Iterable[str] = (), without: Collection[str] = ()) -> StructType:
+    """Return columns of texts, followed by the fields of an Arrow schema; all of them may have nulls."""
+    kept = [field.with_nullable(True) for field in fields if field.name not in without]
+    return from_arrow_schema(pa.schema([*((name, pa.string()) for name in texts), *kept]))
 
 
-RECORDS = _struct(
-    partition=IntegerType(),
-    offset=LongType(),
-    timestamp=LongType(),
-    key=BinaryType(),
-    value=BinaryType(),
-)
+def _answer(method: str, *arguments: Any) -> list[pa.Field]:
+    """Return the columns that a method of `_core.Clusters` returns for a group."""
+    group = pa.array([{"members": [{"member_id": "", "topics": []}]}], GROUPS)
+    (column,) = getattr(_core.Clusters(pa.array([[]], CLUSTERS)), method)(group, *arguments)
+    kind = pa.array(column).type
+    return list(kind if pa.types.is_struct(kind) else kind.value_type)
+
+
+def _elements(name: str) -> StructType:
+    """Return the columns of a list of `HISTORY`."""
+    kind = HISTORY[name].dataType
+    assert isinstance(kind, ArrayType)
+    assert isinstance(kind.elementType, StructType)
+    return kind.elementType
+
+
+RECORDS = _columns(records.SCHEMA)
 """Raw records of the log. The timestamp is in milliseconds; a null value is a tombstone."""
 
-CLUSTER_RECORDS = StructType([StructField("cluster", StringType()), *RECORDS.fields])
+CLUSTER_RECORDS = _columns(records.SCHEMA, ["cluster"])
 """Raw records of several clusters; offsets and groups of different clusters are independent."""
 
-DECODED = _struct(
-    type=IntegerType(),
-    type_name=StringType(),
-    group_id=StringType(),
-    tombstone=BooleanType(),
-    version=IntegerType(),
-    status=StringType(),
-    key_json=StringType(),
-    value_json=StringType(),
-    consumer_protocol_json=StringType(),
-    error=StringType(),
-)
+DECODED = _columns(pa.record_batch(_core.decode_batch(*[pa.array([], pa.binary())] * 2)).schema)
 """Columns that `decode` adds to a record. `status` is `decoded`, `unknown_type` or `bad`; JSON has Kafka's format."""
 
-TOPIC_METADATA = _struct(
-    t=LongType(),
-    topic=StringType(),
-    topic_id=StringType(),
-    partition=IntegerType(),
-    racks=ArrayType(StringType()),
-)
+TOPIC_METADATA = _columns(metadata.topic_schema())
 """Topic metadata over time: a row per snapshot (time `t` in milliseconds) and partition, with one rack per replica."""
 
-TOPICS = _struct(
-    cluster=StringType(),
-    topic=StringType(),
-    partitions=IntegerType(),
-    racks=ArrayType(ArrayType(StringType())),
-    topic_id=StringType(),
-)
+TOPICS = _columns(FLEET["topics"])
 """The topics of a fleet; partition ids are 0 to `partitions` - 1. `racks` and `topic_id` may be missing or null.
 
 racks     for each partition the racks of its replicas, null for a replica on a broker without a rack
@@ -83,19 +70,7 @@ topic_id  the topic's id as Kafka prints it (22 characters of base64), which dec
           assignors; if it is null, an id is made from the name
 """
 
-MEMBERS = _struct(
-    cluster=StringType(),
-    group_id=StringType(),
-    member_id=StringType(),
-    group_instance_id=StringType(),
-    rack=StringType(),
-    topics=ArrayType(StringType()),
-    pattern=StringType(),
-    dialect=StringType(),
-    assignor=StringType(),
-    group_protocol=StringType(),
-    generation=IntegerType(),
-)
+MEMBERS = _columns(FLEET["members"])
 """The members of a fleet's groups. A member subscribes to `topics`, or by `pattern` in a `dialect` (default `java`).
 
 The first three columns and `topics` or `pattern` are required; the others are optional.
@@ -109,79 +84,37 @@ generation      the generation in which the member got its partitions in `curren
 A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here.
 """
 
-ASSIGNMENTS = _struct(
-    cluster=StringType(),
-    group_id=StringType(),
-    member_id=StringType(),
-    topic=StringType(),
-    start=IntegerType(),
-    count=IntegerType(),
-)
+ASSIGNMENTS = _columns(FLEET["current"])
 """Assigned or owned partitions: a row per span of consecutive partition ids of a member."""
 
-COMMITTED = _struct(
-    cluster=StringType(),
-    group_id=StringType(),
-    topic=StringType(),
-    partition=IntegerType(),
-    committed=LongType(),
-)
+COMMITTED = _columns(lag.POSITIONS, ["cluster"], ["member_id"])
 """Committed offsets of groups: one row per group and partition; null or negative without an offset."""
 
-END_OFFSETS = _struct(
-    cluster=StringType(),
-    topic=StringType(),
-    partition=IntegerType(),
-    start_offset=LongType(),
-    end_offset=LongType(),
-)
+END_OFFSETS = _columns(lag.END_OFFSETS, ["cluster"])
 """First offset in the log of a partition, and the offset after its last record: one row per partition."""
 
-LAG_PROBLEMS = ("never_committed", "unknown_end", "beyond_end", "before_start")
-"""Values of the column `problem` of `FLEET_LAG`: `assignor.lag.PROBLEMS`, which describes them."""
-
-FLEET_LAG = _struct(
-    cluster=StringType(),
-    group_id=StringType(),
-    topic=StringType(),
-    partition=IntegerType(),
-    member_id=StringType(),
-    committed=LongType(),
-    start_offset=LongType(),
-    end_offset=LongType(),
-    lag=LongType(),
-    deleted=LongType(),
-    problem=StringType(),
-)
+FLEET_LAG = _columns(lag.PARTITION_LAG, ["cluster"])
 """Lag of a partition of a group: the columns of `assignor.lag.PARTITION_LAG`, and the cluster."""
 
-_LAG_SUMS = {name: LongType() for name in ("partitions", "lag", "unknown", *LAG_PROBLEMS)}
-
-MEMBER_LAG = _struct(cluster=StringType(), group_id=StringType(), member_id=StringType(), **_LAG_SUMS)
+MEMBER_LAG = _columns(lag.MEMBER_LAG, ["cluster"])
 """Lag of the partitions of a member: the columns of `assignor.lag.MEMBER_LAG`, and the cluster."""
 
-GROUP_LAG = _struct(
-    cluster=StringType(), group_id=StringType(), **_LAG_SUMS, unowned=LongType(), unowned_lag=LongType()
-)
+GROUP_LAG = _columns(lag.GROUP_LAG, ["cluster"])
 """Lag of the partitions of a group, each counted once: the columns of `assignor.lag.GROUP_LAG`, and the cluster."""
 
-GENERATION = _struct(
-    offset=LongType(),
-    timestamp=LongType(),
-    kind=StringType(),
-    generation=IntegerType(),
-    protocol_type=StringType(),
-    protocol=StringType(),
-    leader=StringType(),
-    members=IntegerType(),
-    partitions=IntegerType(),
-    same_members=BooleanType(),
-    range=StringType(),
-    remarks=ArrayType(StringType()),
-    assignor=StringType(),
-    outcome=StringType(),
-    reasons=ArrayType(StringType()),
-)
+HISTORY = _columns(pa.array(_core.Replay(metadata.topics_table(None)).push_groups(None)[3][1]).type)
+"""Columns that `replay` returns for each group in addition to `group_id`."""
+
+GROUP = StructType([field for field in HISTORY.fields if not isinstance(field.dataType, ArrayType)])
+"""A group at the end of the log.
+
+unowned         partitions of the subscribed topics without an owner
+busiest_minute  highest number of rebalances with unchanged membership within a minute
+range_*         number of generations under `range`, by outcome of the comparison with Kafka's range assignor
+assignments_*   number of generations and epochs under any of Kafka's assignors, by outcome of the comparison
+"""
+
+GENERATION = _elements("generations")
 """A generation of a classic group or an epoch of a group of another type, compared with the answer of Kafka's assignor.
 
 `assignor` is the name of the assignor whose answer was compared, and `outcome` is `equal`, `different` or `unknown`.
@@ -191,16 +124,7 @@ say why the outcome is not `equal`, and which subscriptions Kafka cannot parse. 
 classic protocol, `range` and `remarks` repeat the outcome and the reasons.
 """
 
-MEMBER = _struct(
-    member_id=StringType(),
-    group_instance_id=StringType(),
-    client_id=StringType(),
-    client_host=StringType(),
-    rack=StringType(),
-    topics=ArrayType(StringType()),
-    pattern=StringType(),
-    partitions=IntegerType(),
-)
+MEMBER = _elements("members")
 """A member at the end of the log, its subscription, and the number of its partitions.
 
 `topics` is null if the member subscribes only by `pattern`, if its subscription cannot be decoded, and in groups
@@ -211,91 +135,23 @@ has the names followed by these topics, and `pattern` is null; otherwise both co
 member has no rack or an empty one.
 """
 
-SPAN = _struct(member_id=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
+SPAN = _elements("assignment")
 """A span of consecutive partitions of a member."""
 
-GAP = _struct(problem=StringType(), topic=StringType(), start=IntegerType(), count=IntegerType())
+GAP = _elements("gaps")
 """A span of partitions at the end of the log that lack something.
 
 `problem` is `unowned` (partitions of a subscribed topic without an owner) or `never_committed` (partitions with an
 owner and without a committed offset).
 """
 
-GROUP = _struct(
-    kind=StringType(),
-    state=StringType(),
-    protocol=StringType(),
-    generation=IntegerType(),
-    topics=IntegerType(),
-    partitions=IntegerType(),
-    unowned=IntegerType(),
-    idle_members=IntegerType(),
-    least_loaded=IntegerType(),
-    most_loaded=IntegerType(),
-    committed_offsets=IntegerType(),
-    bad_records=IntegerType(),
-    rebalances=IntegerType(),
-    busiest_minute=IntegerType(),
-    range_equal=IntegerType(),
-    range_different=IntegerType(),
-    range_unknown=IntegerType(),
-    assignments_equal=IntegerType(),
-    assignments_different=IntegerType(),
-    assignments_unknown=IntegerType(),
-)
-"""A group at the end of the log.
-
-unowned         partitions of the subscribed topics without an owner
-busiest_minute  highest number of rebalances with unchanged membership within a minute
-range_*         number of generations under `range`, by outcome of the comparison with Kafka's range assignor
-assignments_*   number of generations and epochs under any of Kafka's assignors, by outcome of the comparison
-"""
-
-HISTORY = StructType(
-    [
-        *GROUP.fields,
-        StructField("generations", ArrayType(GENERATION)),
-        StructField("members", ArrayType(MEMBER)),
-        StructField("assignment", ArrayType(SPAN)),
-        StructField("gaps", ArrayType(GAP)),
-    ]
-)
-"""Columns that `replay` returns for each group in addition to `group_id`."""
-
-
-KEYS = ("cluster", "group_id")
-"""Columns that identify the group of a row."""
-
-RESOLVED = StructType(
-    [
-        *(field for field in MEMBERS.fields if field.name not in ("pattern", "dialect")),
-        StructField("unknown_topics", ArrayType(StringType())),
-    ]
-)
+RESOLVED = _columns(_answer("resolve"), KEYS)
 """Members with the existing `topics` that they subscribe to by name or pattern, in Java's `String` order.
 
 `unknown_topics` has the subscribed names that do not exist.
 """
 
-BALANCE = _struct(
-    group_protocol=StringType(),
-    computed_as=StringType(),
-    members=IntegerType(),
-    unnamed_members=IntegerType(),
-    unsubscribed_members=IntegerType(),
-    topics=IntegerType(),
-    unknown_topics=IntegerType(),
-    partitions=IntegerType(),
-    unowned=IntegerType(),
-    idle_members=IntegerType(),
-    least_loaded=IntegerType(),
-    most_loaded=IntegerType(),
-    co_partition_breaks=IntegerType(),
-    rack_misses=IntegerType(),
-    most_loaded_member=StringType(),
-    mean_load=DoubleType(),
-    record_bytes=LongType(),
-)
+BALANCE = _columns(_answer("balance"))
 """Balance of an assignment.
 
 group_protocol        `classic` or `consumer`: the protocol of the assignor in `computed_as`, or null
@@ -334,29 +190,20 @@ skew         `most_loaded` / `mean_load`, null if no partition has an owner
 record_fits  true if a broker accepts the group's record: its batch is not larger than message.max.bytes
 """
 
-MOVES = _struct(
-    cluster=StringType(),
-    group_id=StringType(),
-    topic=StringType(),
-    start=IntegerType(),
-    count=IntegerType(),
-    from_member=StringType(),
-    to_member=StringType(),
-)
+MOVES = _columns(_answer("moves"), KEYS)
 """A span of partitions whose owner changes; a null member means no owner."""
 
-OUTCOME = _struct(scenario=StringType(), rebalances=LongType(), moved=LongType())
+OUTCOME = _columns(_answer("what_if", [("", None, [])]), without=BALANCE.fieldNames())
 """Outcome of a scenario: how often the group rebalances, and how many partitions move in all these rebalances.
 
 Both are null for a group that is not computed.
 """
 
-PROBLEMS = _struct(
-    table=StringType(),
-    cluster=StringType(),
-    name=StringType(),
-    problem=StringType(),
-    rows=LongType(),
+PROBLEMS = StructType(
+    [
+        *(StructField(name, StringType()) for name in ("table", "cluster", "name", "problem")),
+        StructField("rows", LongType()),
+    ]
 )
 """Rows that lack a key, parts of a cluster that could not be read, and groups that are not computed.
 

@@ -1,0 +1,23 @@
+"""Arrow types of the columns that `_core.Clusters` reads: clusters with their topics, and groups with their members."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from assignor.cluster.snapshot import ClusterSnapshot
+
+FLEET = {name: table.schema for name, table in ClusterSnapshot("", (), (), (), ()).to_arrow().items()}
+"""Schemas of the rows of `topics`, `members` and `current`."""
+
+
+def _lists(name: str, *keys: str) -> pa.ListType:
+    return pa.list_(pa.struct([field for field in FLEET[name] if field.name not in keys]))
+
+
+CLUSTERS = pa.list_(pa.struct({"cluster": pa.string(), "topics": _lists("topics", "cluster")}))
+"""All clusters, which are one value."""
+
+_KEYS = {"cluster": pa.string(), "group_id": pa.string()}
+
+GROUPS = pa.struct({**_KEYS, **{name: _lists(name, *_KEYS) for name in ("members", "current")}})
+"""A group."""
