@@ -1,7 +1,8 @@
 """Generator of synthetic fleets of any size, for benchmarks, for tests and for trials without a cluster.
 
-Spark SQL computes each row from a seed and the number of the row. No row passes through the driver or Python, nothing
-is shuffled, and the rows do not depend on the number of cores or Spark partitions.
+Spark SQL computes each topic and member from a seed and the number of the row, without a shuffle, and `Fleet` computes
+the owned partitions. No row passes through the driver, and the rows do not depend on the number of cores or Spark
+partitions.
 
 The distributions of topics and subscriptions follow the public Terraform configuration of a company (361 topics and 553
 consumer groups in production), counted in August 2026. Its names are not used. The configuration has no data about

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
+from assignor.spark.fleet import Fleet
+from assignor.spark.schemas import MEMBERS, TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,69 +94,31 @@ class SyntheticRows:
 
     def members(self) -> DataFrame:
         """Return the members of all groups."""
+        return self._members().to(MEMBERS)
+
+    def current(self) -> DataFrame:
+        """Return the partitions that the members own: the answer of range, without racks."""
+        is_newest = F.col("member") == F.col("members") - 1
+        before = self._members().where(~(F.col("stale") & is_newest)).to(MEMBERS)
+        return Fleet(self.topics().drop("racks"), before.drop("rack")).assign()
+
+    def _members(self) -> DataFrame:
+        """Return the members with their columns, their numbers and the columns of their groups."""
         by_pattern = F.col("pattern").isNotNull()
         topics = F.when(F.col("left_out") < 0, F.col("names")).otherwise(
             F.filter("names", lambda _, position: position != F.col("left_out"))
         )
-        groups = self._groups().withColumn("names", F.col("wanted.topic")).drop("wanted")
-        each = groups.select("*", F.explode(F.sequence(F.lit(0), F.col("members") - 1)).alias("member"))
+        each = self._groups().select("*", F.explode(F.sequence(F.lit(0), F.col("members") - 1)).alias("member"))
         return (
             each.withColumn("left_out", _left_out(F.col("member"), F.col("names")))
             .withColumn("group_instance_id", self._group_instance_id(F.col("member")))
             .select(
-                "cluster",
-                "group_id",
+                "*",
                 self._member_id(F.col("member"), F.col("group_instance_id")).alias("member_id"),
-                "group_instance_id",
                 self._rack(F.col("member")).alias("rack"),
                 F.when(~by_pattern, topics).alias("topics"),
-                "pattern",
                 F.when(by_pattern, F.when(F.col("librdkafka"), "librdkafka").otherwise("java")).alias("dialect"),
             )
-            .to(MEMBERS)
-        )
-
-    def current(self) -> DataFrame:
-        """Return the partitions that the members own."""
-
-        def consumer(member: Column) -> Column:
-            static = self._group_instance_id(member)
-            return F.struct(
-                # Range takes static members first, by instance id, and then the others by member id.
-                static.isNull().alias("dynamic"),
-                F.coalesce(static, F.lit("")).alias("group_instance_id"),
-                self._member_id(member, static).alias("member_id"),
-                _left_out(member, F.col("wanted")).alias("left_out"),
-            )
-
-        last = F.col("members") - F.when(F.col("stale"), 2).otherwise(1)
-        return (
-            self._groups()
-            .select(
-                "cluster",
-                "group_id",
-                "wanted",
-                F.sort_array(F.transform(F.sequence(F.lit(0), last), consumer)).alias("members"),
-            )
-            .select("cluster", "group_id", "members", F.posexplode("wanted").alias("position", "wanted"))
-            .withColumn("members", F.filter("members", lambda member: member["left_out"] != F.col("position")))
-            .withColumn("consumers", F.size("members"))
-            .select(
-                "*",
-                # Members beyond the number of partitions get none.
-                F.posexplode(F.slice("members", F.lit(1), F.col("wanted.partitions"))).alias("rank", "member"),
-            )
-            .withColumn("each", _quotient(F.col("wanted.partitions"), F.col("consumers")).cast("int"))
-            .withColumn("extra", F.col("wanted.partitions") % F.col("consumers"))
-            .select(
-                "cluster",
-                "group_id",
-                "member.member_id",
-                "wanted.topic",
-                (F.col("rank") * F.col("each") + F.least("rank", "extra")).alias("start"),
-                (F.col("each") + F.when(F.col("rank") < F.col("extra"), 1).otherwise(0)).alias("count"),
-            )
-            .to(ASSIGNMENTS)
         )
 
     def _groups(self) -> DataFrame:
@@ -182,13 +145,7 @@ class SyntheticRows:
             return F.struct(topic.alias("number"), self._name_length(topic).alias("length"), beginning.alias("family"))
 
         def named(topic: Column) -> Column:
-            return F.struct(
-                self._topic_name(topic["number"], topic["length"], topic["family"]).alias("topic"),
-                self._partitions(cluster, topic["number"]).alias("partitions"),
-            )
-
-        def topics_of(numbers: Column) -> Column:
-            return F.transform(F.transform(numbers, measured), named)
+            return self._topic_name(topic["number"], topic["length"], topic["family"])
 
         in_succession = F.transform(
             F.sequence(F.lit(0), F.col("topic_count") - 1), lambda further: (F.col("first") + further) % topic
@@ -198,8 +155,9 @@ class SyntheticRows:
             F.least((F.col("family") + 1) * TOPICS_PER_FAMILY, topic) - 1,
         )
         numbers = F.when(by_pattern, in_family).otherwise(in_succession)
-        wanted = F.filter(
-            topics_of(numbers), lambda each: ~by_pattern | F.startswith(each["topic"], _family_name(F.col("family")))
+        names = F.filter(
+            F.transform(F.transform(numbers, measured), named),
+            lambda name: ~by_pattern | F.startswith(name, _family_name(F.col("family"))),
         )
         rows = self.spark.range(self.group_count).select(
             "id",
@@ -222,7 +180,7 @@ class SyntheticRows:
             F.concat(F.lit("^"), F.replace(_family_name(F.col("family")), F.lit("."), F.lit(r"\.")), F.lit(".+")).alias(
                 "pattern"
             ),
-            wanted.alias("wanted"),
+            names.alias("names"),
             (F.col("asymmetric") & ~by_pattern & (F.col("topic_count") > 1)).alias("asymmetric"),
             (F.col("stale") & (F.col("members") > 1)).alias("stale"),
         )
