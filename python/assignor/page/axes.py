@@ -43,6 +43,12 @@ COUNT_LABEL = "format(datum.value, '~s')"
 `Axis.format` would give all labels the unit of the largest value: 0M, 0M, 1M.
 """
 
+_NUMBERS = {
+    *("after", "count", "lag", "moved", "now", "of", "partitions", "rebalances", "topics", "unowned_last"),
+    "unowned_most",
+}
+"""Fields of tooltips that are numbers."""
+
 IN_TIME = "datum.start >= since && datum.start < until"
 
 
@@ -94,36 +100,28 @@ def bounds(tables: Tables) -> tuple[int, int]:
     return tables.since // step * step, tables.until // step * step + step
 
 
-def time_axis(field: str, title: str | None = None) -> Any:
+def time_axis(field: str) -> Any:
     """Return the x axis of the chosen time range, in UTC."""
-    return alt.X(
-        f"{field}:T",
-        title=title,
-        scale=alt.Scale(
-            type="utc",
-            domainMin=alt.ExprRef("since"),
-            domainMax=alt.ExprRef("until"),
-            nice=False,
-        ),
-        axis=_time_labels(),
-    )
+    return _times(field, "since", "until")
 
 
-def _time_labels() -> Any:
-    return alt.Axis(
+def whole_axis(tables: Tables) -> Any:
+    """Return the x axis of the whole time range, in UTC."""
+    return _times("start", *bounds(tables))
+
+
+def _times(field: str, first: str | int, last: str | int) -> Any:
+    """Return an x axis from a time to another; each is an expression or a number of milliseconds."""
+    start, end = (alt.ExprRef(str(each)) for each in (first, last))
+    labels = alt.Axis(
         labelOverlap=True,
         tickCount=alt.ExprRef("max(2, round(width / 120))"),
         labelFlush=True,
         grid=True,
         format=_FORMATS,
     )
-
-
-def whole_axis(tables: Tables) -> Any:
-    """Return the x axis of the whole time range, in UTC."""
-    start, end = bounds(tables)
-    scale = alt.Scale(type="utc", domainMin=alt.ExprRef(str(start)), domainMax=alt.ExprRef(str(end)), nice=False)
-    return alt.X("start:T", title=None, scale=scale, axis=_time_labels())
+    scale = alt.Scale(type="utc", domainMin=start, domainMax=end, nice=False)
+    return alt.X(f"{field}:T", title=None, scale=scale, axis=labels)
 
 
 def when(field: str, name: str) -> dict[str, str]:
@@ -131,30 +129,31 @@ def when(field: str, name: str) -> dict[str, str]:
     return {name: f"utcFormat(datum.{field}, '{_TIME}')"}
 
 
+def logarithmic(**labels: Any) -> dict[str, Any]:
+    """Return the scale and the labels of an axis of counts on which 1 and 10,000 are both visible."""
+    axis = alt.Axis(values=POWERS, labelExpr=COUNT_LABEL, labelOverlap=True, **labels)
+    return {"scale": alt.Scale(type="symlog", constant=1), "axis": axis}
+
+
 def counts(field: str, title: str) -> Any:
-    """Return a y axis of counts on which 1 and 10,000 are both visible."""
-    return alt.Y(
-        f"{field}:Q",
-        title=title,
-        scale=alt.Scale(type="symlog", constant=1),
-        axis=alt.Axis(
-            values=POWERS,
-            labelExpr=COUNT_LABEL,
-            labelOverlap=True,
-            minExtent=_width(_TITLE),
-        ),
-    )
+    """Return a y axis of counts."""
+    return alt.Y(f"{field}:Q", title=title, **logarithmic(minExtent=_width(_TITLE)))
 
 
-def tip(field: str, title: str, *, is_number: bool = False) -> Any:
-    """Return a line of a tooltip."""
-    return alt.Tooltip(f"{field}:Q" if is_number else f"{field}:N", title=title, format="," if is_number else "")
+def tips(**titles: str) -> list[Any]:
+    """Return the lines of a tooltip: the titles of fields, in their order. Numbers get separators of thousands."""
+    return [
+        alt.Tooltip(f"{field}:Q", title=title, format=",")
+        if field in _NUMBERS
+        else alt.Tooltip(f"{field}:N", title=title, format="")
+        for field, title in titles.items()
+    ]
 
 
-def row_axis(field: str = "row") -> Any:
+def row_axis() -> Any:
     """Return a y axis with a row per group or, if one group is chosen, per value of the calculated field."""
     return alt.Y(
-        f"{field}:N",
+        "row:N",
         title=None,
         sort=alt.EncodingSortField("rank", op="min"),
         axis=alt.Axis(grid=True, zindex=0, minExtent=_width(), labelLimit=_width(), labelOverlap=False),
@@ -171,6 +170,17 @@ def size(field: str, tables: Tables) -> Any:
     most = max((row[field] or 0 for row in tables.rebalances), default=1)
     scale = alt.Scale(type="log", domain=[1, max(most, 100)], range=[60, 240], clamp=True)
     return alt.Size(f"{field}:Q", scale=scale, legend=None)
+
+
+def rows_of(name: str, *, is_timed: bool = True) -> Any:
+    """Return a chart of the rows of a data set that belong to the chosen group and, if they are timed, time range."""
+    chart = alt.Chart(alt.NamedData(name)).transform_filter(OF_GROUP)
+    return chart.transform_filter(IN_TIME) if is_timed else chart
+
+
+def of_height(chart: Any, tables: Tables, height: int, *more: Any) -> Any:
+    """Return a chart with this height in pixels, and with the parameters."""
+    return chart.add_params(*params(tables), *more).properties(width="container", height=height)
 
 
 def as_rows(chart: Any, tables: Tables, *more: Any, is_timed: bool = True) -> Any:

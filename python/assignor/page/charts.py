@@ -9,16 +9,15 @@ import altair as alt
 from assignor.page import load_charts
 from assignor.page.axes import (
     ALL,
-    IN_TIME,
     LABEL_WIDTH,
-    OF_GROUP,
     as_rows,
     counts,
-    params,
+    of_height,
     row_axis,
+    rows_of,
     size,
     time_axis,
-    tip,
+    tips,
     when,
     whole_axis,
 )
@@ -67,34 +66,30 @@ def _plain(chart: Any) -> dict[str, Any]:
 
 def _overview(tables: Tables) -> Any:
     brush = alt.selection_interval(name="brush", encodings=["x"])
-    return (
-        alt.Chart(alt.NamedData("rebalances"))
-        .transform_filter(OF_GROUP)
+    chart = (
+        rows_of("rebalances", is_timed=False)
         .transform_aggregate(count="sum(rebalances)", groupby=["start", "end"])
-        .transform_calculate(**when("start", "from"))
+        .transform_calculate(**when("start", "begin"))
         .mark_rect()
         .encode(
             x=whole_axis(tables),
             x2=alt.X2("end:T"),
             y=counts("count", "rebalances"),
             y2=alt.Y2(datum=0),
-            tooltip=[tip("from", "from (UTC)"), tip("count", "rebalances", is_number=True)],
+            tooltip=tips(begin="from (UTC)", count="rebalances"),
         )
-        .add_params(*params(tables), brush)
-        .properties(width="container", height=_OVERVIEW_HEIGHT)
     )
+    return of_height(chart, tables, _OVERVIEW_HEIGHT, brush)
 
 
 def _timeline(tables: Tables) -> Any:
     causes = list(tables.causes)
     points = (
-        alt.Chart(alt.NamedData("rebalances"))
-        .transform_filter(OF_GROUP)
-        .transform_filter(IN_TIME)
+        rows_of("rebalances")
         .transform_calculate(
             row=f"{ALL} ? datum.group : datum.cause",
             at="(datum.first + datum.last) / 2",
-            **when("first", "from"),
+            **when("first", "begin"),
             **when("last", "to"),
         )
         .mark_point(filled=True, opacity=0.9)
@@ -106,15 +101,15 @@ def _timeline(tables: Tables) -> Any:
             shape=alt.Shape(
                 "cause:N", scale=alt.Scale(domain=causes, range=[mark(cause).shape for cause in causes]), legend=None
             ),
-            tooltip=[
-                tip("group", "group"),
-                tip("cause", "most likely cause"),
-                tip("rebalances", "rebalances", is_number=True),
-                tip("generations", "generations"),
-                tip("from", "first (UTC)"),
-                tip("to", "last (UTC)"),
-                tip("moved", "partitions moved", is_number=True),
-            ],
+            tooltip=tips(
+                group="group",
+                cause="most likely cause",
+                rebalances="rebalances",
+                generations="generations",
+                begin="first (UTC)",
+                to="last (UTC)",
+                moved="partitions moved",
+            ),
         )
     )
     return as_rows(alt.layer(*(_storm_bands() if tables.storms else ()), points), tables)
@@ -123,8 +118,7 @@ def _timeline(tables: Tables) -> Any:
 def _storm_bands() -> list[Any]:
     """Return a band per storm: in the row of its group, or over all rows of the chosen group."""
     base = (
-        alt.Chart(alt.NamedData("storms"))
-        .transform_filter(OF_GROUP)
+        rows_of("storms", is_timed=False)
         .transform_calculate(
             row="datum.group",
             from_="max(datum.since, since)",
@@ -136,11 +130,7 @@ def _storm_bands() -> list[Any]:
         .encode(
             x=time_axis("from_"),
             x2=alt.X2("to_:T"),
-            tooltip=[
-                tip("group", "rebalance storm of"),
-                tip("first", "since (UTC)"),
-                tip("rebalances", "rebalances", is_number=True),
-            ],
+            tooltip=tips(group="rebalance storm of", first="since (UTC)", rebalances="rebalances"),
         )
     )
     return [
@@ -150,34 +140,25 @@ def _storm_bands() -> list[Any]:
 
 
 def _moves(tables: Tables) -> Any:
-    return (
-        alt.Chart(alt.NamedData("rebalances"))
-        .transform_filter(OF_GROUP)
-        .transform_filter(IN_TIME)
+    chart = (
+        rows_of("rebalances")
         .transform_aggregate(count="sum(moved)", of="sum(rebalances)", groupby=["start", "end"])
-        .transform_calculate(**when("start", "from"))
+        .transform_calculate(**when("start", "begin"))
         .mark_rect()
         .encode(
             x=time_axis("start"),
             x2=alt.X2("end:T"),
             y=counts("count", "partitions moved"),
             y2=alt.Y2(datum=0),
-            tooltip=[
-                tip("from", "from (UTC)"),
-                tip("count", "partitions moved", is_number=True),
-                tip("of", "rebalances", is_number=True),
-            ],
+            tooltip=tips(begin="from (UTC)", count="partitions moved", of="rebalances"),
         )
-        .add_params(*params(tables))
-        .properties(width="container", height=_BARS_HEIGHT)
     )
+    return of_height(chart, tables, _BARS_HEIGHT)
 
 
 def _unowned(tables: Tables) -> Any:
     chart = (
-        alt.Chart(alt.NamedData("rebalances"))
-        .transform_filter(OF_GROUP)
-        .transform_filter(IN_TIME)
+        rows_of("rebalances")
         .transform_filter("datum.unowned_most > 0")
         .transform_calculate(row="datum.group", at="(datum.first + datum.last) / 2", **when("last", "to"))
         .mark_point(filled=True, style="alarm", shape="square", opacity=0.8)
@@ -185,12 +166,12 @@ def _unowned(tables: Tables) -> Any:
             x=time_axis("at"),
             y=row_axis(),
             size=size("unowned_most", tables),
-            tooltip=[
-                tip("group", "group"),
-                tip("to", "until (UTC)"),
-                tip("unowned_most", "without an owner, at most", is_number=True),
-                tip("unowned_last", "without an owner, at the end", is_number=True),
-            ],
+            tooltip=tips(
+                group="group",
+                to="until (UTC)",
+                unowned_most="without an owner, at most",
+                unowned_last="without an owner, at the end",
+            ),
         )
     )
     return as_rows(chart, tables)

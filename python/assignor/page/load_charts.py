@@ -8,16 +8,14 @@ import altair as alt
 
 from assignor.page.axes import (
     ALL,
-    COUNT_LABEL,
-    IN_TIME,
-    OF_GROUP,
-    POWERS,
     as_rows,
     counts,
-    params,
+    logarithmic,
+    of_height,
     row_axis,
+    rows_of,
     time_axis,
-    tip,
+    tips,
     when,
 )
 
@@ -30,20 +28,13 @@ _LINES_HEIGHT = 190
 def load(tables: Tables) -> Any:
     """Return a point per member: its partitions."""
     chart = (
-        alt.Chart(alt.NamedData("members"))
-        .transform_filter(OF_GROUP)
+        rows_of("members", is_timed=False)
         .transform_calculate(row=f"{ALL} ? datum.group : datum.label")
         .mark_point(filled=True, size=90, opacity=0.75)
         .encode(
             x=_partitions("partitions"),
             y=row_axis(),
-            tooltip=[
-                tip("group", "group"),
-                tip("member", "member"),
-                tip("host", "host"),
-                tip("partitions", "partitions", is_number=True),
-                tip("topics", "topics", is_number=True),
-            ],
+            tooltip=tips(group="group", member="member", host="host", partitions="partitions", topics="topics"),
         )
     )
     return as_rows(chart, tables, is_timed=False)
@@ -56,15 +47,10 @@ def _partitions(field: str) -> Any:
 
 def what_if(tables: Tables) -> Any:
     """Return the partitions of each member now and after a what-if."""
-    base = (
-        alt.Chart(alt.NamedData("what_if_members"))
-        .transform_filter(OF_GROUP)
-        .transform_calculate(
-            row=f"{ALL} ? datum.group : datum.label", after="scenario === 'less' ? datum.less : datum.more"
-        )
+    base = rows_of("what_if_members", is_timed=False).transform_calculate(
+        row=f"{ALL} ? datum.group : datum.label", after="scenario === 'less' ? datum.less : datum.more"
     )
-    tips = [tip("group", "group"), tip("member", "member")]
-    tips += [tip("now", "now", is_number=True), tip("after", "after", is_number=True)]
+    lines = tips(group="group", member="member", now="now", after="after")
     change = (
         base.transform_filter("isValid(datum.now) && isValid(datum.after)")
         .mark_rule(opacity=0.6)
@@ -76,29 +62,22 @@ def what_if(tables: Tables) -> Any:
         layers.append(
             base.transform_filter(f"isValid(datum.{name})")
             .mark_point(filled=is_filled, size=80, shape=shape, style=style, strokeWidth=1.5)
-            .encode(x=_partitions(name), y=row_axis(), tooltip=tips)
+            .encode(x=_partitions(name), y=row_axis(), tooltip=lines)
         )
     return as_rows(alt.layer(*layers), tables, alt.param(name="scenario", value="less"), is_timed=False)
 
 
 def lag(tables: Tables) -> Any:
     """Return a bar per group, or per topic of the chosen one."""
-    scale = alt.Scale(type="symlog", constant=1)
-    axis = alt.Axis(values=POWERS, labelExpr=COUNT_LABEL, labelOverlap=True)
     chart = (
-        alt.Chart(alt.NamedData("lag_of_topics"))
-        .transform_filter(OF_GROUP)
+        rows_of("lag_of_topics", is_timed=False)
         .transform_calculate(row=f"{ALL} ? datum.group : datum.topic")
         .transform_aggregate(lag="sum(lag)", rank="min(rank)", partitions="sum(partitions)", groupby=["row"])
         .mark_bar(height=12)
         .encode(
-            x=alt.X("lag:Q", title="records behind the end of the log", scale=scale, axis=axis),
+            x=alt.X("lag:Q", title="records behind the end of the log", **logarithmic()),
             y=row_axis(),
-            tooltip=[
-                tip("row", "group or topic"),
-                tip("lag", "records", is_number=True),
-                tip("partitions", "partitions", is_number=True),
-            ],
+            tooltip=tips(row="group or topic", lag="records", partitions="partitions"),
         )
     )
     return as_rows(chart, tables, is_timed=False)
@@ -106,18 +85,15 @@ def lag(tables: Tables) -> Any:
 
 def lag_over_time(tables: Tables) -> Any:
     """Return a line per group: the highest lag in each time bin."""
-    return (
-        alt.Chart(alt.NamedData("lag_over_time"))
-        .transform_filter(OF_GROUP)
-        .transform_filter(IN_TIME)
+    chart = (
+        rows_of("lag_over_time")
         .transform_calculate(**when("start", "at"))
         .mark_line(point={"size": 36}, strokeWidth=1.5, opacity=0.8)
         .encode(
             x=time_axis("start"),
             y=counts("lag", "records behind"),
             detail="group:N",
-            tooltip=[tip("group", "group"), tip("at", "at (UTC)"), tip("lag", "records", is_number=True)],
+            tooltip=tips(group="group", at="at (UTC)", lag="records"),
         )
-        .add_params(*params(tables))
-        .properties(width="container", height=_LINES_HEIGHT)
     )
+    return of_height(chart, tables, _LINES_HEIGHT)
