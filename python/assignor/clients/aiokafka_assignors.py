@@ -32,7 +32,14 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
 
-from assignor.clients.membership import JoinedMembers, Membership, known_partitions, plan_joined, shadow_answer
+from assignor.clients.membership import (
+    VERSION,
+    JoinedMembers,
+    Membership,
+    PluggedAssignor,
+    known_partitions,
+    plan_joined,
+)
 from assignor.errors import MissingDependencyError
 from assignor.wire import encode_subscription
 
@@ -53,9 +60,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 __all__ = ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor"]
-
-VERSION = 3
-"""Version of the ConsumerProtocol that is written; it is the version that Kafka's consumer writes."""
 
 
 class EncodedSubscription(ConsumerProtocolMemberMetadata):  # type: ignore[misc]  # the client has no types
@@ -132,7 +136,7 @@ class _ClassOrInstanceMethod:
         return bound
 
 
-class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the client has no types
+class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ignore[misc]  # the client has no types
     """Base of the assignors, which a consumer accepts as classes or as instances. All arguments are keywords.
 
     Args:
@@ -147,7 +151,9 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
         AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8.
     """
 
-    name: ClassVar[str]
+    _client = "aiokafka"
+    _assignment = EncodedAssignment
+    _partitions_of = attrgetter("assignment")
     _own: ClassVar[type[Any]]
     _reads_user_data: ClassVar[bool] = False
     _instances: ClassVar[WeakKeyDictionary[object, Any]]
@@ -196,33 +202,7 @@ class AiokafkaAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the 
             self._shadowed.on_assignment(assignment)
         self._membership.on_assignment(assignment.partitions())
 
-    @_ClassOrInstanceMethod
-    def assign(self, cluster: Any, members: Mapping[str, Any]) -> dict[str, ConsumerProtocolMemberAssignment]:
-        """Return the assignment of each member, as Kafka's assignor of the same name computes it.
-
-        Args:
-            cluster: aiokafka's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.
-            members: Member ids to decoded subscriptions.
-
-        Returns:
-            For each member an assignment whose `encode()` returns the bytes that Kafka's leader writes, in version 3.
-            Its attributes are decoded when they are read.
-
-        Raises:
-            AssignorError: Invalid subscription; the message names the member.
-        """
-        if not members:
-            return {}
-        if self._shadowed is not None:
-            return shadow_answer(
-                self.name,
-                "aiokafka",
-                theirs=lambda: self._shadowed.assign(cluster, members),
-                entries=attrgetter("assignment"),
-                ours=lambda: self._plan(cluster, members),
-            )
-        encoded = self._plan(cluster, members).encode(VERSION)
-        return {member: EncodedAssignment(data) for member, data in encoded.items()}
+    assign = _ClassOrInstanceMethod(PluggedAssignor.assign)
 
     def _plan(self, cluster: Any, members: Mapping[str, Any]) -> Any:
         joined = JoinedMembers(

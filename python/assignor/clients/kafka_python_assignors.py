@@ -35,12 +35,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from assignor.clients.kafka_python_topics import read_topics
 from assignor.clients.membership import (
+    VERSION,
     JoinedMembers,
     Membership,
+    PluggedAssignor,
     known_partitions,
     log,
     plan_joined,
-    shadow_answer,
     subscribed_topics,
 )
 from assignor.errors import MissingDependencyError, WireError
@@ -67,9 +68,6 @@ if TYPE_CHECKING:
     from assignor.model import PartitionInfo
 
 __all__ = ["CooperativeStickyAssignor", "RangeAssignor", "RoundRobinAssignor", "StickyAssignor"]
-
-VERSION = 3
-"""Version of the ConsumerProtocol that is written; it is the version that Kafka's consumer writes."""
 
 
 class EncodedAssignment(ConsumerProtocolAssignment, init=False):  # type: ignore[call-arg,misc]  # the client has no types
@@ -142,7 +140,7 @@ class ToleratedSubscription(ConsumerProtocolSubscription, init=False):  # type: 
         )
 
 
-class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # the client has no types
+class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ignore[misc]  # the client has no types
     """Base of the assignors. All arguments are keywords.
 
     Args:
@@ -160,7 +158,9 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
         AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8.
     """
 
-    name: ClassVar[str]
+    _client = "kafka-python"
+    _assignment = EncodedAssignment
+    _partitions_of = attrgetter("assigned_partitions")
     _own: ClassVar[type[Any]]
     _reads_racks: ClassVar[bool] = True
     _reads_user_data: ClassVar[bool] = False
@@ -203,33 +203,6 @@ class KafkaPythonAssignor(AbstractPartitionAssignor):  # type: ignore[misc]  # t
         if self._shadowed is not None:
             self._shadowed.on_assignment(assignment, generation)
         self._membership.on_assignment(assignment.partitions(), generation)
-
-    def assign(self, cluster: Any, members: Sequence[Any]) -> dict[str, ConsumerProtocolAssignment]:
-        """Return the assignment of each member, as Kafka's assignor of the same name computes it.
-
-        Args:
-            cluster: kafka-python's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.
-            members: The members of the JoinGroup response with decoded subscriptions.
-
-        Returns:
-            For each member an assignment whose `encode()` returns the bytes that Kafka's leader writes, in version 3.
-            Its attributes are decoded when they are read.
-
-        Raises:
-            AssignorError: Invalid subscription; the message names the member.
-        """
-        if not members:
-            return {}
-        if self._shadowed is not None:
-            return shadow_answer(
-                self.name,
-                "kafka-python",
-                theirs=lambda: self._shadowed.assign(cluster, members),
-                entries=attrgetter("assigned_partitions"),
-                ours=lambda: self._plan(cluster, members),
-            )
-        encoded = self._plan(cluster, members).encode(VERSION)
-        return {member: EncodedAssignment(data) for member, data in encoded.items()}
 
     def _plan(self, cluster: Any, members: Sequence[Any]) -> Any:
         joined = self._joined(members)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from assignor.cluster.client_topics import ClusterTopics
+from assignor.model import TopicPartition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-
-class _Partition(NamedTuple):
-    """Argument of `is_replica_node`."""
-
-    topic: str
-    partition: int
 
 
 def read_topics(metadata: Any, names: Iterable[str]) -> ClusterTopics:
@@ -22,7 +16,7 @@ def read_topics(metadata: Any, names: Iterable[str]) -> ClusterTopics:
     racks = {broker.node_id: broker.rack for broker in sorted(metadata.brokers(), key=lambda broker: broker.node_id)}
     cluster_topics = ClusterTopics(any(rack is not None for rack in racks.values()))
     for topic in names:
-        partitions = (_Partition(topic, id) for id in metadata.partitions_for_topic(topic) or ())
+        partitions = (TopicPartition(topic, id) for id in metadata.partitions_for_topic(topic) or ())
         cluster_topics.add(
             topic,
             {

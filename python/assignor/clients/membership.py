@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from assignor.model import RebalanceProtocol, Subscription, TopicPartition
 from assignor.ordering import java_order
@@ -22,15 +23,23 @@ from assignor.partition_assignor import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from assignor import Plan
     from assignor.model import PartitionInfo
 
-__all__ = ["JoinedMembers", "Membership", "known_partitions", "plan_joined", "shadow_answer", "subscribed_topics"]
+__all__ = [
+    "VERSION",
+    "JoinedMembers",
+    "Membership",
+    "PluggedAssignor",
+    "known_partitions",
+    "plan_joined",
+    "subscribed_topics",
+]
 
-Answer = TypeVar("Answer")
-"""Assignment of a member as the client represents it."""
+VERSION = 3
+"""Version of the ConsumerProtocol that is written; it is the version that Kafka's consumer writes."""
 
 log = logging.getLogger("assignor.clients")
 
@@ -182,35 +191,63 @@ def known_partitions(cluster: Any, members: JoinedMembers) -> dict[str, int | li
     }
 
 
-def shadow_answer(
-    assignor: str,
-    client: str,
-    *,
-    theirs: Callable[[], dict[str, Answer]],
-    entries: Callable[[Answer], Iterable[tuple[str, Iterable[int]]]],
-    ours: Callable[[], Plan],
-) -> dict[str, Answer]:
-    """Return the answer of the client's own assignor, and log in one line how the answer of Kafka's class differs.
+class PluggedAssignor:
+    """Answer of a leader, for the assignors of both clients; in shadow mode that of the client's own assignor."""
 
-    The level is INFO if the answers are equal, else WARNING. An error of `ours` is logged, not raised.
+    name: ClassVar[str]
+    """Kafka's name of the assignor."""
 
-    Args:
-        assignor: Name of the assignor.
-        client: Name of the client.
-        theirs: Function that computes the answer of the client's assignor. Its error is raised.
-        entries: Function that returns the topics and partition ids of an assignment of the client.
-        ours: Function that computes the answer of Kafka's class.
-    """
-    try:
-        answer = theirs()
-    except Exception:
-        log.warning("%s: %s's assignor fails in this rebalance; shadow mode raises its error", assignor, client)
-        raise
-    try:
-        _log_comparison(assignor, client, {member: entries(of) for member, of in answer.items()}, ours())
-    except Exception:  # a comparison must not break the group
-        log.exception("%s: cannot compare %s's answer with Kafka's", assignor, client)
-    return answer
+    _client: ClassVar[str]
+    _assignment: ClassVar[type[Any]]
+    """Class of the client for an assignment, which is created from its bytes."""
+
+    _partitions_of: ClassVar[attrgetter[Any]]
+    """Attribute of an assignment of the client with its topics and their partition ids."""
+
+    _shadowed: Any
+
+    def _plan(self, cluster: Any, members: Any) -> Plan:
+        raise NotImplementedError
+
+    def assign(self, cluster: Any, members: Any) -> dict[str, Any]:
+        """Return the assignment of each member, as Kafka's assignor of the same name computes it.
+
+        Args:
+            cluster: The client's `ClusterMetadata`. Topics without known partitions are skipped, as in Kafka.
+            members: The members with decoded subscriptions, as the client passes them.
+
+        Returns:
+            For each member an assignment whose `encode()` returns the bytes that Kafka's leader writes, in version 3.
+            Its attributes are decoded when they are read.
+
+        Raises:
+            AssignorError: Invalid subscription; the message names the member.
+        """
+        if not members:
+            return {}
+        if self._shadowed is not None:
+            return self._shadow_answer(cluster, members)
+        encoded = self._plan(cluster, members).encode(VERSION)
+        return {member: self._assignment(data) for member, data in encoded.items()}
+
+    def _shadow_answer(self, cluster: Any, members: Any) -> dict[str, Any]:
+        """Return the answer of the client's class, and log in one line how that of Kafka's class differs.
+
+        The level is INFO if the answers are equal, else WARNING. An error of Kafka's class is logged, not raised.
+        """
+        try:
+            answer: dict[str, Any] = self._shadowed.assign(cluster, members)
+        except Exception:
+            log.warning(
+                "%s: %s's assignor fails in this rebalance; shadow mode raises its error", self.name, self._client
+            )
+            raise
+        try:
+            entries = {member: type(self)._partitions_of(of) for member, of in answer.items()}
+            _log_comparison(self.name, self._client, entries, self._plan(cluster, members))
+        except Exception:  # a comparison must not break the group
+            log.exception("%s: cannot compare %s's answer with Kafka's", self.name, self._client)
+        return answer
 
 
 def _log_comparison(
