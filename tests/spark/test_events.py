@@ -54,7 +54,6 @@ def topics() -> pa.Table:
 def expected(*, finish: bool) -> tuple[dict[str, int], str]:
     """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
     from assignor.cluster.metadata import topics_table
-    from assignor.spark.event_machine import event_batch
 
     found: list[Any] = []
     for log in logs(logs_of_two_clusters()):
@@ -64,7 +63,7 @@ def expected(*, finish: bool) -> tuple[dict[str, int], str]:
         found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
         if finish:
             found += replay.finish()
-    return checksum(pa.Table.from_batches(map(event_batch, found)))
+    return checksum(pa.Table.from_batches(map(pa.record_batch, found)))
 
 
 @pytest.mark.parametrize("finish", [False, True])

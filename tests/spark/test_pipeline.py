@@ -20,7 +20,7 @@ from assignor.cli import main
 from assignor.cluster import Recording
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.report.local import write_tables
-from assignor.report.report_folder import TABLES
+from assignor.report.report_folder import TABLES, check_report_folder, replace_report_folder
 from assignor.report.summary import summarize
 from assignor.report.text import render
 
@@ -75,8 +75,6 @@ class Run(NamedTuple):
 
 def run_report(out: Path, page: Path, engine: str) -> Run:
     """Run the command with the bundled recording; the page lacks its scripts, which are large."""
-    import assignor.spark.report  # noqa: F401  # imports the function that is replaced below
-
     reports: list[Report] = []
 
     def remember(*given: Any) -> Report:
@@ -274,9 +272,16 @@ def recording(folder: Path, rows: list[dict[str, Any]], topics: pa.Table | None 
     return Recording.open(folder)
 
 
-def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark.report import report
+def report(spark: SparkSession, recording: Recording, out: Path) -> Report:
+    """Write the report on a recording as the command does."""
+    from assignor.spark.report import write_tables
 
+    with replace_report_folder(check_report_folder(out, recording.folder)) as part:
+        write_tables(spark, recording, part, quiet=True)
+        return summarize(recording, part)
+
+
+def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, tmp_path: Path) -> None:
     whole = [
         row for row in pq.read_table(FLEET / "records.parquet").to_pylist() if b"billing" in row["key"] and row["value"]
     ]
@@ -291,7 +296,7 @@ def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, 
 
     given = recording(tmp_path / "broken", [*whole, *cut, *odd])
 
-    found = report(spark, given, tmp_path / "out", quiet=True)
+    found = report(spark, given, tmp_path / "out")
 
     assert_equal_without_spark(found, given, tmp_path / "out", tmp_path / "local")
     rows = pq.read_table(tmp_path / "out" / "records").to_pylist()
@@ -317,14 +322,12 @@ def test_truncated_records_and_unknown_types_have_a_status(spark: SparkSession, 
 def test_an_empty_recording_has_an_empty_report_which_replaces_an_earlier_one(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    from assignor.spark.report import report
-
     given = recording(tmp_path / "empty", [])
     out = tmp_path / "out"
     out.mkdir()
     (out / "report.json").write_text('{"records": 1, "records_by_type": {}, "bad_records": 0, "groups": []}')
 
-    found = report(spark, given, out, quiet=True)
+    found = report(spark, given, out)
 
     assert found.to_json() == json.loads((out / "report.json").read_text())
     assert (out / "groups").is_dir()
@@ -354,27 +357,23 @@ def test_this_process_and_spark_find_the_same_events(spark: SparkSession, tmp_pa
 
 
 def test_a_wrong_column_type_is_an_error_before_any_job(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark.report import report
-
     given = recording(tmp_path / "given", [])
     schema = pq.read_schema(given.records)
     position = schema.get_field_index("offset")
     pq.write_table(schema.set(position, schema.field("offset").with_type(pa.string())).empty_table(), given.records)
 
     with pytest.raises(WrongTypeError, match=r"records\.parquet: column offset must be of type bigint, not string"):
-        report(spark, given, tmp_path / "out", quiet=True)
+        report(spark, given, tmp_path / "out")
     assert not (tmp_path / "out").exists()
     assert ["given"] == [path.name for path in tmp_path.iterdir()]
 
 
 def test_a_folder_with_other_files_is_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    from assignor.spark.report import report
-
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter.txt").write_text("dear")
 
     with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
-        report(spark, Recording.open(FLEET), tmp_path / "mine", quiet=True)
+        report(spark, Recording.open(FLEET), tmp_path / "mine")
     assert "dear" == (tmp_path / "mine" / "letter.txt").read_text()
 
 
@@ -382,8 +381,6 @@ def test_a_folder_with_other_files_is_not_replaced(spark: SparkSession, tmp_path
 def test_folders_are_nested_and_have_names_with_special_characters(
     spark: SparkSession, tmp_path: Path, name: str
 ) -> None:
-    from assignor.spark.report import report
-
     given = recording(tmp_path / name, [])
     rows = pq.read_table(FLEET / "records.parquet").slice(0, 50)
     # The records have other columns too, which are ignored.
@@ -396,7 +393,7 @@ def test_folders_are_nested_and_have_names_with_special_characters(
     (given.records / "_SUCCESS").touch()
     out = tmp_path / f"out {name}"
 
-    found = report(spark, given, out, quiet=True)
+    found = report(spark, given, out)
 
     assert 50 == found.records == pq.read_table(out / "records").num_rows
     assert_equal_without_spark(found, given, out, tmp_path / "local")

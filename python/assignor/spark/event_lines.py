@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
@@ -21,16 +21,7 @@ if TYPE_CHECKING:
 
     from assignor.cluster import Recording
 
-_LINES = StructType(
-    [
-        StructField("group", StringType()),
-        StructField("at", LongType()),
-        StructField("offset", LongType()),
-        StructField("line", StringType()),
-    ]
-)
-_SCHEMA = pa.schema([("group", pa.string()), ("at", pa.int64()), ("offset", pa.int64()), ("line", pa.string())])
-"""Arrow types of `_LINES`."""
+_COLUMNS = pa.schema([("group", pa.string()), ("at", pa.int64()), ("offset", pa.int64()), ("line", pa.string())])
 
 _LINES_PER_BATCH = 1_000
 
@@ -59,10 +50,10 @@ def event_lines(
             for start in range(0, batch.num_rows, _LINES_PER_BATCH):
                 part = batch.slice(start, _LINES_PER_BATCH)
                 lines = [to_json(event, ascii_only=ascii_only) for event in part.to_pylist()]
-                columns = [*part.select(_SCHEMA.names[:-1]).columns, pa.array(lines, pa.string())]
-                yield pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
+                columns = [*part.select(_COLUMNS.names[:-1]).columns, pa.array(lines, pa.string())]
+                yield pa.RecordBatch.from_arrays(columns, schema=_COLUMNS)
 
     # As in `recording.events.replay`, deadlines of groups without later records fire only at the end.
     found = events(records, recording.topics(), until=end_of(recording), delay_ms=None)
-    for row in found.mapInArrow(render, _LINES).toLocalIterator():
+    for row in found.mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

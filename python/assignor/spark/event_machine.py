@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import to_arrow_schema
 
-from assignor.spark.events_schema import EVENTS
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -85,8 +83,3 @@ class EventMachine:
         """Replace the state with that of a snapshot."""
         (self.clock,) = _CLOCK.unpack_from(data)
         self.replay.restore(bytes(data[_CLOCK.size :]))
-
-
-def event_batch(events: ArrowRecordBatch) -> pa.RecordBatch:
-    """Return events as a batch with the types of `EVENTS`; a column that `EVENTS` does not have is an error."""
-    return pa.record_batch(events).cast(to_arrow_schema(EVENTS))

@@ -14,12 +14,11 @@ from pyspark.sql import Row
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.types import BinaryType, IntegerType, StringType, StructField, StructType
+from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
-from assignor.spark.event_machine import EventMachine, event_batch
-from assignor.spark.events_schema import EVENTS
+from assignor.spark.event_machine import EventMachine
 from assignor.spark.live_machines import LIVE
-from assignor.spark.schemas import CLUSTER_RECORDS
+from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -35,14 +34,7 @@ KEY = ("cluster", "partition", "bucket")
 KEYED_RECORDS = StructType([*CLUSTER_RECORDS.fields, StructField("bucket", IntegerType())])
 RECORD_COLUMNS = ("cluster", "offset", "timestamp", "key", "value")
 
-_PACKED = StructType(
-    [
-        StructField("cluster", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("bucket", IntegerType()),
-        StructField("packed", BinaryType()),
-    ]
-)
+_PACKED = StructType([*(KEYED_RECORDS[name] for name in KEY), StructField("packed", BinaryType())])
 _STATE = StructType([StructField("machine", BinaryType())])
 _VERSION = StructType([StructField("version", BinaryType())])
 _EVENTS_OUT = StructType([StructField("packed", BinaryType())])
@@ -205,6 +197,6 @@ class EventProcessor(StatefulProcessor):
 
     def _rows(self, batches: Iterable[Any]) -> Iterator[Row]:
         for events in batches:
-            batch = event_batch(events)
+            batch = pa.record_batch(events)
             if batch.num_rows:
                 yield Row(packed=_write(batch))

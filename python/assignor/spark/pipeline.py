@@ -8,13 +8,12 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, IntegerType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import BooleanType, StringType, StructField, StructType
 
 from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.report import tables
-from assignor.spark.events_schema import EVENTS
-from assignor.spark.schemas import DECODED, HISTORY, RECORDS
+from assignor.spark.schemas import COMMITTED, DECODED, EVENTS, HISTORY, RECORDS
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -29,14 +28,7 @@ _EVENT = StructType([field for field in EVENTS.fields if field.name in tables.EV
 """The columns of an event."""
 
 _COMMIT = StructType(
-    [
-        StructField("group_id", StringType()),
-        StructField("topic", StringType()),
-        StructField("partition", IntegerType()),
-        StructField("committed", LongType()),
-        StructField("timestamp", LongType()),
-        StructField("offset", LongType()),
-    ]
+    [*(field for field in COMMITTED.fields if field.name != "cluster"), RECORDS["timestamp"], RECORDS["offset"]]
 )
 """The columns of an offset commit."""
 

@@ -11,6 +11,7 @@ from pyspark.sql import functions as F
 from assignor.cluster import Recording
 from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError
+from assignor.spark.engine_types import FLEET
 from assignor.spark.pipeline import with_groups
 from assignor.spark.recording_files import committed, read_records
 from assignor.spark.replaying import replay
@@ -27,9 +28,6 @@ _CLUSTER = ""
 
 _BROKER_DIALECT = "re2j"
 """Dialect of the patterns in a log: only patterns that a broker matches (KIP-848) are recorded."""
-
-_TOPICS = (pa.string(), pa.string(), pa.int32(), pa.list_(pa.list_(pa.string())), pa.string())
-"""Arrow types of the columns of `schemas.TOPICS`."""
 
 
 def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
@@ -109,4 +107,4 @@ def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
         [[racks[id] for id in range(len(racks))] for racks in partitions.values()],
         list(topic_ids.values()),
     )
-    return pa.Table.from_arrays([pa.array(*column) for column in zip(columns, _TOPICS, strict=True)], TOPICS.names)
+    return pa.table(list(columns), FLEET["topics"])

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from assignor.spark.schemas import RECORDS, check_columns
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from assignor.cluster import Recording
 
-_PLACE = StructType([StructField("partition", IntegerType()), StructField("offset", LongType())])
+_PLACE = StructType([RECORDS["partition"], RECORDS["offset"]])
 
 
 def file_uri(path: Path) -> str:

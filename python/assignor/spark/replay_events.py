@@ -12,10 +12,9 @@ from pyspark.sql import functions as F
 from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError, MissingDependencyError
-from assignor.spark.event_machine import EventMachine, MachineSettings, event_batch
+from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
-from assignor.spark.events_schema import EVENTS
-from assignor.spark.schemas import CLUSTER_RECORDS, check_columns, lookup_names
+from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, lookup_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -82,22 +81,6 @@ def events(
         _check_number("until", until, -(2**63))
     new_replay = functools.partial(_core.Replay, topics_table(topics), **settings)
     new_replay()  # report invalid metadata and settings here, not from a worker
-    return replay_events(
-        records, new_replay, until=until, finish=finish, delay_ms=delay_ms, idle_ms=idle_ms, buckets=buckets
-    )
-
-
-def replay_events(
-    records: DataFrame,
-    new_replay: Any,
-    *,
-    until: int | None = None,
-    finish: bool | None = None,
-    delay_ms: int | None = DELAY_MS,
-    idle_ms: int | None = IDLE_MS,
-    buckets: int = 1,
-) -> DataFrame:
-    """Return the events that replays created by `new_replay` find; see `events`."""
     if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
     check_columns(records, CLUSTER_RECORDS, "records")
@@ -125,12 +108,12 @@ def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -
         for key, records in runs(batch):
             if key != current:
                 if machine is not None:
-                    yield from map(event_batch, machine.end())
+                    yield from map(pa.record_batch, machine.end())
                 current, machine = key, EventMachine(settings)
             assert machine is not None
-            yield from map(event_batch, machine.push(records))
+            yield from map(pa.record_batch, machine.push(records))
     if machine is not None:
-        yield from map(event_batch, machine.end())
+        yield from map(pa.record_batch, machine.end())
 
 
 def _bucket(buckets: int) -> Column:

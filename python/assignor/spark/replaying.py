@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BinaryType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from assignor import _core
 from assignor.cluster.metadata import topics_table
-from assignor.spark.schemas import HISTORY, check_columns
+from assignor.spark.schemas import DECODED, HISTORY, RECORDS, check_columns
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -20,18 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-_NEEDED = StructType(
-    [
-        StructField("group_id", StringType()),
-        StructField("offset", LongType()),
-        StructField("timestamp", LongType()),
-        StructField("key", BinaryType()),
-        StructField("value", BinaryType()),
-    ]
-)
+_NEEDED = StructType([DECODED["group_id"], *(field for field in RECORDS.fields if field.name != "partition")])
 """Columns of the result of `decode` that `replay` needs."""
 
-_ROW = StructType([StructField("group_id", StringType()), *HISTORY.fields])
+_ROW = StructType([DECODED["group_id"], *HISTORY.fields])
 
 
 def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
@@ -73,6 +65,5 @@ def histories(batches: Iterable[pa.RecordBatch], metadata: pa.RecordBatch) -> It
     slices = (part for batch in batches for part in record_slices(batch))
     for records in itertools.chain(slices, (None,)):
         *_, (ids, histories) = replay.push_groups(records)
-        history = pa.array(histories)  # no rows if no group ends in the slice
-        columns = [pa.array(ids), *(history.field(field.name).cast(field.type) for field in list(schema)[1:])]
-        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        # There are no rows if no group ends in the slice.
+        yield pa.RecordBatch.from_arrays([pa.array(ids), *pa.array(histories).flatten()], schema=schema)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 from pyspark.sql import functions as F
 
 from assignor.replay.recorded import end_of
-from assignor.report.report_folder import check_report_folder, replace_report_folder
-from assignor.report.summary import summarize
 from assignor.report.tables import LISTS
 from assignor.spark.pipeline import commits, decode_and_replay, decoded_records, group_events, group_histories
 from assignor.spark.progress import progress
@@ -21,43 +19,32 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from assignor.cluster import Recording
-    from assignor.report.report import Report
 
 
-def report(spark: SparkSession, recording: Recording, out: Path, *, quiet: bool = False) -> Report:
+def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet: bool = False) -> None:
     """Decode the records of a recording, replay its groups, and compare their assignments with Kafka's assignors.
 
-    Write these files to `out`, which is replaced as a whole when the report is complete:
+    Write these tables to an existing folder; `assignor.report.summary.summarize` completes the report:
 
         records      a row per record: `schemas.RECORDS`, `schemas.DECODED` and `aborted`
+        commits      a row per offset commit, if the recording has end offsets
         groups       a row per group: `group_id` and `schemas.GROUP`
         generations  a row per generation or epoch: `group_id` and `schemas.GENERATION`
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
         assignments  a row per span of partitions of a member: `cluster`, `group_id`, member_id, topic, start, count
-        events       a row per rebalance, storm, stuck member or unusual offset: `recording.tables.EVENT_COLUMNS`
-        report.json  the object that `assignor report --json` prints
+        gaps         a row per span of partitions that lack something: `group_id` and `schemas.GAP`
+        events       a row per rebalance, storm, stuck member or unusual offset: `report.tables.EVENT_COLUMNS`
 
     Args:
         spark: A session on this machine.
         recording: The recording.
-        out: Output folder; must be missing, empty or an earlier report without other files.
+        part: Folder of the tables.
         quiet: True to print no progress on standard error.
 
-    Returns:
-        The report.
-
     Raises:
-        IllegalArgumentError: `out` contains other files, or a file of the recording cannot be read.
+        IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is missing or of another type.
     """
-    with replace_report_folder(check_report_folder(out, recording.folder)) as part:
-        write_tables(spark, recording, part, quiet=quiet)
-        with progress(spark, "summarizing", quiet=quiet):
-            return summarize(recording, part)
-
-
-def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet: bool = False) -> None:
-    """Write the tables of a report to an existing folder; `recording.summary.summarize` completes the report."""
     topics = recording.topics()
     with progress(spark, "decoding records", quiet=quiet):
         has_commits = recording.end_offsets.exists()

@@ -28,7 +28,7 @@ KEYS = ("cluster", "group_id")
 """Columns that identify the group of a row."""
 
 
-def _columns(fields: Iterable[pa.Field], texts: Iterable[str] = (), without: Collection[str] = ()) -> StructType:
+def columns(fields: Iterable[pa.Field], texts: Iterable[str] = (), without: Collection[str] = ()) -> StructType:
     """Return columns of texts, followed by the fields of an Arrow schema; all of them may have nulls."""
     kept = [field.with_nullable(True) for field in fields if field.name not in without]
     return from_arrow_schema(pa.schema([*((name, pa.string()) for name in texts), *kept]))
@@ -50,19 +50,19 @@ def _elements(name: str) -> StructType:
     return kind.elementType
 
 
-RECORDS = _columns(records.SCHEMA)
+RECORDS = columns(records.SCHEMA)
 """Raw records of the log. The timestamp is in milliseconds; a null value is a tombstone."""
 
-CLUSTER_RECORDS = _columns(records.SCHEMA, ["cluster"])
+CLUSTER_RECORDS = columns(records.SCHEMA, ["cluster"])
 """Raw records of several clusters; offsets and groups of different clusters are independent."""
 
-DECODED = _columns(pa.record_batch(_core.decode_batch(*[pa.array([], pa.binary())] * 2)).schema)
+DECODED = columns(pa.record_batch(_core.decode_batch(*[pa.array([], pa.binary())] * 2)).schema)
 """Columns that `decode` adds to a record. `status` is `decoded`, `unknown_type` or `bad`; JSON has Kafka's format."""
 
-TOPIC_METADATA = _columns(metadata.topic_schema())
+TOPIC_METADATA = columns(metadata.topic_schema())
 """Topic metadata over time: a row per snapshot (time `t` in milliseconds) and partition, with one rack per replica."""
 
-TOPICS = _columns(FLEET["topics"])
+TOPICS = columns(FLEET["topics"])
 """The topics of a fleet; partition ids are 0 to `partitions` - 1. `racks` and `topic_id` may be missing or null.
 
 racks     for each partition the racks of its replicas, null for a replica on a broker without a rack
@@ -70,7 +70,7 @@ topic_id  the topic's id as Kafka prints it (22 characters of base64), which dec
           assignors; if it is null, an id is made from the name
 """
 
-MEMBERS = _columns(FLEET["members"])
+MEMBERS = columns(FLEET["members"])
 """The members of a fleet's groups. A member subscribes to `topics`, or by `pattern` in a `dialect` (default `java`).
 
 The first three columns and `topics` or `pattern` are required; the others are optional.
@@ -84,26 +84,41 @@ generation      the generation in which the member got its partitions in `curren
 A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here.
 """
 
-ASSIGNMENTS = _columns(FLEET["current"])
+ASSIGNMENTS = columns(FLEET["current"])
 """Assigned or owned partitions: a row per span of consecutive partition ids of a member."""
 
-COMMITTED = _columns(lag.POSITIONS, ["cluster"], ["member_id"])
+COMMITTED = columns(lag.POSITIONS, ["cluster"], ["member_id"])
 """Committed offsets of groups: one row per group and partition; null or negative without an offset."""
 
-END_OFFSETS = _columns(lag.END_OFFSETS, ["cluster"])
+END_OFFSETS = columns(lag.END_OFFSETS, ["cluster"])
 """First offset in the log of a partition, and the offset after its last record: one row per partition."""
 
-FLEET_LAG = _columns(lag.PARTITION_LAG, ["cluster"])
+FLEET_LAG = columns(lag.PARTITION_LAG, ["cluster"])
 """Lag of a partition of a group: the columns of `assignor.lag.PARTITION_LAG`, and the cluster."""
 
-MEMBER_LAG = _columns(lag.MEMBER_LAG, ["cluster"])
+MEMBER_LAG = columns(lag.MEMBER_LAG, ["cluster"])
 """Lag of the partitions of a member: the columns of `assignor.lag.MEMBER_LAG`, and the cluster."""
 
-GROUP_LAG = _columns(lag.GROUP_LAG, ["cluster"])
+GROUP_LAG = columns(lag.GROUP_LAG, ["cluster"])
 """Lag of the partitions of a group, each counted once: the columns of `assignor.lag.GROUP_LAG`, and the cluster."""
 
-HISTORY = _columns(pa.array(_core.Replay(metadata.topics_table(None)).push_groups(None)[3][1]).type)
+_ENDED = _core.Replay(metadata.topics_table(None)).push_groups(None)
+"""What a replay without records returns: events, histories and others."""
+
+HISTORY = columns(pa.array(_ENDED[3][1]).type)
 """Columns that `replay` returns for each group in addition to `group_id`."""
+
+EVENTS = columns(pa.record_batch(_ENDED[2][0]).schema)
+"""An event of a group. Each event has the first six columns and those of its kind; the others are null.
+
+event                kind of the event
+cluster, group       the group; `group` is null for a record whose key has no readable group
+kind                 kind of the group: `classic`, `consumer`, `share`, `streams` or `offsets`
+at, offset           time in milliseconds and offset of the record that the event describes. The event of a deadline has
+                     the deadline as its time and the offset of the group's last record
+
+`docs/replay-events.md` describes the columns of each kind.
+"""
 
 GROUP = StructType([field for field in HISTORY.fields if not isinstance(field.dataType, ArrayType)])
 """A group at the end of the log.
@@ -145,13 +160,13 @@ GAP = _elements("gaps")
 owner and without a committed offset).
 """
 
-RESOLVED = _columns(_answer("resolve"), KEYS)
+RESOLVED = columns(_answer("resolve"), KEYS)
 """Members with the existing `topics` that they subscribe to by name or pattern, in Java's `String` order.
 
 `unknown_topics` has the subscribed names that do not exist.
 """
 
-BALANCE = _columns(_answer("balance"))
+BALANCE = columns(_answer("balance"))
 """Balance of an assignment.
 
 group_protocol        `classic` or `consumer`: the protocol of the assignor in `computed_as`, or null
@@ -190,10 +205,10 @@ skew         `most_loaded` / `mean_load`, null if no partition has an owner
 record_fits  true if a broker accepts the group's record: its batch is not larger than message.max.bytes
 """
 
-MOVES = _columns(_answer("moves"), KEYS)
+MOVES = columns(_answer("moves"), KEYS)
 """A span of partitions whose owner changes; a null member means no owner."""
 
-OUTCOME = _columns(_answer("what_if", [("", None, [])]), without=BALANCE.fieldNames())
+OUTCOME = columns(_answer("what_if", [("", None, [])]), without=BALANCE.fieldNames())
 """Outcome of a scenario: how often the group rebalances, and how many partitions move in all these rebalances.
 
 Both are null for a group that is not computed.
