@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assignor.cli.inputs import STDIN, decode_base64, place_of, read_text
+from assignor.cli.inputs import STDIN, add_groups, decode_base64, place_of, read_text
 from assignor.cli.output import needs_ascii
 from assignor.errors import IllegalArgumentError, MissingDependencyError
 from assignor.validation import read_int
@@ -38,9 +38,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help='file with a JSON object per line, {"key": BASE64, "value": BASE64 or null}, and optionally partition, '
         "offset and timestamp; - for standard input; or the folder of a recording",
     )
-    command.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
-    )
+    add_groups(command)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection, connection_settings
+from assignor.cli.inputs import add_groups
 from assignor.cli.output import needs_ascii
 
 if TYPE_CHECKING:
@@ -28,13 +29,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "__consumer_offsets."
     )
     add_connection(command)
-    command.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="only this group; can be given more than once",
-    )
+    add_groups(command)
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 

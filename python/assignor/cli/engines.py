@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
+    import contextlib
+
+    from pyspark.sql import SparkSession
 
     from assignor.cluster import Recording
 
@@ -30,6 +33,15 @@ def add_engine(command: argparse.ArgumentParser) -> None:
         f"local up to {LOCAL_RECORDS:,} records and {LOCAL_MEGABYTES} MB before compression, else spark. The output "
         "is the same",
     )
+
+
+def start_spark(stack: contextlib.ExitStack, app: str) -> SparkSession:
+    """Start Spark until the end of the stack, and show that it starts."""
+    from assignor.spark.progress import progress
+    from assignor.spark.session import session
+
+    with progress(None, "starting Spark", quiet=False):
+        return stack.enter_context(session(app=app))
 
 
 def uses_spark(engine: str, recording: Recording) -> bool:

@@ -64,6 +64,13 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
     )
 
 
+def add_groups(command: argparse.ArgumentParser) -> None:
+    """Add the option `--group`."""
+    command.add_argument(
+        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
+    )
+
+
 def read_group(options: argparse.Namespace) -> GroupInput:
     """Read the group of a command; the options of `add_group_input` override keys of the input.
 
@@ -118,7 +125,11 @@ def read_json(path: str) -> Any:
     Raises:
         IllegalArgumentError: The file cannot be read, or is not JSON; the message names line and column.
     """
-    text, place = read_text(path), place_of(path)
+    return parse_json(read_text(path), place_of(path))
+
+
+def parse_json(text: str, place: str) -> Any:
+    """Parse a text with JSON; errors name the place."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

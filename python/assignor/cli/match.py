@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
-from assignor.cli.inputs import STDIN, read_text
+from assignor.cli.inputs import STDIN, parse_json, place_of, read_text
 from assignor.cli.output import add_format, print_json
-from assignor.errors import IllegalArgumentError
 from assignor.validation import DIALECTS
 
 if TYPE_CHECKING:
@@ -62,9 +60,4 @@ def topics_of(given: Sequence[str]) -> list[str]:
     text = read_text(STDIN)
     if not text.lstrip().startswith(("[", "{")):
         return [line.strip() for line in text.splitlines() if line.strip()]
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise IllegalArgumentError(f"standard input is not JSON: {error.msg} at {where}") from error
-    return list(found)
+    return list(parse_json(text, place_of(STDIN)))

@@ -7,7 +7,8 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from assignor.cli.engines import add_engine, uses_spark
+from assignor.cli.engines import add_engine, start_spark, uses_spark
+from assignor.cli.inputs import add_groups
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
 
@@ -32,9 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
-    command.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
-    )
+    add_groups(command)
     command.add_argument(
         "--isolation",
         choices=ISOLATION_LEVELS,
@@ -100,11 +99,8 @@ def _events(recording: Recording, options: argparse.Namespace) -> Iterator[tuple
             for event in recorded.replay(recording, is_committed=is_committed, groups=options.group):
                 yield event["group"], event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
         return
-    from assignor.spark.session import session
-
     with contextlib.ExitStack() as stack:
-        with progress(None, "starting Spark", quiet=False):
-            spark = stack.enter_context(session(app="assignor replay"))
+        spark = start_spark(stack, "assignor replay")
         from assignor.spark.event_lines import event_lines
 
         with progress(spark, "replaying", quiet=False):

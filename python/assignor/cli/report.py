@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection
-from assignor.cli.engines import add_engine, uses_spark
+from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
@@ -99,7 +99,7 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
 
                 record_to_end(options, folder, is_kept=options.keep is not None)
                 recording = Recording.open(folder)
-            spark = _start_spark(stack) if uses_spark(options.engine, recording) else None
+            spark = start_spark(stack, "assignor report") if uses_spark(options.engine, recording) else None
             from assignor.report.summary import summarize
 
             _write_tables(spark, recording, part)
@@ -129,14 +129,6 @@ def _kinds(text: str) -> tuple[str, ...]:
         if kind not in KINDS:
             raise IllegalArgumentError(f"--fail-on {kind}: a finding must be one of {', '.join(KINDS)}")
     return kinds
-
-
-def _start_spark(stack: contextlib.ExitStack) -> SparkSession:
-    from assignor.spark.progress import progress
-    from assignor.spark.session import session
-
-    with progress(None, "starting Spark", quiet=False):
-        return stack.enter_context(session(app="assignor report"))
 
 
 def _write_tables(spark: SparkSession | None, recording: Recording, part: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
+from assignor.cli.inputs import add_groups
 from assignor.cli.output import colours, needs_ascii
 from assignor.errors import IllegalArgumentError
 
@@ -33,9 +34,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "nothing on the cluster. It ends after the time of --for, or with exit code 130 after Ctrl-C."
     )
     add_connection(command)
-    command.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
-    )
+    add_groups(command)
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
     command.add_argument(
         "--from",
