@@ -239,7 +239,7 @@ def test_json_is_the_only_output_on_standard_output_and_the_page_equals_that_of_
     assert (0, 0) == (spark_run.code, local_run.code)
     assert out.with_name("local.html").read_bytes() == out.with_name("spark.html").read_bytes()
     assert spark_run.report.to_json() == json.loads(spark_run.output)
-    assert ["starting Spark", "decoding records", "replaying groups", "summarizing", "writing the page"] == [
+    assert ["starting Spark", "decoding and replaying", "summarizing", "writing the page"] == [
         line.split(":")[0] for line in spark_run.errors.splitlines()
     ]
 

@@ -1,4 +1,4 @@
-"""Report on a recording without Spark: decode, replay and compare in this process, and write the results as Parquet."""
+"""Tables of a report: decode, replay and compare in one process, and write the results as Parquet."""
 
 from __future__ import annotations
 
@@ -18,19 +18,20 @@ from assignor.replay.recorded import end_of
 from assignor.report.tables import LISTS, Pushed, push
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from concurrent.futures import Future
     from pathlib import Path
 
     from assignor.cluster.folder import Recording
 
 _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
-"""Tables and their columns without nulls, as in the files that Spark writes."""
+"""Tables and their columns without nulls."""
 
 
 def write_tables(recording: Recording, part: Path) -> None:
     """Decode and replay the records of a recording, and write the tables of a report.
 
-    All records are held in memory. A batch is written while another thread replays the next one.
+    All records are held in memory.
 
     Args:
         recording: The recording.
@@ -40,11 +41,36 @@ def write_tables(recording: Recording, part: Path) -> None:
         IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is of another type.
     """
-    replay, end = _core.Replay(topics_table(recording.topics())), end_of(recording)
     has_commits = recording.end_offsets.exists()
-    with _Tables(part) as tables, ThreadPoolExecutor(1) as thread:
+    metadata, end = topics_table(recording.topics()), end_of(recording)
+    write_batches(by_group(recording), metadata, end, part, has_commits=has_commits)
+
+
+def write_batches(
+    batches: Iterable[pa.RecordBatch],
+    metadata: pa.RecordBatch,
+    end: int | None,
+    part: Path,
+    *,
+    has_commits: bool,
+    file: str = "part-0",
+) -> None:
+    """Decode and replay records, and write them to one file of each table.
+
+    A batch is written while another thread replays the next one.
+
+    Args:
+        batches: Records that are sorted by group and offset, with the columns that `report.tables.push` reads.
+        metadata: Topic metadata.
+        end: Time up to which deadlines fire at the end; None for an empty log.
+        part: Folder of the tables.
+        has_commits: True to write the offset commits.
+        file: Name of the files, without extension.
+    """
+    replay = _core.Replay(metadata)
+    with _Tables(part, f"{file}.parquet") as tables, ThreadPoolExecutor(1) as thread:
         before: Future[Pushed] | None = None
-        for batch in itertools.chain(by_group(recording), (None,)):
+        for batch in itertools.chain(batches, (None,)):
             pushed = thread.submit(push, replay, batch, end, has_commits=has_commits)
             if before is not None:
                 tables.write(before.result())
@@ -55,9 +81,10 @@ def write_tables(recording: Recording, part: Path) -> None:
 class _Tables(contextlib.ExitStack):
     """Writers of the tables of a report; the first write to a table creates its file, even if it has no rows."""
 
-    def __init__(self, part: Path) -> None:
+    def __init__(self, part: Path, file: str) -> None:
         super().__init__()
         self._part = part
+        self._file = file
         self._writers: dict[str, pq.ParquetWriter] = {}
 
     def write(self, pushed: Pushed) -> None:
@@ -82,8 +109,8 @@ class _Tables(contextlib.ExitStack):
         fields = [pa.field(column, array.type, (name, column) not in _NOT_NULL) for column, array in columns.items()]
         table = pa.Table.from_arrays(list(columns.values()), schema=pa.schema(fields))
         if name not in self._writers:
-            (self._part / name).mkdir()
-            path = self._part / name / "part-0.parquet"
-            self._writers[name] = self.enter_context(pq.ParquetWriter(path, table.schema))
+            folder = self._part / name
+            folder.mkdir(exist_ok=True)
+            self._writers[name] = self.enter_context(pq.ParquetWriter(folder / self._file, table.schema))
         if len(table):
             self._writers[name].write_table(table)

@@ -10,8 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
-from assignor.spark.pipeline import with_groups
-from assignor.spark.recording_files import read_records
+from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.replay_events import events
 
 if TYPE_CHECKING:

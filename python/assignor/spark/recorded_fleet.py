@@ -12,8 +12,7 @@ from assignor.cluster import Recording
 from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError
 from assignor.spark.engine_types import FLEET
-from assignor.spark.pipeline import with_groups
-from assignor.spark.recording_files import committed, read_records
+from assignor.spark.recording_files import committed, read_records, with_groups
 from assignor.spark.replaying import replay
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.functions import arrow_udf
+from pyspark.sql.types import StringType, StructType
 
+from assignor import _core
 from assignor.spark.schemas import RECORDS, check_columns
 
 if TYPE_CHECKING:
@@ -45,6 +48,20 @@ def read_records(spark: SparkSession, recording: Recording) -> DataFrame:
     aborted = spark.createDataFrame(list(recording.aborted), _PLACE).distinct().withColumn("aborted", F.lit(True))
     joined = records.join(F.broadcast(aborted), _PLACE.fieldNames(), "left")
     return joined.select(*records.columns, F.coalesce("aborted", F.lit(False)).alias("aborted"))
+
+
+def with_groups(records: DataFrame) -> DataFrame:
+    """Add the column `group_id`: the group in each record's key, null for a key without a group.
+
+    Args:
+        records: A binary column `key`, and any others.
+    """
+
+    def read(keys: pa.Array) -> pa.Array:
+        return pa.array(_core.record_groups(keys))
+
+    group = arrow_udf(read, StringType())("key")  # type: ignore[call-overload]  # Spark reads the kind from the hints
+    return records.withColumn("group_id", group)
 
 
 def committed(records: DataFrame) -> DataFrame:

@@ -1,30 +1,39 @@
-"""Report on a recording: decode, replay and compare with Spark, and write the results as Parquet."""
+"""Report on a recording: decode, replay and compare with Spark, whose workers write the results as Parquet."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, StructField, StructType
 
+from assignor import _core
+from assignor.cluster.metadata import topics_table
 from assignor.replay.recorded import end_of
-from assignor.report.tables import LISTS
-from assignor.spark.pipeline import commits, decode_and_replay, decoded_records, group_events, group_histories
+from assignor.report.local import write_batches
 from assignor.spark.progress import progress
-from assignor.spark.recording_files import file_uri, read_records
-from assignor.spark.schemas import GROUP
+from assignor.spark.recording_files import read_records, with_groups
+from assignor.spark.schemas import RECORDS
+from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
     from assignor.cluster import Recording
+
+_COLUMNS = StructType([*RECORDS.fields, StructField("aborted", BooleanType())])
 
 
 def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet: bool = False) -> None:
     """Decode the records of a recording, replay its groups, and compare their assignments with Kafka's assignors.
 
-    Write these tables to an existing folder; `assignor.report.summary.summarize` completes the report:
+    The records of a group go to one task, in the order of the log. A task holds the state of one group at a time, and
+    writes these tables to an existing folder; `assignor.report.summary.summarize` completes the report:
 
         records      a row per record: `schemas.RECORDS`, `schemas.DECODED` and `aborted`
         commits      a row per offset commit, if the recording has end offsets
@@ -45,25 +54,23 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is missing or of another type.
     """
-    topics = recording.topics()
-    with progress(spark, "decoding records", quiet=quiet):
-        has_commits = recording.end_offsets.exists()
-        records = read_records(spark, recording)
-        rows = decode_and_replay(records, topics, end_of(recording), has_commits=has_commits).persist()
-        decoded_records(rows).write.parquet(file_uri(part / "records"))
-        if has_commits:
-            commits(rows).write.parquet(file_uri(part / "commits"))
-    with progress(spark, "replaying groups", quiet=quiet):
-        histories = group_histories(rows).persist()
-        _write(histories, part)
-        histories.unpersist()
-        group_events(rows).write.parquet(file_uri(part / "events"))
-        rows.unpersist()
+    part = part.absolute()
+    metadata, end = topics_table(recording.topics()), end_of(recording)
+    has_commits = recording.end_offsets.exists()
+    _core.Replay(metadata)  # report invalid metadata here, not from a worker
 
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        task = TaskContext.get()
+        assert task is not None
+        records = (each for batch in batches for each in record_slices(batch))
+        file = f"part-{task.partitionId()}"
+        write_batches(records, metadata, end, part, has_commits=has_commits, file=file)
+        return iter(())
 
-def _write(histories: DataFrame, part: Path) -> None:
-    groups = histories.select("group_id", *GROUP.fieldNames())
-    groups.orderBy("group_id").write.parquet(file_uri(part / "groups"))
-    for column, name in LISTS.items():
-        cluster = [F.lit("").alias("cluster")] if column == "assignment" else []
-        histories.select(*cluster, "group_id", F.inline(column)).write.parquet(file_uri(part / name))
+    with progress(spark, "decoding and replaying", quiet=quiet):
+        records = with_groups(read_records(spark, recording))
+        by_group = records.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
+        by_group.mapInArrow(write, _COLUMNS).collect()
+        if not (part / "records").exists():
+            none = pa.RecordBatch.from_pylist([], to_arrow_schema(_COLUMNS))
+            write_batches([none], metadata, end, part, has_commits=has_commits, file="part-none")
