@@ -57,13 +57,13 @@ def run(command: Sequence[str | Path], folder: Path, **variables: str) -> subpro
 def _environment(folder: Path, configuration: str | None) -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
     try:
-        java = find_java(
+        home = find_java(
             os.environ, which=shutil.which, bundled=bundled_java, caches=[cache_folder(os.environ), folder]
         )
     except MissingDependencyError as error:
         pytest.skip(str(error))
-    if java.home:
-        kept["JAVA_HOME"] = str(java.home)
+    if home:
+        kept["JAVA_HOME"] = str(home)
     settings = {
         **worker_options(configuration),
         "PYSPARK_PYTHON": sys.executable,

