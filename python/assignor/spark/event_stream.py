@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql import functions as F
@@ -18,6 +19,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 from assignor.spark.event_machine import EventMachine
 from assignor.spark.live_machines import LIVE
+from assignor.spark.packing import collect, differs, starts_of
 from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS
 from assignor.spark.slices import record_slices
 
@@ -71,14 +73,9 @@ def stream_events(records: DataFrame, settings: MachineSettings, idle_ms: int | 
 
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatch]]:
     """Yield the key and the records of each run of rows with equal keys."""
-    changes = [0]
-    for name in KEY:
-        column = batch[name]
-        if batch.num_rows > 1:
-            differs = pa.compute.not_equal(column.slice(1), column.slice(0, batch.num_rows - 1))
-            places = pa.compute.indices_nonzero(pa.compute.fill_null(differs, True))
-            changes += [place + 1 for place in places.to_pylist()]
-    starts = sorted(set(changes)) if batch.num_rows else []
+    if not batch.num_rows:
+        return
+    starts = starts_of(np.logical_or.reduce([differs(batch[name]) for name in KEY])).tolist()
     for start, end in zip(starts, [*starts[1:], batch.num_rows], strict=True):
         key = tuple(batch[name][start].as_py() for name in KEY)
         yield key, batch.slice(start, end - start).select(RECORD_COLUMNS)
@@ -87,26 +84,12 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[tuple[Any, ...], pa.RecordBatc
 def pack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Pack the records of a key into rows of at most about 1 MiB, before compression."""
     order = [(name, "ascending") for name in (*KEY, "offset")]
-    for table in _tables(batches):
-        ordered = table.sort_by(order).combine_chunks().to_batches()
+    for collected in collect(batches, _TABLE_BYTES):
+        ordered = pa.Table.from_batches(collected).sort_by(order).combine_chunks().to_batches()
         for key, records in (run for part in ordered for run in runs(part)):
             for part in record_slices(records):
                 row = dict(zip(KEY, key, strict=True)) | {"packed": _write(part)}
                 yield pa.RecordBatch.from_pylist([row], schema=to_arrow_schema(_PACKED))
-
-
-def _tables(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """Yield tables of consecutive batches with at least `_TABLE_BYTES` bytes; the last one can have less."""
-    waiting: list[pa.RecordBatch] = []
-    size = 0
-    for batch in batches:
-        waiting.append(batch)
-        size += batch.nbytes
-        if size >= _TABLE_BYTES:
-            yield pa.Table.from_batches(waiting)
-            waiting, size = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
 
 
 def unpack(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 from assignor.errors import IllegalStateError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import numpy.typing as npt
 
@@ -64,17 +64,23 @@ def packed_schema(columns: Sequence[str]) -> StructType:
 
 def packed(batches: Iterator[pa.RecordBatch], limit: int = PACKED_BYTES) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
     """Yield blobs of rows and the number of rows in them, whenever rows of `limit` bytes have arrived."""
+    # Each of several equal texts can end up in a different blob, so the size is that before equal texts are merged.
+    for collected in collect(batches, limit):
+        yield _packed([_intern_topics(batch) for batch in collected])
+
+
+def collect(batches: Iterable[pa.RecordBatch], limit: int) -> Iterator[list[pa.RecordBatch]]:
+    """Yield lists of consecutive batches that together have at least `limit` bytes; the last list can have fewer."""
     waiting: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
-        # Each of several equal texts can end up in a different blob, so add the size before equal texts are merged.
+        waiting.append(batch)
         size += batch.nbytes
-        waiting.append(_intern_topics(batch))
         if size >= limit:
-            yield _packed(waiting)
+            yield waiting
             waiting, size = [], 0
     if waiting:
-        yield _packed(waiting)
+        yield waiting
 
 
 def unpacked(batches: Iterator[pa.RecordBatch], limit: int = UNPACKED_ROWS) -> Iterator[tuple[int, pa.RecordBatch]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from importlib.util import find_spec
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -102,17 +104,11 @@ def events(
 
 def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -> Iterator[pa.RecordBatch]:
     """Yield the events of records that are sorted by key and offset."""
-    current: tuple[Any, ...] | None = None
-    machine: EventMachine | None = None
-    for batch in batches:
-        for key, records in runs(batch):
-            if key != current:
-                if machine is not None:
-                    yield from map(pa.record_batch, machine.end())
-                current, machine = key, EventMachine(settings)
-            assert machine is not None
+    found = (run for batch in batches for run in runs(batch))
+    for _, of_key in itertools.groupby(found, itemgetter(0)):
+        machine = EventMachine(settings)
+        for _, records in of_key:
             yield from map(pa.record_batch, machine.push(records))
-    if machine is not None:
         yield from map(pa.record_batch, machine.end())
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pyspark.sql import functions as F
 
 from assignor.cluster import Recording
+from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
 from assignor.spark.recording_files import read_records
 from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS
@@ -27,7 +28,6 @@ __all__ = ["kafka_connector", "kafka_offsets", "recording_records"]
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 
-TOPIC = "__consumer_offsets"
 DEFAULT_PARTITIONS = 50
 """Kafka's default of the broker setting offsets.topic.num.partitions."""
 
@@ -160,6 +160,6 @@ def _is_missing(error: Exception) -> bool:
 def _is_committed(isolation: object) -> bool:
     if not isinstance(isolation, str):
         raise WrongTypeError(f"isolation must be a str, not {type(isolation).__name__}")
-    if isolation not in ("read_committed", "read_uncommitted"):
-        raise IllegalArgumentError(f"isolation must be read_committed or read_uncommitted, not {isolation!r}")
-    return isolation == "read_committed"
+    if isolation not in ISOLATION_LEVELS:
+        raise IllegalArgumentError(f"isolation must be {' or '.join(ISOLATION_LEVELS)}, not {isolation!r}")
+    return isolation == READ_COMMITTED
