@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -93,13 +94,12 @@ def explain_pattern(
     """
     names = None if topics is None else read_names(topics, "explain_pattern")
     probe = _Probe(pattern, dialect, names, include_internal, engine)
-    found = probe.found
     return Explanation(
         pattern,
         dialect,
         "is a topic name, not a pattern, because it does not begin with '^'" if probe.is_name else _HOW[dialect],
-        None if names is None else found,
-        tuple(hint for check in _CHECKS for hint in check(probe, found)),
+        None if names is None else probe.found,
+        tuple(hint for check in _CHECKS for hint in check(probe)),
     )
 
 
@@ -119,48 +119,48 @@ class _Probe:
         self.pattern = pattern
         self.dialect = dialect
         self.topics = topics
-        self._options = {"include_internal": include_internal, "engine": engine}
-        self.found = tuple(
-            match_topics(pattern, topics or (), dialect=dialect, include_internal=include_internal, engine=engine)
+        self._match = functools.partial(
+            match_topics, topics=topics or (), include_internal=include_internal, engine=engine
         )
+        self.found = tuple(self._match(pattern, dialect=dialect))
         self.is_name = dialect == "librdkafka" and not pattern.startswith("^")
         self.parts = list(_parts(pattern))
 
     def matches(self, pattern: str, dialect: str | None = None) -> tuple[str, ...] | None:
         """Return the topics that a pattern matches; None if the pattern is invalid or not supported."""
         try:
-            return tuple(match_topics(pattern, self.topics or (), dialect=dialect or self.dialect, **self._options))  # type: ignore[arg-type]  # the options have the types of match_topics
+            return tuple(self._match(pattern, dialect=dialect or self.dialect))
         except (InvalidPatternError, UnsupportedPatternError):
             return None
 
-    def more(self, pattern: str, found: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the topics that another pattern matches and that are not in `found`."""
-        return _without(self.matches(pattern) or (), found)
+    def more(self, pattern: str) -> tuple[str, ...]:
+        """Return the topics that another pattern matches and this one does not."""
+        return _without(self.matches(pattern) or (), self.found)
 
-    def without(self, pattern: str, found: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the topics in `found` that another pattern does not match."""
+    def without(self, pattern: str) -> tuple[str, ...]:
+        """Return the topics that this pattern matches and another one does not."""
         kept = self.matches(pattern)
-        return () if kept is None else _without(found, kept)
+        return () if kept is None else _without(self.found, kept)
 
 
-def _plain_name(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+def _plain_name(probe: _Probe) -> Iterator[str]:
     if probe.is_name and _META.difference(".").intersection(probe.pattern):
-        more = probe.more(f"^{probe.pattern}", found)
+        more = probe.more(f"^{probe.pattern}")
         yield f"librdkafka reads it as the name of one topic. A pattern must begin with '^'{_in_parentheses(more)}."
 
 
-def _globs(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+def _globs(probe: _Probe) -> Iterator[str]:
     if probe.is_name:
         return
     for part, star in zip(probe.parts, probe.parts[1:], strict=False):
         if star.text == "*" and part.text in _LEGAL - {"."}:
             corrected = f"{probe.pattern[: star.position]}.{probe.pattern[star.position :]}"
             what = f"'{part.text}*' at position {part.position} matches any number of '{part.text}'"
-            more = _in_parentheses(probe.more(corrected, found))
+            more = _in_parentheses(probe.more(corrected))
             yield f"{what}. For any characters write '{part.text}.*'{more}."
 
 
-def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+def _dots(probe: _Probe) -> Iterator[str]:
     if probe.is_name:
         return
     texts = [part.text for part in probe.parts] + [""]
@@ -171,40 +171,40 @@ def _dots(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
     }
     if bare:
         corrected = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(probe.pattern))
-        only = probe.without(corrected, found)
+        only = probe.without(corrected)
         where = f"position {', '.join(map(str, bare))}"
         fewer = f"; the pattern then no longer matches {_some(only)}" if only else ""
         yield f"'.' at {where} matches any character. To match a dot write '\\.'{fewer}."
 
 
-def _whole_names(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+def _whole_names(probe: _Probe) -> Iterator[str]:
     if probe.dialect not in ("java", "re2j") or probe.pattern.endswith((".*", "$")):
         return
-    more = probe.more(f"(?:{probe.pattern}).*", found)
+    more = probe.more(f"(?:{probe.pattern}).*")
     if more:
         yield f"The pattern must match the whole name. With '.*' at the end it matches {_more(more)}."
     elif probe.topics is None and probe.pattern.startswith("^"):
         yield "The pattern must match the whole name, so '^' has no effect. To match a prefix, add '.*' at the end."
 
 
-def _prefixes(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+def _prefixes(probe: _Probe) -> Iterator[str]:
     if probe.dialect != "python" or probe.pattern.endswith((".*", "$", r"\Z")):
         return
-    longer = probe.without(f"(?:{probe.pattern})$", found)
+    longer = probe.without(f"(?:{probe.pattern})$")
     if longer:
         yield f"The pattern needs to match only a prefix of the name. With '$' at the end it rejects {_some(longer)}."
 
 
-def _impossible(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:  # noqa: ARG001 - the signature of a check
+def _impossible(probe: _Probe) -> Iterator[str]:
     for part in probe.parts:
         if len(part.text) == 1 and part.text not in _LEGAL | _META and not _VERBOSE.match(probe.pattern):
             yield f"No topic name contains {part.text!r} (position {part.position}). Names consist of [a-zA-Z0-9._-]."
 
 
-def _nothing(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
-    if found or not probe.topics:
+def _nothing(probe: _Probe) -> Iterator[str]:
+    if probe.found or not probe.topics:
         return
-    other_case = probe.more(f"(?i){probe.pattern}", ()) if probe.dialect != "librdkafka" else ()
+    other_case = probe.more(f"(?i){probe.pattern}") if probe.dialect != "librdkafka" else ()
     if other_case:
         yield f"It matches no topic. With '(?i)', which ignores case, it matches {_some(other_case)}."
     left_out = INTERNAL_TOPICS.intersection(probe.topics)
@@ -212,7 +212,7 @@ def _nothing(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         yield "It matches only internal topics, which are left out unless include_internal is set."
 
 
-def _other_dialects(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
+def _other_dialects(probe: _Probe) -> Iterator[str]:
     for dialect in DIALECTS:
         if dialect == probe.dialect or (dialect == "librdkafka" and not probe.pattern.startswith("^")):
             continue
@@ -224,7 +224,7 @@ def _other_dialects(probe: _Probe, found: tuple[str, ...]) -> Iterator[str]:
         except UnsupportedPatternError:
             continue
         others = probe.matches(probe.pattern, dialect) or ()
-        more, fewer = _without(others, found), _without(found, others)
+        more, fewer = _without(others, probe.found), _without(probe.found, others)
         differences = [f"also matches {_some(more)}"] * bool(more) + [f"does not match {_some(fewer)}"] * bool(fewer)
         if differences:
             yield f"Dialect {dialect} {' and '.join(differences)}."
