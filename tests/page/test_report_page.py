@@ -13,7 +13,7 @@ import pytest
 from assignor.cli import main
 from assignor.errors import IllegalArgumentError
 from assignor.page import PageData, html, write_page
-from assignor.page.scripts import resource
+from assignor.page.html import resource
 from tests.page.made_events import finding, rebalance, storm
 from tests.support.recorded_fleet import RECORDING
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,27 +36,6 @@ class MemberRow:
     pattern: str | None = None
     spans: tuple[tuple[str, int, int], ...] = ()
 
-    @classmethod
-    def of(cls, group: str, row: Mapping[str, Any], spans: Iterable[tuple[str, int, int]]) -> MemberRow:
-        """Return a member from a row of the table `members` of a report or of `assignor.replay.Replay.states`.
-
-        Args:
-            group: Group id.
-            row: The row.
-            spans: The partitions of the member.
-        """
-        return cls(
-            group=group,
-            member_id=row["member_id"],
-            instance_id=row["group_instance_id"],
-            client_id=row["client_id"] or "",
-            client_host=row["client_host"] or "",
-            rack=row["rack"],
-            topics=tuple(row["topics"] or ()),
-            pattern=row["pattern"],
-            spans=tuple(sorted(spans)),
-        )
-
     @property
     def name(self) -> str:
         """Instance id of a static member, else client id and first 8 characters of the member id's unique part."""
@@ -69,6 +48,25 @@ class MemberRow:
     def partitions(self) -> int:
         """Number of partitions of the member."""
         return sum(count for _, _, count in self.spans)
+
+
+def member_rows(members: Iterable[Mapping[str, Any]], spans: Iterable[Mapping[str, Any]]) -> Iterator[MemberRow]:
+    """Yield members from rows of the tables `members` and `assignments` of a report."""
+    owned: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
+    for row in spans:
+        owned.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
+    for row in members:
+        yield MemberRow(
+            group=row["group_id"],
+            member_id=row["member_id"],
+            instance_id=row["group_instance_id"],
+            client_id=row["client_id"] or "",
+            client_host=row["client_host"] or "",
+            rack=row["rack"],
+            topics=tuple(row["topics"] or ()),
+            pattern=row["pattern"],
+            spans=tuple(sorted(owned.get((row["group_id"], row["member_id"]), ()))),
+        )
 
 
 def _no_members(_groups: Sequence[str]) -> Iterable[MemberRow]:

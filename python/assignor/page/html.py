@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import functools
 import hashlib
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +18,6 @@ from assignor.errors import IllegalArgumentError, MissingDependencyError
 from assignor.page import sections
 from assignor.page.cells import escape, escape_lines
 from assignor.page.palette import THEMES
-from assignor.page.scripts import bundle, resource
 from assignor.page.tables import tables
 
 if TYPE_CHECKING:
@@ -150,3 +151,17 @@ def _colours() -> Iterator[str]:
 def _json(content: Mapping[str, Any]) -> str:
     """Return JSON that cannot end the script element that contains it."""
     return json.dumps(content, ensure_ascii=False, separators=(",", ":")).replace("<", r"\u003c")
+
+
+@functools.cache
+def bundle() -> str:
+    """Return the JavaScript of Vega, Vega-Lite and vega-embed, which needs no network."""
+    import vl_convert
+
+    return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the snippet is optional
+
+
+@functools.cache
+def resource(name: str) -> str:
+    """Return the text of a file of this package: `page.css`, `page.js` or `licences.txt`."""
+    return files("assignor.page").joinpath(name).read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
-from assignor.page.data import MemberRow, PageData
+from assignor.page.data import PageData, member_rows
 from assignor.page.timeline import LAST_TIME
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from assignor.cluster.folder import Recording
-    from assignor.page.data import Row
+    from assignor.page.data import MemberRow, Row
     from assignor.report.report import Report
 
 
@@ -70,12 +70,10 @@ def _times(part: Path) -> tuple[int | None, int | None]:
 
 def _members(part: Path, groups: Sequence[str]) -> Iterable[MemberRow]:
     is_chosen = pc.field("group_id").isin(list(groups))
-    spans: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
-    for row in dataset(part / "assignments", format="parquet").to_table(filter=is_chosen).to_pylist():
-        spans.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
-    for row in dataset(part / "members", format="parquet").to_table(filter=is_chosen).to_pylist():
-        key = (row["group_id"], row["member_id"])
-        yield MemberRow.of(row["group_id"], row, spans.get(key, ()))
+    names = ("members", "assignments")
+    return member_rows(
+        *(dataset(part / name, format="parquet").to_table(filter=is_chosen).to_pylist() for name in names)
+    )
 
 
 def _lag(part: Path) -> Callable[[Sequence[str]], list[Row]] | None:

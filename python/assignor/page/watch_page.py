@@ -9,16 +9,16 @@ import pyarrow as pa
 
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count, format_time
-from assignor.page.data import MemberRow, PageData
+from assignor.page.data import PageData, member_rows
 from assignor.page.html import check_page, write_page
 from assignor.page.report_data import lag_rows, last_topics
 from assignor.page.timeline import Timeline
 from assignor.report.findings import KINDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from assignor.page.data import Row
+    from assignor.page.data import MemberRow, Row
     from assignor.replay.lag_history import LagHistory
     from assignor.replay.watcher import Watcher
 
@@ -89,7 +89,7 @@ class WatchPage:
             records=self._watcher.records,
             groups=[_group(row) for row in states.values()],
             findings=list(self._findings()),
-            members=lambda groups: [member for group in groups for member in _members(states.get(group))],
+            members=lambda groups: _members(states[group] for group in groups if group in states),
             topics=last_topics(pa.Table.from_batches([self._watcher.topics()])),
             lag=None if lag is None else lambda groups: lag_rows(lag, groups),
             lag_over_time=None if self._history is None else self._history.rows,
@@ -129,11 +129,11 @@ def _group(row: Mapping[str, Any]) -> Row:
     return {**{field: row[field] for field in fields}, "members": len(row["members"])}
 
 
-def _members(row: Mapping[str, Any] | None) -> Iterator[MemberRow]:
-    if row is None:
-        return
-    spans: dict[str, list[tuple[str, int, int]]] = {}
-    for span in row["assignment"]:
-        spans.setdefault(span["member_id"], []).append((span["topic"], span["start"], span["count"]))
-    for member in row["members"]:
-        yield MemberRow.of(row["group"], member, spans.get(member["member_id"], ()))
+def _members(states: Iterable[Mapping[str, Any]]) -> Iterator[MemberRow]:
+    kept = list(states)
+    return member_rows(
+        *(
+            [{"group_id": state["group"], **row} for state in kept for row in state[name]]
+            for name in ("members", "assignment")
+        )
+    )
