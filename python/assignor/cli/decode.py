@@ -88,18 +88,13 @@ def _of_recording(folder: str) -> Iterator[pa.RecordBatch]:
 def _of_lines(path: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    types = {
-        "key": pa.binary(),
-        "value": pa.binary(),
-        "partition": pa.int32(),
-        "offset": pa.int64(),
-        "timestamp": pa.int64(),
-    }
+    from assignor.cluster.records import SCHEMA
+
     place = place_of(path)
     lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), start=1) if line.strip()]
     for start in range(0, len(lines), _BATCH_LINES):
         rows = [_record(line, f"{place}, line {number}") for number, line in lines[start : start + _BATCH_LINES]]
-        yield pa.RecordBatch.from_pylist(rows, pa.schema(list(types.items())))
+        yield pa.RecordBatch.from_pylist(rows, SCHEMA)
 
 
 def _record(line: str, place: str) -> dict[str, Any]:
