@@ -38,9 +38,7 @@ def event_lines(
     All records of a partition of the log go to one task. The events of a group come in the order in which the machine
     emits them.
     """
-    records = read_records(spark, recording)
-    if is_committed:
-        records = records.where(~F.col("aborted"))
+    records = read_records(spark, recording, is_committed=is_committed)
     if groups:
         records = with_groups(records).where(F.col("group_id").isin(*groups))
 

@@ -12,7 +12,7 @@ from assignor.cluster import Recording
 from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError
 from assignor.spark.engine_types import FLEET
-from assignor.spark.recording_files import committed, read_records, with_groups
+from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.replaying import replay
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
 
@@ -58,7 +58,7 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     recording = Recording.open(folder)
     metadata = recording.topics()
     topics = spark.createDataFrame(_last_topics(topics_table(metadata)), TOPICS)
-    histories = replay(committed(with_groups(read_records(spark, recording))), metadata)
+    histories = replay(with_groups(read_records(spark, recording, is_committed=True)), metadata)
     # A broker uses only the names of a member that has names and a pattern, until it has resolved the pattern.
     pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
     members = _of_consumers(histories, "members").withColumn("pattern", pattern)

@@ -43,9 +43,7 @@ def recording_records(
         IllegalArgumentError: The folder or a file is missing or cannot be read.
         WrongTypeError: A column of the file is missing or of another type.
     """
-    records = read_records(spark, Recording.open(folder))
-    if _is_committed(isolation):
-        records = records.where(~F.col("aborted"))
+    records = read_records(spark, Recording.open(folder), is_committed=_is_committed(isolation))
     return records.select(*RECORDS.fieldNames())
 
 
