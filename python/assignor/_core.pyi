@@ -292,7 +292,7 @@ class Replay:
         records: ArrowArray | None,
         *,
         until: int | None = None,
-        kinds: Sequence[str] = (),
+        kinds: Sequence[str] | None = None,
         decoded: bool = False,
         commits: bool = False,
         limit: int = 2147483647,
@@ -302,7 +302,7 @@ class Replay:
         Args:
             records: The columns of `push`. A batch may end inside a group; with None, the last group ends.
             until: Time up to which the deadlines of a group fire at its end, or None.
-            kinds: Kinds of events to return.
+            kinds: Kinds of events to return; None for none.
             decoded: True to return the decoded records, see `decode_batch`.
             commits: True to return the offset commits: group_id, topic, partition, committed, timestamp and offset.
             limit: Highest number of bytes of text, or of rows in lists, per column of the histories.

@@ -102,9 +102,14 @@ impl PyReplay {
         let events = py.detach(|| {
             let replay = &mut self.groups().replay;
             let (mut found, mut events) = (EventBatches::new(), Vec::new());
-            for row in (0..columns.rows()).filter(|row| !columns.is_aborted(*row)) {
+            for row in 0..columns.rows() {
+                if columns.is_aborted(row) {
+                    continue;
+                }
                 replay.push(columns.cluster(row), &columns.entry(row), &mut events);
-                found.extend(&mut events)?;
+                if !events.is_empty() {
+                    found.extend(&mut events)?;
+                }
             }
             Ok(found.finish())
         });
@@ -179,17 +184,18 @@ impl PyReplay {
     /// the ids and histories of the groups that have ended (see `assignor.spark.schemas.HISTORY`). Deadlines fire up to `until`.
     /// `limit` is the highest number of bytes of text, or of rows in lists, per column of the histories.
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (records, *, until = None, kinds = vec![], decoded = false, commits = false, limit = 2_147_483_647))]
+    #[pyo3(signature = (records, *, until = None, kinds = None, decoded = false, commits = false, limit = 2_147_483_647))]
     fn push_groups(
         &self,
         py: Python<'_>,
         records: Option<ArrowArray>,
         until: Option<i64>,
-        kinds: Vec<String>,
+        kinds: Option<Vec<String>>,
         decoded: bool,
         commits: bool,
         limit: usize,
     ) -> PyResult<PushedGroups> {
+        let kinds = kinds.unwrap_or_default();
         let records = records.map(|records| batch(&records)).transpose()?;
         let columns = records.as_ref().map(RecordColumns::read).transpose()?;
         py.detach(|| {

@@ -41,22 +41,25 @@ pub(crate) const SPANS: Type = Type::List(&Type::Struct(&[
     ("count", Type::Int32),
 ]));
 
-/// A column that exceeds its limit.
+/// Error for a column that exceeds its limit.
 #[derive(Debug)]
-pub(crate) enum ColumnFull {
-    /// Name of a text column, and its limit in bytes.
-    Text(String, usize),
-    /// Name of a list column, and its limit in rows.
-    Rows(String, usize),
+#[expect(clippy::box_collection, reason = "each value of a row returns a result, so it must be small")]
+pub(crate) struct ColumnFull(Box<String>);
+
+impl ColumnFull {
+    fn of_text(column: &Column) -> Self {
+        let limit = if column.limit == LARGEST_OFFSET { "2 GiB".to_owned() } else { format!("{} bytes", column.limit) };
+        Self(Box::new(format!("the text column {} exceeds {limit}", column.path())))
+    }
+
+    fn of_rows(column: &Column) -> Self {
+        Self(Box::new(format!("the list column {} exceeds {} rows", column.path(), column.limit)))
+    }
 }
 
 impl fmt::Display for ColumnFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Text(name, LARGEST_OFFSET) => write!(f, "the text column {name} exceeds 2 GiB"),
-            Self::Text(name, limit) => write!(f, "the text column {name} exceeds {limit} bytes"),
-            Self::Rows(name, limit) => write!(f, "the list column {name} exceeds {limit} rows"),
-        }
+        f.write_str(&self.0)
     }
 }
 
@@ -125,7 +128,7 @@ impl<T: AsRef<str> + ?Sized> Cell for &T {
         let text = self.as_ref();
         match &mut column.data {
             Data::Text(builder) if builder.values_slice().len() + text.len() > column.limit => {
-                return Err(ColumnFull::Text(column.path(), column.limit));
+                return Err(ColumnFull::of_text(column));
             }
             Data::Text(builder) => builder.append_value(text),
             _ => wrong(column.name, "text"),
@@ -308,7 +311,7 @@ impl Column {
     /// Begin an item of the current list.
     pub(crate) fn item(&mut self) -> Result<Row<'_>, ColumnFull> {
         match &mut self.data {
-            Data::List { items, .. } if items.rows() == items.limit => Err(ColumnFull::Rows(items.path(), items.limit)),
+            Data::List { items, .. } if items.rows() == items.limit => Err(ColumnFull::of_rows(items)),
             Data::List { items, .. } => Ok(items.fields()),
             _ => wrong(self.name, "lists"),
         }
