@@ -186,24 +186,18 @@ impl Replay {
         events
     }
 
-    /// End the log of a group, and forget the group; return it as it is after its last record, or None if there is no such group.
+    /// End the log of a group, and forget the group; return it as it is after its last record.
     ///
     /// Add the events of its deadlines up to `until`, if given, and those that the end of the log completes.
-    pub fn end(
-        &mut self,
-        cluster: &str,
-        group: &str,
-        until: Option<i64>,
-        events: &mut Vec<Event>,
-    ) -> Option<ReplayedGroup> {
-        let index = *self.index.get(cluster)?.get(group)?;
+    pub fn end(&mut self, cluster: &str, group: &str, until: Option<i64>, events: &mut Vec<Event>) -> ReplayedGroup {
+        let index = self.group_index(cluster, group);
         if let Some(until) = until {
             self.advance_group(index, until, |_, found| events.append(found));
         }
         complete(&self.context, &mut self.groups[index], events);
         let found = replayed(&self.groups[index]);
         self.forget(cluster, group);
-        Some(found)
+        found
     }
 
     /// Forget a group; return false if there is no such group.

@@ -298,7 +298,6 @@ impl<'a> EndedGroups<'a> {
         let mut events = Vec::new();
         let state = replay.end(&open.cluster, &open.group, self.until, &mut events);
         self.add(&mut open, &mut events)?;
-        let Some(state) = state else { return Ok(()) };
         let pushed = self.group_id.add(&open.group);
         pushed.and_then(|()| self.histories.push(&state, &open.generations)).map_err(|full| {
             IllegalArgumentError::new_err(format!("{full} at group {}: pass fewer records per call", open.group))
