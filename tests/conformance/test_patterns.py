@@ -8,7 +8,6 @@ that the dialect accepts and the engine rejects for a reviewed reason are counte
 
 from __future__ import annotations
 
-import copy
 import functools
 import gzip
 import json
@@ -27,8 +26,6 @@ from tests.support import vector_files
 from tests.support.vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from assignor._engine import Engine
 
 pytestmark = pytest.mark.conformance
@@ -116,74 +113,28 @@ def own_file() -> File:
     return found
 
 
-def first(field: str, *, fails: bool = False) -> dict[str, Any]:
-    """Return a file with the first pattern that fails, or that matches some but not all topics."""
+def changed_answer(field: str, change: str) -> File:
+    """Return a file with the first pattern that fails, or that matches some but not all topics, and another answer."""
+    topics = own_file()["topics"]
     for entry in own_file()["patterns"]:
-        found = entry[field]
-        if ("error" in found) == fails and (fails or 0 < len(found["matches"]) < len(own_file()["topics"])):
-            return {"topics": own_file()["topics"], "patterns": [copy.deepcopy(entry)]}
-    raise LookupError((field, fails))
+        matches = entry[field].get("matches")
+        if change == "succeeds" and matches is None:
+            return {"topics": topics, "patterns": [{**entry, field: {"matches": []}}]}
+        if change != "succeeds" and matches and len(matches) < len(topics):
+            more = [*matches, next(topic for topic in topics if topic not in matches)]
+            answer = {"error": "rejected"} if change == "fails" else {"matches": more}
+            return {"topics": topics, "patterns": [{**entry, field: answer}]}
+    raise LookupError((field, change))
 
 
-def stored(folder: Path, file: File) -> Path:
-    """Write vectors to a folder."""
-    with gzip.open(folder / "patterns_copy.json.gz", "wt", encoding="utf-8") as copied:
-        json.dump(file, copied)
-    return folder
+@pytest.mark.parametrize("field", ["java", "re2j", "python_match"])
+@pytest.mark.parametrize("change", ["gains a match", "fails", "succeeds"])
+def test_patterns_another_answer_is_noticed(field: str, change: str, engine: Engine, tmp_path: Path) -> None:
+    with gzip.open(tmp_path / "patterns_copy.json.gz", "wt", encoding="utf-8") as file:
+        json.dump(changed_answer(field, change), file)
 
-
-def loses_a_match(field: str) -> Callable[[dict[str, Any]], object]:
-    return lambda entry: entry[field]["matches"].pop()
-
-
-def gains_a_match(field: str) -> Callable[[dict[str, Any]], object]:
-    def change(entry: dict[str, Any]) -> None:
-        matches = entry[field]["matches"]
-        matches.append(next(topic for topic in own_file()["topics"] if topic not in matches))
-
-    return change
-
-
-def fails(field: str) -> Callable[[dict[str, Any]], object]:
-    return lambda entry: entry.update({field: {"error": "rejected", "exception": "PatternSyntaxException"}})
-
-
-def succeeds(field: str) -> Callable[[dict[str, Any]], object]:
-    return lambda entry: entry.update({field: {"matches": []}})
-
-
-MUTATIONS = [
-    *(
-        pytest.param(field, False, change(field), id=f"{field} {change.__name__}")
-        for field in ("java", "re2j", "python_match")
-        for change in (loses_a_match, gains_a_match, fails)
-    ),
-    *(pytest.param(field, True, succeeds(field), id=f"{field} succeeds") for field in ("java", "re2j", "python_match")),
-    pytest.param("java", False, lambda entry: entry.update(surprise=1), id="an unknown field"),
-    pytest.param("java", False, lambda entry: entry["java"].update(surprise=1), id="an unknown field of an answer"),
-    pytest.param("java", False, lambda entry: entry.pop("pattern"), id="a missing pattern"),
-    pytest.param("java", False, lambda entry: entry["java"].pop("matches"), id="a missing answer"),
-    pytest.param(
-        "java", False, lambda entry: entry["java"]["matches"].append("no-such"), id="a match that is not a topic"
-    ),
-]
-
-
-@pytest.mark.parametrize(("field", "is_error", "mutate"), MUTATIONS)
-def test_patterns_a_mutated_copy_of_the_vectors_is_noticed(
-    field: str, is_error: bool, mutate: Callable[[dict[str, Any]], object], engine: Engine, tmp_path: Path
-) -> None:
-    changed = first(field, fails=is_error)
-    mutate(changed["patterns"][0])
-
-    with pytest.raises((AssertionError, ValueError), match=r"v\d\d\d"):
-        compare_all(stored(tmp_path, changed), engine)
-
-
-def test_patterns_an_unchanged_copy_of_the_vectors_passes(engine: Engine, tmp_path: Path) -> None:
-    count = len(own_file()["patterns"])
-
-    assert ({"java": count, "re2j": count, "python": count}, {}) == compare_all(stored(tmp_path, own_file()), engine)
+    with pytest.raises(AssertionError, match=r"v\d\d\d"):
+        compare_all(tmp_path, engine)
 
 
 @pytest.mark.parametrize(
@@ -225,17 +176,3 @@ def test_patterns_of_our_own_folder_are_complete() -> None:
         ("patterns_visible", "re2j", False): 164,
         ("patterns_visible", "re2j", True): 49,
     } == counts
-
-
-def test_patterns_an_empty_file_is_an_error(tmp_path: Path) -> None:
-    stored(tmp_path, {"topics": ["a"], "patterns": []})
-
-    with pytest.raises(ValueError, match=r"patterns_copy\.json\.gz is empty"):
-        pattern_vectors.read(pattern_vectors.files(tmp_path)[0])
-
-
-def test_patterns_a_folder_without_the_kind_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "other_visible.json.gz").touch()
-
-    with pytest.raises(FileNotFoundError, match="no vectors of the kind patterns"):
-        pattern_vectors.files(tmp_path)

@@ -1,4 +1,4 @@
-"""Conformance runners on changed vectors: the fields that each ignores, and the changes that it rejects."""
+"""Conformance runners on changed vectors: the fields that each ignores, and the changes that it notices or rejects."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -43,17 +44,23 @@ class Runner(NamedTuple):
         run: Function that compares a folder and returns the number of comparisons.
         file: Name of the file for the sample.
         entries: Field with the cases of a file; None if a file has one case per line.
-        sample: Indices of cases in the file of our own folder, at least one of each form.
+        sample: Indices of cases in the file of our own folder, which together have every field.
+        answers: Fields with Kafka's answers; the runner compares each of them.
         operation: Path within a case to a field that names an operation; None if the kind has no operations.
         mappings: Fields whose keys are data, such as topic names, and not metadata.
+        optional: Fields that a record may lack.
+        ordered: Fields of answers whose lists are compared with their order.
     """
 
     run: Callable[[Path], int]
     file: str
     entries: str | None
     sample: tuple[int, ...]
+    answers: frozenset[str]
     operation: Keys | None
     mappings: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+    ordered: frozenset[str] = frozenset()
 
 
 def _coordinator(folder: Path) -> int:
@@ -63,67 +70,80 @@ def _coordinator(folder: Path) -> int:
 
 
 TOPICS_AND_MEMBERS = frozenset({"topics", "expected", "actual", "replica_racks"})
+ASSIGNORS = Runner(
+    run=lambda folder: test_assignors.compare_all(folder, "rust"),
+    file="assignor_sticky_visible.jsonl.gz",
+    entries=None,
+    sample=(520, 684),
+    answers=frozenset({"expected", "member_order"}),
+    operation=("assignor",),
+    mappings=TOPICS_AND_MEMBERS,
+    optional=frozenset({"member_order", "instance_id", "rack", "replica_racks", "user_data", "deleted"}),
+    ordered=frozenset({"member_order"}),
+)
+RANGE = Runner(
+    run=lambda folder: test_range.compare_all(folder, "rust"),
+    file="range_visible.jsonl.gz",
+    entries=None,
+    sample=(910, 15),
+    answers=frozenset({"expected"}),
+    operation=("via",),
+    mappings=TOPICS_AND_MEMBERS,
+    ordered=frozenset({"expected"}),
+)
 RUNNERS = {
-    "assignors": Runner(
-        lambda folder: test_assignors.compare_all(folder, "rust"),
-        "assignor_sticky_visible.jsonl.gz",
-        None,
-        (0, 1, 2, 11),
-        ("assignor",),
-        TOPICS_AND_MEMBERS,
-    ),
-    "assignors_server": Runner(
-        lambda folder: test_assignors.compare_all(folder, "rust"),
-        "assignor_server_uniform_visible.jsonl.gz",
-        None,
-        (0, 1, 2, 4),
-        ("assignor",),
-        TOPICS_AND_MEMBERS,
-    ),
-    "range": Runner(
-        lambda folder: test_range.compare_all(folder, "rust"),
-        "range_visible.jsonl.gz",
-        None,
-        (0, 1, 2, 3),
-        ("via",),
-        TOPICS_AND_MEMBERS,
-    ),
-    "range_bug": Runner(
-        lambda folder: test_range.compare_all(folder, "rust"),
-        "range_upstream_bug.jsonl.gz",
-        None,
-        (0, 1),
-        ("via",),
-        TOPICS_AND_MEMBERS,
-    ),
-    "range_upstream": Runner(
-        lambda folder: test_range.compare_all(folder, "rust"),
-        "range_upstream.json",
-        "upstream_tests",
-        (0, 1),
-        None,
-        TOPICS_AND_MEMBERS,
+    "assignors": ASSIGNORS,
+    "assignors_server": ASSIGNORS._replace(file="assignor_server_uniform_visible.jsonl.gz", sample=(217, 687)),
+    "range": RANGE,
+    "range_bug": RANGE._replace(file="range_upstream_bug.jsonl.gz", sample=(0, 21), answers=frozenset()),
+    "range_upstream": RANGE._replace(
+        file="range_upstream.json",
+        entries="upstream_tests",
+        sample=(17, 62),
+        answers=frozenset({"expected", "actual", "rack_mismatches"}),
+        operation=None,
+        optional=frozenset({"rack_mismatches"}),
+        ordered=frozenset(),
     ),
     "subscription_state": Runner(
-        lambda folder: test_subscription_state.compare_all(folder)["steps"],
-        "subscription_state_visible.jsonl.gz",
-        None,
-        (0, 1, 2),
-        ("steps", 0, "do", "op"),
-        frozenset({"partitions", "all_consumed"}),
+        run=lambda folder: test_subscription_state.compare_all(folder)["steps"],
+        file="subscription_state_visible.jsonl.gz",
+        entries=None,
+        sample=(161, 411, 564, 596),
+        answers=frozenset({"start", "state", "returns", "raises"}),
+        operation=("steps", 0, "do", "op"),
+        mappings=frozenset({"partitions", "all_consumed"}),
+        optional=frozenset({"listener", "strategy", "only"}),
+        ordered=frozenset({"assigned"}),
     ),
     "patterns": Runner(
-        lambda folder: test_patterns.compare_all(folder, "rust").compared,
-        "patterns_visible.json.gz",
-        "patterns",
-        (0, 60),
-        None,
+        run=lambda folder: test_patterns.compare_all(folder, "rust").compared,
+        file="patterns_visible.json.gz",
+        entries="patterns",
+        sample=(106, 109),
+        answers=frozenset({"matches"}),
+        operation=None,
+        optional=frozenset({"java", "re2j", "python_match", "exception"}),
     ),
     "wire": Runner(
-        lambda folder: test_wire.compare_all(folder, "rust"), "wire_visible.jsonl.gz", None, (0, 200, 400, -1), ("do",)
+        run=lambda folder: test_wire.compare_all(folder, "rust"),
+        file="wire_visible.jsonl.gz",
+        entries=None,
+        sample=(139, 281, 350),
+        answers=frozenset({"hex", "decoded", "left_over"}),
+        operation=("do",),
+        ordered=frozenset({"topics", "owned", "partitions"}),
     ),
     "coordinator": Runner(
-        _coordinator, "coordinator_visible.jsonl.gz", None, (0, 30, 200, 400), ("steps", 0, "api"), frozenset({"ids"})
+        run=_coordinator,
+        file="coordinator_visible.jsonl.gz",
+        entries=None,
+        sample=(347, 357, 361),
+        answers=frozenset({"response", "observe"}),
+        operation=("steps", 0, "api"),
+        mappings=frozenset({"ids"}),
+        optional=frozenset({"version", "generates", "committed_leader_epoch"}),
+        ordered=frozenset({"members"}),
     ),
 }
 
@@ -162,7 +182,8 @@ def cases(kind: str, file: Json) -> list[Json]:
 
 
 def stored(folder: Path, kind: str, file: Json) -> Path:
-    """Write a file of vectors to a folder."""
+    """Write a file of vectors to a new subfolder, because readers cache the cases of a path; return the subfolder."""
+    folder = Path(tempfile.mkdtemp(dir=folder))
     name = RUNNERS[kind].file
     lines = [file] if RUNNERS[kind].entries else file["cases"]
     text = "".join(json.dumps(line) + "\n" for line in lines)
@@ -191,17 +212,71 @@ def levels(kind: str) -> dict[str, Keys]:
     for keys, _ in records(kind, sample(kind)):
         if not keys and runner.entries is None:
             continue  # a file of lines is not a record
-        names = [
-            "*" if isinstance(name, int) or (at and keys[at - 1] in runner.mappings) else name
-            for at, name in enumerate(keys)
-        ]
-        found.setdefault(".".join(names) or "the file", keys)
+        found.setdefault(level_of(kind, keys), keys)
     return found
+
+
+def level_of(kind: str, keys: Keys) -> str:
+    """Return the name of the level of a path: without list indices and keys that are data."""
+    mappings = RUNNERS[kind].mappings
+    names = [
+        "*" if isinstance(name, int) or (at and keys[at - 1] in mappings) else name for at, name in enumerate(keys)
+    ]
+    return ".".join(names) or "the file"
 
 
 def at(value: Any, keys: Keys) -> Any:
     """Return the value at a path."""
     return functools.reduce(lambda inner, name: inner[name], keys, value)
+
+
+def values(kind: str, value: Any, keys: Keys = ()) -> Iterator[tuple[Keys, Any]]:
+    """Yield the scalars and lists within a value with their paths, except those within metadata."""
+    if isinstance(value, dict):
+        is_data = bool(keys) and keys[-1] in RUNNERS[kind].mappings
+        for name, each in value.items():
+            if is_data or name not in metadata(kind_of(kind)):
+                yield from values(kind, each, (*keys, name))
+    else:
+        yield keys, value
+        for place, each in enumerate(value if isinstance(value, list) else ()):
+            yield from values(kind, each, (*keys, place))
+
+
+def other(value: Any) -> Any:
+    """Return a different value of the same type."""
+    match value:
+        case bool():
+            return not value
+        case int():
+            return value + 1
+        case str():
+            return value[:-1] + ("1" if value.endswith("0") else "0")
+        case [*first, _]:
+            return first
+        case _:
+            return "other"
+
+
+def changed_answers(kind: str) -> Iterator[tuple[str, Json]]:
+    """Yield samples with one change of an answer, for one value of each level, each with a name of the change."""
+    runner, seen = RUNNERS[kind], set()
+    for number, case in enumerate(cases(kind, sample(kind))):
+        for keys, value in values(kind, case):
+            level = level_of(kind, keys)
+            if runner.answers.isdisjoint(keys):
+                continue
+            changes = {"changed": other(value)}
+            if isinstance(value, list) and value != value[::-1] and runner.ordered.intersection(keys):
+                changes["reversed"] = value[::-1]
+            for name, change in changes.items():
+                if (level, name) not in seen:
+                    seen.add((level, name))
+                    changed = sample(kind)
+                    found = cases(kind, changed)
+                    at(found[number], keys[:-1])[keys[-1]] = change
+                    found[:] = [found[number]]
+                    yield f"{level} {name}", changed
 
 
 @pytest.mark.parametrize("kind", RUNNERS)
@@ -242,6 +317,23 @@ def test_an_unknown_field_is_an_error_at_every_level(kind: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", RUNNERS)
+def test_a_missing_field_is_an_error_at_every_level(kind: str, tmp_path: Path) -> None:
+    for level, keys in levels(kind).items():
+        for field in at(sample(kind), keys).keys() - metadata(kind_of(kind)) - RUNNERS[kind].optional:
+            changed = sample(kind)
+            del at(changed, keys)[field]
+            with pytest.raises((AssertionError, ValueError, KeyError)):
+                print(level, field, RUNNERS[kind].run(stored(tmp_path, kind, changed)))  # noqa: T201 - as above
+
+
+@pytest.mark.parametrize("kind", [kind for kind, runner in RUNNERS.items() if runner.answers])
+def test_a_change_of_any_answer_is_noticed(kind: str, tmp_path: Path) -> None:
+    for change, file in changed_answers(kind):
+        with pytest.raises((AssertionError, ValueError)):
+            print(change, RUNNERS[kind].run(stored(tmp_path, kind, file)))  # noqa: T201 - shown if nothing is raised
+
+
+@pytest.mark.parametrize("kind", RUNNERS)
 def test_metadata_of_another_kind_is_an_unknown_field(kind: str, tmp_path: Path) -> None:
     for field in frozenset().union(*METADATA_OF_KIND.values()) - metadata(kind_of(kind)):
         changed = sample(kind)
@@ -274,16 +366,15 @@ def test_a_file_without_cases_is_an_error(kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", RUNNERS)
 @pytest.mark.parametrize("other", [False, True])
 def test_a_folder_without_the_kind_is_an_error(kind: str, other: bool, tmp_path: Path) -> None:
-    if other:
-        another = "patterns" if kind == "wire" else "wire"
-        stored(tmp_path, another, sample(another))
+    another = "patterns" if kind == "wire" else "wire"
+    folder = stored(tmp_path, another, sample(another)) if other else tmp_path
 
     with pytest.raises(FileNotFoundError, match=f"no vectors of the kind {kind_of(kind)} in"):
-        RUNNERS[kind].run(tmp_path)
+        RUNNERS[kind].run(folder)
 
 
 def test_a_missing_kind_fails_only_the_test_of_that_kind(tmp_path: Path) -> None:
-    stored(tmp_path, "wire", sample("wire"))
+    folder = stored(tmp_path, "wire", sample("wire"))
 
     selected = ["-m", "conformance", "-k", "vectors_are_answered or traces_are_answered or patterns_match"]
     done = subprocess.run(
@@ -299,7 +390,7 @@ def test_a_missing_kind_fails_only_the_test_of_that_kind(tmp_path: Path) -> None
             "-rfEp",
         ],
         cwd=ROOT,
-        env={**os.environ, "ASSIGNOR_VECTORS": str(tmp_path), "PYTEST_ADDOPTS": ""},
+        env={**os.environ, "ASSIGNOR_VECTORS": str(folder), "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -310,7 +401,7 @@ def test_a_missing_kind_fails_only_the_test_of_that_kind(tmp_path: Path) -> None
     missing = {("FAILED", kind) for kind in ("assignors", "coordinator", "patterns", "range", "subscription_state")}
     assert {("PASSED", "wire"), *missing} == ended
     for _, kind in missing:
-        assert f"no vectors of the kind {kind} in {tmp_path}" in done.stdout
+        assert f"no vectors of the kind {kind} in {folder}" in done.stdout
 
 
 def test_the_name_of_every_conformance_test_has_its_kind_and_no_other(request: pytest.FixtureRequest) -> None:
