@@ -1,4 +1,4 @@
-"""Fixtures for tests of the subscription state: partitions, leaders, a listener and assigned states."""
+"""Partitions, leaders, a listener and assigned states for tests of the subscription state."""
 
 from __future__ import annotations
 
@@ -16,8 +16,6 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 NODE, OTHER = Node(1, "h1", 9092), Node(2, "h2", 9092)
 LEADER = LeaderAndEpoch(NODE, 5)
 CHECKED = FetchPosition(10, 4, LEADER)  # can be validated, because both epochs are known
-EXCLUSIVE = "^Subscription to topics, partitions and pattern are mutually exclusive$"
-NOT_ASSIGNED = "^No current assignment for partition u-0$"
 COMMITTED, UNCOMMITTED = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
 
 

@@ -85,9 +85,3 @@ def changed_fields(
     partition: PartitionState,
 ) -> tuple[FetchState, FetchPosition | None, AutoOffsetResetStrategy | None, int | None]:
     return partition.fetch_state, partition.position, partition.reset_strategy, partition.retry_at
-
-
-def test_transitions_lead_to_every_state_except_the_first() -> None:
-    reached = {target for _, target in TRANSITIONS}
-
-    assert {FETCHING, AWAIT_RESET, AWAIT_VALIDATION} == reached
