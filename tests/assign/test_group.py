@@ -51,14 +51,6 @@ def test_members_are_in_the_given_order_and_topics_in_java_order() -> None:
     assert "<Group: 3 members with 3 subscriptions, 4 topics>" == repr(group)
 
 
-def test_a_group_may_be_empty() -> None:
-    group = Group({}, {})
-
-    assert ({}, (), ()) == (group.assign(), group.members, group.topics)
-    assert {} == group.plan()
-    assert not group
-
-
 def test_later_changes_of_the_input_do_not_affect_a_group() -> None:
     topics: dict[str, Any] = {"t": [0, 1]}
     wanted = ["t"]

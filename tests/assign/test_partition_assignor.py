@@ -124,16 +124,6 @@ def test_the_servers_range_assignor_does_not_use_racks(engine: Engine) -> None:
     assert {"a": [("t", 1)], "b": [("t", 0)]} == RangeAssignor(engine=engine).assign(topics, members)
 
 
-def test_range_gives_the_same_answers_as_the_function(engine: Engine) -> None:
-    topics = {"t": [PartitionInfo(0, ("r1",)), PartitionInfo(3, ("r0",))]}
-    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
-
-    answer = RangeAssignor(engine=engine).assign(topics, members)
-
-    assert {"a": [("t", 3)], "b": [("t", 0)]} == answer
-    assert assign(topics, members) == answer
-
-
 @pytest.mark.parametrize("assignor", [*CLIENT.values(), *SERVER.values()])
 def test_an_unknown_engine_is_rejected(assignor: type[RangeAssignor]) -> None:
     with pytest.raises(errors.IllegalArgumentError, match="engine must be 'rust' or 'reference', not 'java'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from functools import partial
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import Subscription, assign, check, plan
+from assignor import Subscription, assign, check
 from tests.support import properties
 from tests.support.engines import Engine
 from tests.support.strategies import Group, groups
@@ -28,21 +27,6 @@ def test_every_partition_has_one_subscriber_as_owner_and_shares_are_fair(engine:
 def test_without_racks_ranges_follow_the_order_of_members(engine: Engine, group: Group) -> None:
     properties.assert_properties_hold(group, assign(*group[:2], engine=engine), plain=True)
     assert group.members.keys() == assign(*group[:2], engine=engine).keys()
-
-
-@given(group=groups(equal_instance_ids=True))
-def test_plan_gives_the_same_answer_as_assign(engine: Engine, group: Group) -> None:
-    answer = assign(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
-    found = plan(*group[:2], prefer_rack_aware=group.prefer_rack_aware, engine=engine)
-
-    assert answer == found
-    assert [len(partitions) for partitions in answer.values()] == found.counts().tolist()
-    assert all(found.owner(*entry) == member for member, partitions in answer.items() for entry in partitions)
-    rows = list(zip(*(column.tolist() for column in found.spans()), strict=True))
-    assert sorted(rows) == rows
-    assert all(left[:2] != right[:2] or left[2] + left[3] < right[2] for left, right in itertools.pairwise(rows)), (
-        "two spans that should be one"
-    )
 
 
 @given(group=groups(), data=st.data())

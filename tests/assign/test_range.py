@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import random
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -23,116 +22,6 @@ def spelled(answer: Mapping[str, Iterable[TopicPartition]]) -> dict[str, str]:
     return {member: " ".join(f"{topic}p{id}" for topic, id in found) for member, found in answer.items()}
 
 
-def static(instance_id: str, *topics: str) -> Subscription:
-    """Return the subscription of a static member."""
-    return Subscription(topics, group_instance_id=instance_id)
-
-
-def test_the_first_consumers_get_one_partition_more(engine: Engine) -> None:
-    answer = assign({"t0": 3, "t1": 3}, {"C0": ["t0", "t1"], "C1": ["t0", "t1"]}, engine=engine)
-
-    assert {"C0": "t0p0 t0p1 t1p0 t1p1", "C1": "t0p2 t1p2"} == spelled(answer)
-
-
-def test_a_restart_with_new_member_ids_may_move_all_partitions(engine: Engine) -> None:
-    # C0 rejoins as C3 and C1 as C2, as in Kafka's documentation, so C2 sorts first.
-    answer = assign({"t0": 3, "t1": 3}, {"C3": ["t0", "t1"], "C2": ["t0", "t1"]}, engine=engine)
-
-    assert {"C3": "t0p2 t1p2", "C2": "t0p0 t0p1 t1p0 t1p1"} == spelled(answer)
-
-
-@pytest.mark.parametrize(("first", "second"), [("C0", "C1"), ("C3", "C2")])
-def test_static_members_keep_their_partitions_in_a_restart(first: str, second: str, engine: Engine) -> None:
-    members = {first: static("I0", "t0", "t1"), second: static("I1", "t0", "t1")}
-
-    answer = assign({"t0": 3, "t1": 3}, members, engine=engine)
-
-    assert {first: "t0p0 t0p1 t1p0 t1p1", second: "t0p2 t1p2"} == spelled(answer)
-
-
-def test_static_members_come_before_dynamic_ones(engine: Engine) -> None:
-    answer = assign({"t": 3}, {"a": ["t"], "z": static("y", "t"), "b": static("z", "t")}, engine=engine)
-
-    assert {"a": "tp2", "z": "tp0", "b": "tp1"} == spelled(answer)
-
-
-def test_an_empty_instance_id_makes_a_static_member_that_sorts_first(engine: Engine) -> None:
-    answer = assign({"t": 3}, {"a": ["t"], "z": static("", "t"), "b": static("A", "t")}, engine=engine)
-
-    assert {"a": "tp2", "z": "tp0", "b": "tp1"} == spelled(answer)
-
-
-def test_members_with_equal_instance_ids_keep_the_given_order(engine: Engine) -> None:
-    forwards = assign({"t": 3}, {"m1": static("i", "t"), "m2": static("i", "t")}, engine=engine)
-    backwards = assign({"t": 3}, {"m2": static("i", "t"), "m1": static("i", "t")}, engine=engine)
-
-    assert {"m1": "tp0 tp1", "m2": "tp2"} == spelled(forwards)
-    assert {"m1": "tp2", "m2": "tp0 tp1"} == spelled(backwards)
-
-
-def test_member_ids_compare_like_java_strings(engine: Engine) -> None:
-    answer = assign({"t": 5}, dict.fromkeys(["b", "B", "a1", "a10", "a2"], ("t",)), engine=engine)
-
-    assert {"B": "tp0", "a1": "tp1", "a10": "tp2", "a2": "tp3", "b": "tp4"} == dict(sorted(spelled(answer).items()))
-
-
-def test_ids_with_surrogate_pairs_sort_before_the_highest_code_units(engine: Engine) -> None:
-    dynamic = assign({"t": 2}, {"～": ["t"], "😀": ["t"]}, engine=engine)
-    by_instance = assign({"t": 2}, {"a": static("～", "t"), "b": static("😀", "t")}, engine=engine)
-
-    assert {"～": "tp1", "😀": "tp0"} == spelled(dynamic)
-    assert {"a": "tp1", "b": "tp0"} == spelled(by_instance)
-
-
-def test_the_partitions_of_a_member_are_in_java_order_of_topics(engine: Engine) -> None:
-    topics = {"～": 1, "zebra": 1, "😀": 1, "apple": 1, "topic-10": 1, "topic-2": 1, "Mango": 1}
-
-    answer = assign(topics, {"a": list(topics)}, engine=engine)
-
-    assert ["Mango", "apple", "topic-10", "topic-2", "zebra", "😀", "～"] == [topic for topic, _ in answer["a"]]
-
-
-def test_members_are_in_the_order_of_the_subscriptions(engine: Engine) -> None:
-    answer = assign({"t": 1}, {"z": ["t"], "a": ["t"], "m": []}, engine=engine)
-
-    assert ["z", "a", "m"] == list(answer)
-
-
-def test_a_topic_named_twice_counts_once(engine: Engine) -> None:
-    two = assign({"t": 5}, {"a": ["t", "t"], "b": ["t"]}, engine=engine)
-    three = assign({"t": 7}, {"a": Subscription(("t", "t", "t")), "b": ["t"], "c": ["t"]}, engine=engine)
-
-    assert {"a": "tp0 tp1 tp2", "b": "tp3 tp4"} == spelled(two)
-    assert {"a": "tp0 tp1 tp2", "b": "tp3 tp4", "c": "tp5 tp6"} == spelled(three)
-
-
-def test_topics_that_do_not_exist_or_have_no_partitions_are_skipped(engine: Engine) -> None:
-    answer = assign(
-        {"t": 1, "none": 0, "empty": []}, {"a": ["gone", "t", "none", "empty"], "b": ["gone"]}, engine=engine
-    )
-
-    assert {"a": "tp0", "b": ""} == spelled(answer)
-
-
-def test_topics_without_subscribers_are_not_assigned(engine: Engine) -> None:
-    assert {"a": "tp0"} == spelled(assign({"t": 1, "other": 3}, {"a": ["t"]}, engine=engine))
-
-
-def test_the_last_members_get_no_partitions_if_there_are_too_few(engine: Engine) -> None:
-    answer = assign({"t": 2}, {"a": ["t"], "b": ["t"], "c": ["t"]}, engine=engine)
-
-    assert {"a": "tp0", "b": "tp1", "c": ""} == spelled(answer)
-
-
-def test_each_topic_is_divided_among_its_consumers(engine: Engine) -> None:
-    members = {"consumer1": ["topic1"], "consumer2": ["topic1", "topic2"], "consumer3": ["topic1"]}
-
-    answer = assign({"topic1": 3, "topic2": 2}, members, engine=engine)
-
-    expected = {"consumer1": "topic1p0", "consumer2": "topic1p1 topic2p0 topic2p1", "consumer3": "topic1p2"}
-    assert expected == spelled(answer)
-
-
 @pytest.mark.parametrize("topics", [{}, {"t": 3}])
 def test_without_members_nothing_is_assigned(topics: dict[str, int], engine: Engine) -> None:
     answer = assign(topics, {}, engine=engine)
@@ -143,18 +32,6 @@ def test_without_members_nothing_is_assigned(topics: dict[str, int], engine: Eng
 
 def test_without_topics_every_member_has_an_empty_list(engine: Engine) -> None:
     assert {"a": [], "b": [], "c": []} == assign({}, {"a": [], "b": ["t"], "c": Subscription()}, engine=engine)
-
-
-def test_ids_with_gaps_are_kept(engine: Engine) -> None:
-    answer = assign({"t": [2, 5, 9]}, {"a": ["t"], "b": ["t"]}, engine=engine)
-
-    assert {"a": "tp2 tp5", "b": "tp9"} == spelled(answer)
-
-
-def test_ids_are_assigned_in_ascending_order(engine: Engine) -> None:
-    answer = assign({"t": [2, PartitionInfo(0), 1]}, {"a": ["t"], "b": ["t"]}, engine=engine)
-
-    assert {"a": "tp0 tp1", "b": "tp2"} == spelled(answer)
 
 
 def test_the_largest_ids_are_valid(engine: Engine) -> None:
@@ -234,19 +111,6 @@ def test_members_may_share_a_list_of_topics(engine: Engine) -> None:
     assert ["t", "u"] == shared
 
 
-def test_the_order_of_both_mappings_does_not_matter(engine: Engine) -> None:
-    topics = {f"t{number}": number % 5 for number in range(9)}
-    members = {f"m{number}": [topic for topic in topics if (number + int(topic[1])) % 3] for number in range(7)}
-    expected = spelled(assign(topics, members, engine=engine))
-    shuffler = random.Random(7)
-
-    for _ in range(20):
-        shuffled = dict(shuffler.sample(sorted(topics.items()), len(topics)))
-        joined = dict(shuffler.sample(sorted(members.items()), len(members)))
-
-        assert expected == spelled(assign(shuffled, joined, engine=engine))
-
-
 def test_each_answer_is_a_new_object(engine: Engine) -> None:
     topics, members = {"t": 2}, {"a": ["t"]}
 
@@ -254,13 +118,6 @@ def test_each_answer_is_a_new_object(engine: Engine) -> None:
     first["a"].clear()
 
     assert {"a": "tp0 tp1"} == spelled(assign(topics, members, engine=engine))
-
-
-def test_partitions_are_topic_partition_objects(engine: Engine) -> None:
-    partition = assign({"t": 1}, {"a": ["t"]}, engine=engine)["a"][0]
-
-    assert TopicPartition is type(partition)
-    assert ("t", 0) == (partition.topic, partition.partition)
 
 
 def test_eight_threads_get_equal_answers(engine: Engine) -> None:

@@ -12,12 +12,9 @@ from assignor import (
     Group,
     PartitionInfo,
     Plan,
-    RangeAssignor,
-    Subscription,
     TopicPartition,
     Topics,
     assign,
-    check,
     plan,
 )
 from tests.support.invalid_input import ARGUMENT, NULL, TYPE, error_of
@@ -124,27 +121,6 @@ def test_names_are_in_java_order_and_counted() -> None:
     assert "<Topics: 4 topics, 4 partitions>" == repr(topics)
     assert not Topics({})
     assert topics.names == Group(topics, {}).topics == plan(topics, {}).topics
-
-
-def test_racks_are_read_with_the_topics() -> None:
-    partitions = [PartitionInfo(id, (rack,)) for id, rack in enumerate(["r1", "r0", "r0", "r1"])]
-    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
-
-    assert {"a": [("t", 1), ("t", 2)], "b": [("t", 0), ("t", 3)]} == assign(Topics({"t": partitions}), members)
-
-
-def test_assignor_objects_accept_topics() -> None:
-    topics = Topics({"t": 2})
-
-    assert {"a": [("t", 0), ("t", 1)]} == RangeAssignor().assign(topics, {"a": ["t"]})
-
-
-def test_the_reference_accepts_topics() -> None:
-    assert {"a": [("t", 0), ("t", 1)]} == assign(Topics({"t": 2}), {"a": ["t"]}, engine="reference")
-
-
-def test_check_accepts_topics() -> None:
-    assert not check({"a": [("t", 0), ("t", 1)]}, Topics({"t": 2}), {"a": ["t"]})
 
 
 @pytest.mark.parametrize(
