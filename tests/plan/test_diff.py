@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assignor import Balance, Diff, PartitionInfo, Plan, Subscription, TopicPartition, assign, errors, plan
+from assignor import Balance, Diff, Plan, TopicPartition, assign, errors, plan
 from tests.support.engines import ENGINES, Engine
 from tests.support.properties import consumers
 from tests.support.strategies import Group, groups
@@ -103,35 +102,6 @@ def test_a_balance_equals_that_of_the_lists(group: Group) -> None:
         assert list(expected.spread) == list(found.spread)
 
 
-def test_a_new_member_takes_partitions_from_the_others(engine: Engine) -> None:
-    two, three = (plan({"t": 3}, dict.fromkeys(names, ("t",)), engine=engine) for names in ("ab", "abc"))
-
-    first, second = TopicPartition("t", 1), TopicPartition("t", 2)
-    assert Diff({"b": [first], "c": [second]}, {"a": [first], "b": [second]}, 2) == two.diff(three)
-    assert isinstance(two.diff(three), Diff)
-    assert all(type(partition) is TopicPartition for partition in two.diff(three).added["c"])
-
-
-def test_a_partition_with_an_owner_in_one_plan_only_does_not_count_as_moved(engine: Engine) -> None:
-    small, large = (plan({"t": count}, {"a": ["t"]}, engine=engine) for count in (2, 4))
-    other = plan({"u": 2}, {"b": ["u"]}, engine=engine)
-
-    assert Diff({"a": [TopicPartition("t", 2), TopicPartition("t", 3)]}, {}, 0) == small.diff(large)
-    assert Diff({}, {"a": [TopicPartition("t", 2), TopicPartition("t", 3)]}, 0) == large.diff(small)
-    assert (["b"], ["a"], 0) == tuple(part if isinstance(part, int) else list(part) for part in small.diff(other))
-
-
-def test_a_diff_lists_the_partitions_of_plans_with_gaps_and_racks(engine: Engine) -> None:
-    racks = [PartitionInfo(id, (rack,)) for id, rack in zip([1, 2, 5, 6], ["r1", "r0", "r0", "r1"], strict=True)]
-    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
-    near, plain = plan({"t": racks}, members, engine=engine), plan({"t": [1, 2, 5, 6]}, members, engine=engine)
-
-    assert {"a": [("t", 2), ("t", 5)], "b": [("t", 1), ("t", 6)]} == near
-    assert {"a": [("t", 1)], "b": [("t", 5)]} == near.diff(plain).added
-    assert {"a": [("t", 5)], "b": [("t", 1)]} == near.diff(plain).revoked
-    assert 2 == near.diff(plain).moved
-
-
 def test_a_diff_between_engines_is_empty() -> None:
     topics: dict[str, Any] = {"t": 30, "u": [4, 7, 8]}
     members = {name: ["u", "t"] for name in "fedcba"}
@@ -158,24 +128,3 @@ def test_plans_of_a_billion_partitions_are_compared_by_spans(engine: Engine) -> 
 def test_only_plans_are_compared(engine: Engine, other: Any) -> None:
     with pytest.raises(errors.WrongTypeError, match="other must be a Plan, not "):
         plan({"t": 1}, {"a": ["t"]}, engine=engine).diff(other)
-
-
-def test_a_balance_names_idle_members_and_uneven_topics(engine: Engine) -> None:
-    members = {"z": [], "a": ["t", "u"], "b": ["t", "u"], "c": ["u", "gone"], "idle": ["none"]}
-
-    found = plan({"t": 4, "u": 4, "none": 0, "unwanted": 9}, members, engine=engine).balance()
-
-    assert Balance(0, 4, 8 / 5, ("z", "idle"), {"none": 0, "t": 0, "u": 1, "unwanted": 0}) == found
-    assert isinstance(found, Balance)
-    assert [int, int, float] == [type(value) for value in found[:3]]
-
-
-def test_a_consumer_without_partitions_counts_in_the_spread(engine: Engine) -> None:
-    assert {"t": 1} == plan({"t": 2}, dict.fromkeys("abc", ("t",)), engine=engine).balance().spread
-
-
-def test_a_plan_without_members_is_balanced(engine: Engine) -> None:
-    found = plan({"t": 3}, {}, engine=engine).balance()
-
-    assert Balance(0, 0, 0.0, (), {"t": 0}) == found
-    assert not math.isnan(found.mean)

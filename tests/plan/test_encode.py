@@ -37,22 +37,6 @@ def test_encoded_assignments_equal_those_of_the_lists(group: Group, version: int
             assert encode_assignment(partitions, version, engine="reference") == encoded[member]
 
 
-@given(group=groups(), version=VERSIONS)
-def test_encoded_assignments_equal_those_of_kafka_python(group: Group, version: int) -> None:
-    reason = "kafka-python is an independent peer to compare with"
-    peer = pytest.importorskip("kafka.protocol.consumer.metadata", reason=reason).ConsumerProtocolAssignment
-    answer = assign(group.topics, group.members, engine="reference")
-    expected = {}
-    for member, partitions in answer.items():
-        by_topic = [
-            peer.TopicPartition(topic=topic, partitions=[id for _, id in found])
-            for topic, found in itertools.groupby(partitions, key=lambda partition: partition.topic)
-        ]
-        expected[member] = peer(assigned_partitions=by_topic, user_data=None).encode(version=version)
-    for engine in ENGINES:
-        assert expected == plan(group.topics, group.members, engine=engine).encode(version)
-
-
 def test_the_default_version_is_3(engine: Engine) -> None:
     found = plan({"é": [4, 7, 8], "t": 2}, {"b": ["t"], "a": ["é", "t"], "idle": []}, engine=engine)
 
@@ -74,12 +58,6 @@ def spaced(data: bytes, layout: tuple[int, ...]) -> str:
     assert sum(layout) == len(data)
     ends = itertools.accumulate(layout)
     return " ".join(data[end - length : end].hex() for length, end in zip(layout, ends, strict=True))
-
-
-def test_ids_at_the_end_of_int32_are_written(engine: Engine) -> None:
-    encoded = plan({"t": [2**31 - 1, 2**20, 2**31 - 2]}, {"a": ["t"]}, engine=engine).encode()
-
-    assert [2**20, 2**31 - 2, 2**31 - 1] == [id for _, id in decode_assignment(encoded["a"]).partitions]
 
 
 def test_each_call_returns_a_new_dict(engine: Engine) -> None:

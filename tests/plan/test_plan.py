@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignor import PartitionInfo, Plan, Spans, Subscription, TopicPartition, assign, errors, plan
+from assignor import Plan, TopicPartition, errors, plan
 from tests.support.engines import Engine
 
 TOPICS: dict[str, Any] = {"u": [0, 1, 2, 5, 6, 9], "t": 3, "none": 0}
@@ -21,15 +21,6 @@ MEMBERS = {"b": ("t", "u"), "a": ("u", "t"), "idle": ("gone",)}
 def found(engine: Engine) -> Plan:
     """Return a plan: b has t2 u5 u6 u9, a has t0 t1 u0 u1 u2, and idle has no partitions."""
     return plan(TOPICS, MEMBERS, engine=engine)
-
-
-def test_a_plan_equals_the_answer_of_assign(found: Plan, engine: Engine) -> None:
-    answer = assign(TOPICS, MEMBERS, engine=engine)
-
-    assert answer == dict(found)
-    assert answer == found
-    assert found == answer
-    assert answer == {member: found.partitions(member) for member in found.members}
 
 
 def test_a_plan_is_a_mapping(found: Plan) -> None:
@@ -65,53 +56,8 @@ def test_members_are_in_the_given_order_and_topics_in_java_order(engine: Engine)
     assert ("B", "b", "😀", "～") == found.topics
 
 
-def test_spans_are_maximal_runs_of_consecutive_ids(found: Plan) -> None:
-    spans = found.spans()
-
-    assert isinstance(spans, Spans)
-    assert ("none", "t", "u") == found.topics
-    # b: t2, u5 u6, u9; a: t0 t1, u0 u1 u2
-    assert [0, 0, 0, 1, 1] == spans.member.tolist()
-    assert [1, 2, 2, 1, 2] == spans.topic.tolist()
-    assert [2, 5, 9, 0, 0] == spans.start.tolist()
-    assert [1, 2, 1, 2, 3] == spans.count.tolist()
-    assert {np.dtype(np.int32)} == {column.dtype for column in spans}
-
-
-def test_adjacent_partitions_assigned_by_rack_are_one_span(engine: Engine) -> None:
-    partitions = [PartitionInfo(id, (rack,)) for id, rack in enumerate(["r1", "r0", "r0", "r1"])]
-    members = {"a": Subscription(("t",), rack="r0"), "b": Subscription(("t",), rack="r1")}
-
-    spans = plan({"t": partitions}, members, engine=engine).spans()
-
-    # a: t1 t2; b: t0, t3
-    assert [(0, 0, 1, 2), (1, 0, 0, 1), (1, 0, 3, 1)] == list(zip(*(column.tolist() for column in spans), strict=True))
-
-
-def test_counts_are_the_numbers_of_partitions_of_members(found: Plan) -> None:
-    assert [4, 5, 0] == found.counts().tolist()
-    assert np.dtype(np.int64) == found.counts().dtype
-
-
-def test_counts_and_lists_are_new_objects_and_spans_are_read_only(found: Plan) -> None:
-    found.counts()[:] = 0
-    found["a"].clear()
-    with pytest.raises(ValueError, match="read-only"):
-        found.spans().start[:] = 7
-
-    assert [4, 5, 0] == found.counts().tolist()
-    assert [2, 5, 9, 0, 0] == found.spans().start.tolist()
-    assert 5 == len(found["a"])
-
-
-def test_the_owner_of_a_partition_is_the_member_that_lists_it(found: Plan) -> None:
-    owners = {partition: found.owner(*partition) for partitions in found.values() for partition in partitions}
-
-    assert 9 == len(owners)
-    assert all(partition in found[owner] for partition, owner in owners.items() if owner is not None)
-    assert None not in owners.values()
-    assert "b" == found.owner("u", int(np.int64(9)))
-    assert "b" == found.owner("u", np.int64(9))  # type: ignore[arg-type]  # deliberately wrong type
+def test_owner_accepts_a_numpy_integer(found: Plan) -> None:
+    assert "b" == found.owner("u", 9) == found.owner("u", np.int64(9))  # type: ignore[arg-type]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(
@@ -120,10 +66,6 @@ def test_the_owner_of_a_partition_is_the_member_that_lists_it(found: Plan) -> No
 )
 def test_partitions_that_do_not_exist_have_no_owner(topic: str, partition: int, found: Plan) -> None:
     assert found.owner(topic, partition) is None
-
-
-def test_partitions_without_subscribers_have_no_owner(engine: Engine) -> None:
-    assert plan({"t": 1, "u": 1}, {"a": ("t",)}, engine=engine).owner("u", 0) is None
 
 
 @pytest.mark.parametrize("member", ["unknown", "", "\ud800", 3, None, ("a",)])
@@ -143,16 +85,6 @@ def test_get_returns_a_default_for_unknown_members(found: Plan) -> None:
     assert [] == found.get("idle", None)
     assert found.get("unknown") is None
     assert math.pi == found.get("unknown", math.pi)
-
-
-def test_plans_with_equal_lists_are_equal(found: Plan) -> None:
-    reordered = plan(dict(reversed(TOPICS.items())), dict(reversed(MEMBERS.items())))
-
-    assert found == reordered
-    assert found != plan(TOPICS, {"a": ("u", "t")})
-    assert found != {}
-    assert found != list(found.items())  # type: ignore[comparison-overlap]  # deliberately wrong type
-    assert not found == 3  # type: ignore[comparison-overlap]  # noqa: SIM201 - the operator is tested
 
 
 def test_a_plan_cannot_be_changed_or_hashed(found: Plan) -> None:
@@ -193,6 +125,9 @@ def test_plans_are_equal_if_all_members_have_the_same_partitions(engine: Engine)
     assert left != plan({"t": 3, "u": [4, 8]}, members)
     assert left != plan({"t": 3, "u": [4, 7]}, {**members, "c": []})
     assert left != plan({"t": 3, "u": [4, 7]}, {"a": ["t"], "c": ["t", "u"]})
+    assert left != {}
+    assert left != list(left.items())  # type: ignore[comparison-overlap]  # deliberately wrong type
+    assert not left == 3  # type: ignore[comparison-overlap]  # noqa: SIM201 - the operator is tested
 
 
 def test_the_collector_is_enabled_while_another_mapping_is_compared(engine: Engine) -> None:

@@ -119,27 +119,6 @@ def test_the_plan_of_a_recorded_assignment_has_the_size_of_its_record(engine: En
     assert 32 == len(range_records())
 
 
-def test_the_size_without_assignments_is_right_for_all_records(engine: Engine) -> None:
-    seen = set()
-    read: list[DecodedSubscription] = []
-    for record in written():
-        protocol = record.value["protocol"]
-        if protocol is None:
-            continue
-        seen.add(record.group)
-        found = plans(record, engine)[-1]
-        read += record.subscribed().values()
-        rest = record.length - len(protocol) - sum(len(member["assignment"]) for member in record.value["members"])
-
-        assert rest == size(found, record) - len("range") - sum(map(len, found.encode().values())), record.name
-
-    assert {"fraud-mixed", "inventory-sync", "notify-dispatch", "orders-enricher"} < seen
-    assert {0, 1, 3} == {found.version for found in read}  # no recorded client writes version 2
-    assert {None, 0} == {found.tolerated for found in read}
-    assert all(any(getattr(found, name) for found in read) for name in ("owned_partitions", "user_data", "rack"))
-    assert any(member["groupInstanceId"] for record in range_records() for member in record.value["members"])
-
-
 def test_a_group_that_lost_its_members_has_the_size_of_its_record(engine: Engine) -> None:
     empty = [record for record in written() if not record.value["members"]]
 
@@ -147,12 +126,3 @@ def test_a_group_that_lost_its_members_has_the_size_of_its_record(engine: Engine
     for record in empty:
         assert record.value["protocol"] is None
         assert record.length == size(plan({}, {}, engine=engine), record), record.name
-
-
-def test_all_arguments_change_the_size(engine: Engine) -> None:
-    record = next(record for record in range_records() if record.name == ("fraud-mixed", 4))
-    found = next(found for found in plans(record, engine) if found == record.assigned())
-
-    assert record.length == size(found, record)
-    for changed in ({"leader": None}, {"clients": None}, {"versions": 0}):
-        assert record.length > size(found, record, **changed)

@@ -34,27 +34,6 @@ ABSENT = b"\xff\xff\xff\xff"
 MESSAGES = [case.data for path in wire_vectors.files(OWN_FOLDER) for case in wire_vectors.read(path) if case.data]
 
 
-def test_a_subscription_keeps_wire_order(engine: Engine) -> None:
-    data = (
-        b"\0\3" b"\0\0\0\2" b"\0\3foo" b"\0\3bar" b"\0\0\0\1u"
-        b"\0\0\0\2" b"\0\1b\0\0\0\2\0\0\0\7\0\0\0\1" b"\0\1a\0\0\0\1\0\0\0\7" b"\0\0\0\5" b"\0\2r1"
-    )  # fmt: skip
-    assert decode_subscription(data, engine=engine) == DecodedSubscription(
-        version=3,
-        topics=("foo", "bar"),
-        user_data=b"u",
-        owned_partitions=(TopicPartition("b", 7), TopicPartition("b", 1), TopicPartition("a", 7)),
-        generation=5,
-        rack="r1",
-    )
-
-
-def test_an_assignment_may_contain_a_topic_twice(engine: Engine) -> None:
-    entry = b"\0\1t\0\0\0\1\0\0\0"
-    read = decode_assignment(b"\0\0\0\0\0\2" + entry + b"\1" + entry + b"\1" + ABSENT, engine=engine)
-    assert read == DecodedAssignment(0, (TopicPartition("t", 1), TopicPartition("t", 1)))
-
-
 @pytest.mark.parametrize(
     ("header", "rest", "tolerated"),
     [
@@ -109,11 +88,6 @@ def test_any_buffer_of_bytes_is_accepted(engine: Engine) -> None:
     whole = decode_subscription(data, engine=engine)
     assert decode_subscription(bytearray(data), engine=engine) == whole
     assert decode_subscription(memoryview(data), engine=engine) == whole
-
-
-def test_an_unknown_engine_is_rejected() -> None:
-    with pytest.raises(errors.IllegalArgumentError, match="not 'java'"):
-        decode_subscription(b"", engine="java")  # type: ignore[arg-type]  # deliberately wrong type
 
 
 @pytest.mark.parametrize(
