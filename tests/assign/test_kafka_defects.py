@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from assignor import TopicPartition, assign
-from assignor.partition_assignor import CooperativeStickyAssignor, StickyAssignor
+from assignor import assign
+from assignor.partition_assignor import CooperativeStickyAssignor
 from tests.assign.kafka_defects import DEFECTS, EARLIER, LATER, Shares, entries, question
 from tests.conformance import assignor_vectors
 from tests.support import assignment_rules
@@ -76,18 +76,3 @@ def test_kafka_remembers_the_highest_generation_of_earlier_calls(oracle: Assigno
 
     assert as_sets(LATER.ours) == kafkas(oracle.answer(case))
     assert as_sets(LATER.kafka) == kafkas(oracle.answer({**case, "after": EARLIER}))  # type: ignore[arg-type]  # no error
-
-
-@pytest.mark.broker
-def test_user_data_of_the_cases_equals_that_of_kafkas_members(oracle: AssignorOracle, engine: Engine) -> None:
-    topics = ["orders", "～", "\U00010000", "BB", "Aa", "t"]
-    partitions = [TopicPartition(topic, id) for id in (2, 0, 1) for topic in topics]
-    assignors = {
-        "sticky": StickyAssignor(engine=engine),
-        "cooperative_sticky": CooperativeStickyAssignor(engine=engine),
-    }
-    for kind, assignor in assignors.items():
-        assert oracle.user_data(kind, topics) == assignor.subscription_user_data(topics)
-        assignor.on_assignment(partitions, 7)
-        given = [(topic, id) for topic, id in partitions]
-        assert oracle.user_data(kind, topics, given, 7) == assignor.subscription_user_data(topics)

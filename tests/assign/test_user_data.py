@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from assignor import CooperativeStickyAssignor, StickyAssignor, Subscription, TopicPartition, assign, errors
+from tests.support.assignor_oracle import AssignorOracle
 from tests.support.engines import Engine
 from tests.support.invalid_input import ARGUMENT, TYPE
-from tests.support.kafka_program import KafkaProgram, OracleMissingError
 
 RECORDED = Path(__file__).parents[1] / "data" / "sticky_user_data.jsonl.gz"
 """File with inputs, and the answers of kafka-clients 4.4.0 in `answer`; `record` writes it."""
@@ -51,7 +51,7 @@ def ours(question: dict[str, Any]) -> dict[str, Any]:
 
 def record() -> None:
     """Record Kafka's answers: `python -c "import tests.assign.test_user_data as data; data.record()"`."""
-    with KafkaProgram("org.apache.kafka.clients.consumer.UserDataOracle") as kafka:
+    with AssignorOracle() as kafka:
         lines = [json.dumps(question | {"answer": kafka.ask(question)}) for question in questions(848, 400)]
     RECORDED.write_bytes(gzip.compress("\n".join(lines).encode(), mtime=0))
 
@@ -65,14 +65,9 @@ def test_user_data_equals_kafkas_recorded_answers() -> None:
 
 
 @pytest.mark.broker
-def test_user_data_equals_that_of_kafka() -> None:
-    try:
-        kafka = KafkaProgram("org.apache.kafka.clients.consumer.UserDataOracle")
-    except OracleMissingError as error:
-        pytest.skip(str(error))
-    with kafka:
-        for question in questions(random.randrange(2**32), 300):
-            assert kafka.ask(question) == ours(question), question
+def test_user_data_equals_that_of_kafka(oracle: AssignorOracle) -> None:
+    for question in questions(random.randrange(2**32), 300):
+        assert oracle.ask(question) == ours(question), question
 
 
 def test_the_leader_reads_the_user_data_of_a_member(engine: Engine) -> None:

@@ -36,20 +36,6 @@ class AssignorOracle(KafkaProgram):
             self.restart()
         return {**case, **found}
 
-    def user_data(
-        self,
-        kind: str,
-        topics: list[str],
-        partitions: list[tuple[str, int]] | None = None,
-        generation: int | None = None,
-    ) -> bytes | None:
-        """Return the user data that a member sends; without a generation, the data before its first assignment."""
-        given: Json = {"assignor": kind, "topics": topics}
-        if generation is not None:
-            given |= {"partitions": partitions or [], "generation": generation}
-        data = self.ask({"remember": given})["user_data"]
-        return None if data is None else bytes.fromhex(data)
-
 
 def version() -> str:
     """Return the Kafka release of the assignors."""

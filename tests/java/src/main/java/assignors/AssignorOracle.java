@@ -23,7 +23,8 @@ import org.apache.kafka.common.TopicPartition;
  * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
  * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
  * sticky assignors, `path`. If an assignor does not end within `limit_ms` milliseconds, the error is `endless`; its thread
- * continues, so start another process after that. A question with the field `remember` asks for the user data of a member after it got an assignment.
+ * continues, so start another process after that. A question with the field `assignments` asks for the user data of a
+ * member, and for the version of the assignor, after these assignments, each with `partitions` and a `generation`.
  */
 public final class AssignorOracle {
     static final ObjectMapper JSON = new ObjectMapper();
@@ -48,8 +49,8 @@ public final class AssignorOracle {
     }
 
     private static ObjectNode answer(JsonNode question) throws InterruptedException {
-        if (question.has("remember")) {
-            return ClientAssignors.userData(question.get("remember"));
+        if (question.has("assignments")) {
+            return ClientAssignors.userData(question);
         }
         ObjectNode answer = JSON.createObjectNode();
         String kind = question.get("assignor").textValue();

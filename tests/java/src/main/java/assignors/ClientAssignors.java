@@ -6,7 +6,6 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
@@ -53,25 +52,17 @@ final class ClientAssignors {
         }
     }
 
-    /** Return the user data that a member sends after an assignment in a generation. */
-    static ObjectNode userData(JsonNode given) {
-        ConsumerPartitionAssignor assignor = assignor(given.get("assignor").textValue());
-        if (given.has("generation")) {
+    /** Return the user data that a member sends after its assignments, or null, and the version of the assignor. */
+    static ObjectNode userData(JsonNode question) {
+        ConsumerPartitionAssignor assignor = assignor(question.get("assignor").textValue());
+        for (JsonNode given : question.get("assignments")) {
             ConsumerGroupMetadata group = new ConsumerGroupMetadata(
                 "group", given.get("generation").intValue(), "member", Optional.empty());
-            assignor.onAssignment(new Assignment(AssignorOracle.partitions(given.path("partitions"))), group);
+            assignor.onAssignment(new Assignment(AssignorOracle.partitions(given.get("partitions"))), group);
         }
-        Set<String> topics = new HashSet<>(AssignorOracle.texts(given.path("topics")));
-        ByteBuffer data = assignor.subscriptionUserData(topics);
-        ObjectNode answer = AssignorOracle.JSON.createObjectNode();
-        if (data == null) {
-            answer.putNull("user_data");
-        } else {
-            byte[] bytes = new byte[data.remaining()];
-            data.get(bytes);
-            answer.put("user_data", HexFormat.of().formatHex(bytes));
-        }
-        return answer;
+        ByteBuffer data = assignor.subscriptionUserData(Set.of());
+        ObjectNode answer = AssignorOracle.JSON.createObjectNode().put("version", assignor.version());
+        return answer.put("user_data", data == null ? null : HexFormat.of().formatHex(data.array()));
     }
 
     static ConsumerPartitionAssignor assignor(String kind) {
@@ -79,7 +70,7 @@ final class ClientAssignors {
             case "range" -> new RangeAssignor();
             case "roundrobin" -> new RoundRobinAssignor();
             case "sticky" -> new StickyAssignor();
-            case "cooperative_sticky" -> new CooperativeStickyAssignor();
+            case "cooperative_sticky", "cooperative-sticky" -> new CooperativeStickyAssignor();
             default -> throw new IllegalArgumentException("unknown assignor: " + kind);
         };
     }
