@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from assignor import Subscription, TopicPartition
 from tests.assign.simulated_groups import sticky_user_data
 from tests.support import strategies
-from tests.support.properties import ids_of, topics_of
+from tests.support.assignment_rules import ids_of, topics_of
 
 
 class Group(NamedTuple):

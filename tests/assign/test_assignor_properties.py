@@ -6,7 +6,7 @@ Balance and stickiness are as specified in KIP-54 for sticky, KIP-429 for cooper
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -20,8 +20,8 @@ from assignor.ordering import string_hash, table_order
 from tests.assign.claim_strategies import Group, fresh_groups, groups_with_claims, owning, subscribers
 from tests.conformance.assignor_vectors import ASSIGNORS, Named
 from tests.support import assignment_rules
+from tests.support.assignment_rules import ids_of
 from tests.support.engines import Engine
-from tests.support.properties import ids_of
 
 Answer = Mapping[str, list[TopicPartition]]
 
@@ -75,8 +75,6 @@ def test_every_answer_is_a_valid_assignment(kind: Named, engine: Engine, group: 
     answer = answer_of(kind, group, engine)
 
     assignment_rules.assert_is_valid(group.topics, group.members, answer, withholds=kind == COOPERATIVE)
-    for partitions in answer.values():
-        assert sorted(partitions, key=lambda each: (each.topic.encode("utf-16-be"), each.partition)) == partitions
     findings = check(answer, group.topics, group.members)
     unowned = assignment_rules.missing_partitions(group.topics, group.members, answer)
     assert (unowned, (), (), ()) == (
@@ -243,31 +241,6 @@ def test_of_two_members_in_one_bucket_the_first_keeps_its_extra_partition(kind: 
     assert string_hash("Aa") == string_hash("BB")
     assert (2, 1) == (len(first["Aa"]), len(first["BB"]))
     assert (1, 2) == (len(second["Aa"]), len(second["BB"]))
-
-
-WRONG: dict[str, Callable[[dict[str, list[TopicPartition]]], object]] = {
-    "a partition is lost": lambda answer: answer["a"].pop(),
-    "a partition is given twice": lambda answer: answer["b"].append(answer["a"][0]),
-    "a partition does not exist": lambda answer: answer["b"].append(TopicPartition("u", 9)),
-    "a member is left out": lambda answer: answer.pop("c"),
-    "members come in another order": lambda answer: answer.update(b=answer.pop("b")),
-    "a member gets what it does not want": lambda answer: answer["c"].append(answer["b"].pop()),
-}
-
-
-@pytest.mark.parametrize("damage", WRONG.values(), ids=WRONG)
-def test_an_invalid_assignment_violates_the_properties(
-    damage: Callable[[dict[str, list[TopicPartition]]], object],
-) -> None:
-    topics = {"t": 5, "u": 4}
-    members = {"b": ("t", "u"), "a": ("u", "t"), "c": ("t",)}
-    answer = assign(topics, members, assignor="sticky")
-    assignment_rules.assert_is_valid(topics, members, answer)
-
-    damage(answer)
-
-    with pytest.raises(AssertionError):
-        assignment_rules.assert_is_valid(topics, members, answer)
 
 
 def test_an_unbalanced_answer_violates_the_balance_properties() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import Balance, Diff, Plan, TopicPartition, assign, errors, plan
+from tests.support.assignment_rules import consumers
 from tests.support.engines import ENGINES, Engine
-from tests.support.properties import consumers
 from tests.support.strategies import Group, groups
 
 Answer = dict[str, list[TopicPartition]]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from assignor import PartitionInfo, Subscription, TopicPartition, assign, errors, plan
 from assignor.wire import decode_assignment, encode_assignment, encode_subscription
+from tests.support.assignment_rules import topics_of
 from tests.support.engines import ENGINES, Engine
-from tests.support.properties import topics_of
 from tests.support.record_bytes import write_record
 from tests.support.strategies import Group, groups, names
 
