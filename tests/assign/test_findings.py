@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assignor import Findings, PartitionInfo, Subscription, TopicPartition, assign, check, errors, plan
+from assignor import Findings, PartitionInfo, TopicPartition, assign, check, errors, plan
 from tests.support.engines import Engine
 
 TOPICS: dict[str, Any] = {"t": 2, "u": [1, 4]}
@@ -19,71 +19,72 @@ def test_the_answer_of_an_assignor_has_no_findings(engine: Engine) -> None:
     assert not check(plan(TOPICS, MEMBERS, engine=engine), TOPICS, MEMBERS)
 
 
-def test_a_partition_without_an_owner_is_unowned() -> None:
-    findings = check({"a": [("u", 4)], "b": [("t", 1)]}, TOPICS, MEMBERS)
-
-    assert Findings(unowned=(TopicPartition("t", 0), TopicPartition("u", 1))) == findings
-
-
-def test_partitions_without_subscribers_are_not_unowned() -> None:
-    assert not check({"a": [("t", 0)]}, {"t": 1, "other": 9}, {"a": ("t", "gone")})
+def partition(name: str) -> TopicPartition:
+    """Return the partition with a name such as `t0`."""
+    return TopicPartition(name[0], int(name[1:]))
 
 
-def test_a_partition_of_two_members_is_doubly_owned() -> None:
-    findings = check({"a": [("t", 0)], "b": [("t", 0), ("t", 1)]}, {"t": 2}, {"a": ("t",), "b": ("t",)})
+@pytest.mark.parametrize(
+    ("assignment", "topics", "members", "expected"),
+    [
+        pytest.param(
+            {"a": ["u4"], "b": ["t1"]}, TOPICS, MEMBERS, {"unowned": [partition("t0"), partition("u1")]}, id="unowned"
+        ),
+        pytest.param({}, {"t": 1}, {"a": ("t",)}, {"unowned": [partition("t0")]}, id="a member is left out"),
+        pytest.param({"a": ["t0"]}, {"t": 1, "other": 9}, {"a": ("t", "gone")}, {}, id="no subscribers"),
+        pytest.param(
+            {"a": ["t0"], "b": ["t0", "t1"]},
+            {"t": 2},
+            {"a": ("t",), "b": ("t",)},
+            {"doubly_owned": [partition("t0")]},
+            id="two members own a partition",
+        ),
+        pytest.param(
+            {"a": ["t0"] * 3}, {"t": 1}, {"a": ("t",)}, {"doubly_owned": [partition("t0")]}, id="a member owns it twice"
+        ),
+        pytest.param(
+            {"a": ["t0"], "b": ["u0"]},
+            {"t": 1, "u": 1},
+            {"a": ("t", "u"), "b": ("t",)},
+            {"not_subscribed": [("b", partition("u0"))]},
+            id="not subscribed",
+        ),
+        pytest.param(
+            {"ghost": ["t0"]},
+            {"t": 1},
+            {"a": ("t",)},
+            {"not_subscribed": [("ghost", partition("t0"))]},
+            id="not a member of the group",
+        ),
+        pytest.param(
+            {"a": ["t0", "t7"], "b": ["g0"]},
+            {"t": 1},
+            {"a": ("t",), "b": ("g",)},
+            {"unknown": [("a", partition("t7")), ("b", partition("g0"))]},
+            id="unknown",
+        ),
+    ],
+)
+def test_each_kind_of_finding(
+    assignment: Any, topics: Any, members: Any, expected: dict[str, list[Any]], engine: Engine
+) -> None:
+    given = {member: [partition(name) for name in owned] for member, owned in assignment.items()}
 
-    assert Findings(doubly_owned=(TopicPartition("t", 0),)) == findings
+    findings = check(given, topics, members, engine=engine)
+
+    assert Findings(**{kind: tuple(found) for kind, found in expected.items()}) == findings
+    assert bool(expected) == bool(findings)
 
 
-def test_a_partition_given_twice_to_one_member_is_doubly_owned() -> None:
-    assert Findings(doubly_owned=(TopicPartition("t", 0),)) == check({"a": [("t", 0)] * 3}, {"t": 1}, {"a": ("t",)})
-
-
-def test_a_partition_of_a_topic_that_its_owner_does_not_subscribe_to_is_found() -> None:
-    findings = check({"a": [("t", 0)], "b": [("u", 0)]}, {"t": 1, "u": 1}, {"a": ("t", "u"), "b": ("t",)})
-
-    assert Findings(not_subscribed=(("b", TopicPartition("u", 0)),)) == findings
-
-
-def test_a_member_outside_the_group_has_no_subscription() -> None:
-    findings = check({"ghost": [("t", 0)]}, {"t": 1}, {"a": ("t",)})
-
-    assert Findings(not_subscribed=(("ghost", TopicPartition("t", 0)),)) == findings
-
-
-def test_partitions_that_do_not_exist_are_unknown() -> None:
-    findings = check({"a": [("t", 0), ("t", 7)], "b": [("gone", 0)]}, {"t": 1}, {"a": ("t",), "b": ("gone",)})
-
-    assert Findings(unknown=(("a", TopicPartition("t", 7)), ("b", TopicPartition("gone", 0)))) == findings
-
-
-def test_all_kinds_of_findings_are_reported_in_order() -> None:
+def test_all_kinds_of_findings_are_reported_in_order(engine: Engine) -> None:
     assignment = {"b": [("u", 9), ("u", 1)], "a": [("～", 0), ("😀", 0), ("t", 1), ("t", 1)]}
 
-    findings = check(assignment, TOPICS, MEMBERS)
+    findings = check(assignment, TOPICS, MEMBERS, engine=engine)
 
     assert (("t", 0), ("u", 4)) == findings.unowned
     assert (("t", 1),) == findings.doubly_owned
     assert (("b", ("u", 1)), ("b", ("u", 9)), ("a", ("😀", 0)), ("a", ("～", 0))) == findings.not_subscribed
     assert (("b", ("u", 9)), ("a", ("😀", 0)), ("a", ("～", 0))) == findings.unknown
-
-
-def test_a_member_that_the_assignment_leaves_out_has_no_partitions() -> None:
-    assert Findings(unowned=(TopicPartition("t", 0),)) == check({}, {"t": 1}, {"a": Subscription(("t",))})
-
-
-def test_findings_are_true_if_they_are_not_empty() -> None:
-    partition = TopicPartition("t", 0)
-
-    assert not Findings()
-    assert all(
-        [
-            Findings(unowned=(partition,)),
-            Findings(doubly_owned=(partition,)),
-            Findings(not_subscribed=(("a", partition),)),
-            Findings(unknown=(("a", partition),)),
-        ]
-    )
 
 
 def test_partitions_may_be_any_iterable_and_ids_numpy_integers() -> None:
@@ -107,9 +108,11 @@ def test_partitions_may_be_any_iterable_and_ids_numpy_integers() -> None:
         ({7: []}, errors.WrongTypeError, "a member id must be a str, not int: 7"),
     ],
 )
-def test_errors_name_the_invalid_part_of_the_assignment(assignment: Any, error: type[Exception], message: str) -> None:
+def test_errors_name_the_invalid_part_of_the_assignment(
+    assignment: Any, error: type[Exception], message: str, engine: Engine
+) -> None:
     with pytest.raises(error, match=message):
-        check(assignment, TOPICS, MEMBERS)
+        check(assignment, TOPICS, MEMBERS, engine=engine)
 
 
 def test_topics_and_subscriptions_are_read_as_by_assign() -> None:
