@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import uuid
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 from assignor import Subscription, TopicPartition
 from tests.assign.simulated_groups import sticky_user_data
 from tests.support import strategies
-from tests.support.assignment_rules import ids_of, topics_of
+from tests.support.assignment_rules import ids_of
 
 
 class Group(NamedTuple):
@@ -57,41 +56,3 @@ def groups_with_claims(draw: st.DrawFn, *, equal_instance_ids: bool = True) -> G
         for member, given in group.members.items()
     }
     return Group(group.topics, members, {"prefer_rack_aware": group.prefer_rack_aware})
-
-
-@st.composite
-def fresh_groups(
-    draw: st.DrawFn, *, equal: bool, racks: bool = False, least: int = 1, most_partitions: int = 12
-) -> Group:
-    """Draw a group whose members own no partitions; if `equal`, all members subscribe to all topics."""
-    names = draw(st.lists(st.sampled_from("tuvwxy"), min_size=1, max_size=5, unique=True))
-    topics: dict[str, Any] = {
-        topic: draw(strategies.partitions(draw(st.integers(0, most_partitions)), racks=racks)) for topic in names
-    }
-    ids = draw(st.lists(strategies.names(), min_size=least, max_size=8, unique=True))
-    members = {}
-    for member in ids:
-        wanted = names if equal else draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
-        rack = draw(st.sampled_from([*strategies.RACKS, None])) if racks else None
-        members[member] = Subscription(tuple(wanted), rack=rack)
-    topic_ids = {topic: uuid.UUID(int=draw(st.integers(1, 2**128 - 1))) for topic in names if draw(st.booleans())}
-    distinct = {id: topic for topic, id in topic_ids.items()}
-    return Group(topics, members, {"topic_ids": {topic: id for id, topic in distinct.items()}})
-
-
-def owning(members: dict[str, Subscription], answer: Any, generation: int = 1) -> dict[str, Subscription]:
-    """Return members that own the partitions that they were assigned; new members own no partitions."""
-    return {
-        member: dataclasses.replace(
-            given,
-            owned_partitions=tuple(answer[member]) if member in answer else (),
-            generation=generation if member in answer else None,
-            user_data=None,
-        )
-        for member, given in members.items()
-    }
-
-
-def subscribers(group: Group, topic: str) -> list[str]:
-    """Return the members that subscribe to a topic."""
-    return [member for member, given in group.members.items() if topic in topics_of(given)]

@@ -111,15 +111,6 @@ def test_members_may_share_a_list_of_topics(engine: Engine) -> None:
     assert ["t", "u"] == shared
 
 
-def test_each_answer_is_a_new_object(engine: Engine) -> None:
-    topics, members = {"t": 2}, {"a": ["t"]}
-
-    first = assign(topics, members, engine=engine)
-    first["a"].clear()
-
-    assert {"a": "tp0 tp1"} == spelled(assign(topics, members, engine=engine))
-
-
 def test_eight_threads_get_equal_answers(engine: Engine) -> None:
     topics = {f"t{number}": [PartitionInfo(id, (f"r{id % 3}",)) for id in range(10)] for number in range(5)}
     members = {f"m{number}": Subscription(topics, rack=f"r{number % 4}") for number in range(8)}  # type: ignore[arg-type]  # deliberately wrong type

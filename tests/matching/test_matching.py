@@ -104,25 +104,6 @@ def test_the_reference_of_python_has_the_limits_of_re() -> None:
     assert ["a"] == match_topics(pattern, ["a", "b"], dialect="python", engine="reference")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "fault"),
-    [
-        ("a(b", re.error),
-        ("a{4294967295}", OverflowError),
-        ("(?L)a", re.error),
-        (f"a{{{'1' * 5000}}}", ValueError),
-        ("(?P<1>a)", re.error),
-    ],
-)
-def test_patterns_invalid_in_re_are_invalid_on_both_engines(
-    pattern: str, fault: type[Exception], engine: Engine
-) -> None:
-    with pytest.raises(fault):
-        re.compile(pattern)
-    with pytest.raises(errors.InvalidPatternError):
-        match_topics(pattern, TOPICS, dialect="python", engine=engine)
-
-
 def test_warnings_of_re_are_suppressed(engine: Engine) -> None:
     re.purge()
     with pytest.warns(FutureWarning):

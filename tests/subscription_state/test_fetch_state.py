@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from contextlib import nullcontext
 
 import pytest
 
@@ -52,36 +53,18 @@ def test_positions_are_required_in_two_states_and_valid_only_while_fetching() ->
     assert [FETCHING] == [state for state in FetchState if TABLE[state].valid_position]
 
 
+@pytest.mark.parametrize("given", [NEW, None], ids=["with a position", "without a position"])
 @pytest.mark.parametrize(("state", "target"), list(itertools.product(FetchState, FetchState)))
-def test_a_transition_that_the_table_does_not_list_is_ignored(state: FetchState, target: FetchState) -> None:
-    partition = in_state(state)
-    before = partition.position
-
-    partition.transition(target, NEW, LATEST)
-
-    if (state, target) in TRANSITIONS:
-        position = NEW if TABLE[target].requires_position else None
-        assert (target, position, LATEST, None) == changed_fields(partition)
-    else:
-        assert (state, before, EARLIEST, 100) == changed_fields(partition)
-
-
-@pytest.mark.parametrize(("state", "target"), list(itertools.product(FetchState, FetchState)))
-def test_a_transition_without_a_required_position_is_an_error_but_changes_the_state(
-    state: FetchState, target: FetchState
+def test_a_transition_is_ignored_if_the_table_does_not_list_it_and_fails_late_without_a_required_position(
+    state: FetchState, target: FetchState, given: FetchPosition | None
 ) -> None:
     partition = in_state(state)
+    expected = (state, partition.position, EARLIEST, 100)
+    if (state, target) in TRANSITIONS:
+        expected = (target, given if TABLE[target].requires_position else None, LATEST, None)
+    fails = (state, target) in TRANSITIONS and TABLE[target].requires_position and given is None
 
-    if (state, target) in TRANSITIONS and TABLE[target].requires_position:
-        with pytest.raises(IllegalStateError) as caught:
-            partition.transition(target, None, LATEST)
-        assert f"Transitioned subscription state to {target.name}, but position is null" == str(caught.value)
-        assert (target, None, LATEST, None) == changed_fields(partition)
-    else:
-        partition.transition(target, None, LATEST)
+    with pytest.raises(IllegalStateError, match=f"to {target.name}, but position is null") if fails else nullcontext():
+        partition.transition(target, given, LATEST)
 
-
-def changed_fields(
-    partition: PartitionState,
-) -> tuple[FetchState, FetchPosition | None, AutoOffsetResetStrategy | None, int | None]:
-    return partition.fetch_state, partition.position, partition.reset_strategy, partition.retry_at
+    assert expected == (partition.fetch_state, partition.position, partition.reset_strategy, partition.retry_at)
