@@ -59,7 +59,7 @@ def test_a_transition_is_ignored_if_the_table_does_not_list_it_and_fails_late_wi
     state: FetchState, target: FetchState, given: FetchPosition | None
 ) -> None:
     partition = in_state(state)
-    expected = (state, partition.position, EARLIEST, 100)
+    expected: tuple[object, ...] = (state, partition.position, EARLIEST, 100)
     if (state, target) in TRANSITIONS:
         expected = (target, given if TABLE[target].requires_position else None, LATEST, None)
     fails = (state, target) in TRANSITIONS and TABLE[target].requires_position and given is None
