@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from aiokafka.cluster import ClusterMetadata
@@ -30,10 +30,23 @@ def cluster(topics: Topics) -> ClusterMetadata:
         else [each.partition if isinstance(each, PartitionInfo) else each for each in given]
         for topic, given in topics.items()
     }
-    rows: list[Any] = [(0, topic, False, [(0, id, 1, [1], [1], []) for id in of]) for topic, of in ids.items()]
     metadata = ClusterMetadata()
-    metadata.update_metadata(MetadataResponse_v5(0, [(1, "h", 1, "r1")], "c", 1, rows))
+    metadata.update_metadata(metadata_response({1: "r1"}, {topic: {id: [1] for id in of} for topic, of in ids.items()}))
     return metadata
+
+
+def metadata_response(
+    racks: Mapping[int, str | None],
+    topics: Mapping[str, Mapping[int, list[int]]],
+    errors: Mapping[str, int] = MappingProxyType({}),
+) -> MetadataResponse_v5:
+    """Return a broker's response; the arguments are those of the function of `kafka_python_group`."""
+    rows: list[Any] = [
+        (0, topic, topic.startswith("__"), [(0, id, of[0], of, of, []) for id, of in partitions.items()])
+        for topic, partitions in topics.items()
+    ]
+    rows += [(code, topic, False, []) for topic, code in errors.items()]
+    return MetadataResponse_v5(0, [(id, "h", 1, rack) for id, rack in racks.items()], "c", 1, rows)
 
 
 def joined(subscriptions: Mapping[str, Subscription | bytes | tuple[str, ...]], version: int = 3) -> dict[str, Any]:

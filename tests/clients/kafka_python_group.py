@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 from kafka.cluster import ClusterMetadata
@@ -32,41 +32,63 @@ def cluster(topics: Topics, metadata: ClusterMetadata | None = None) -> ClusterM
     }
     racks = {rack for of in infos.values() for info in of for rack in info.racks}
     brokers = {rack: number for number, rack in enumerate(sorted(racks | {None}, key=str), 1)}
+    replicas = {
+        topic: {info.partition: [brokers[rack] for rack in info.racks] or [brokers[None]] for info in of}
+        for topic, of in infos.items()
+    }
+    metadata = ClusterMetadata() if metadata is None else metadata
+    metadata.update_metadata(metadata_response({id: rack for rack, id in brokers.items()}, replicas))
+    return metadata
+
+
+def metadata_response(
+    racks: Mapping[int, str | None],
+    topics: Mapping[str, Mapping[int, list[int]]],
+    errors: Mapping[str, int] = MappingProxyType({}),
+) -> MetadataResponse:
+    """Return a broker's response.
+
+    Args:
+        racks: The rack of each broker.
+        topics: The brokers with a replica, by topic and partition id.
+        errors: The error codes of other topics.
+    """
     broker, topic_class = MetadataResponse.MetadataResponseBroker, MetadataResponse.MetadataResponseTopic
     partition = topic_class.MetadataResponsePartition
-    metadata = ClusterMetadata() if metadata is None else metadata
-    metadata.update_metadata(
-        MetadataResponse(
+    rows = [
+        topic_class(
             version=8,
-            throttle_time_ms=0,
-            brokers=[broker(version=8, node_id=id, host="h", port=1, rack=rack) for rack, id in brokers.items()],
-            cluster_id="c",
-            controller_id=1,
-            topics=[
-                topic_class(
+            error_code=0,
+            name=topic,
+            is_internal=topic.startswith("__"),
+            partitions=[
+                partition(
                     version=8,
                     error_code=0,
-                    name=topic,
-                    is_internal=False,
-                    partitions=[
-                        partition(
-                            version=8,
-                            error_code=0,
-                            partition_index=info.partition,
-                            leader_id=1,
-                            leader_epoch=0,
-                            replica_nodes=[brokers[rack] for rack in info.racks] or [brokers[None]],
-                            isr_nodes=[1],
-                            offline_replicas=[],
-                        )
-                        for info in of
-                    ],
+                    partition_index=id,
+                    leader_id=replicas[0],
+                    leader_epoch=0,
+                    replica_nodes=replicas,
+                    isr_nodes=replicas,
+                    offline_replicas=[],
                 )
-                for topic, of in infos.items()
+                for id, replicas in of.items()
             ],
         )
+        for topic, of in topics.items()
+    ]
+    rows += [
+        topic_class(version=8, error_code=code, name=topic, is_internal=False, partitions=[])
+        for topic, code in errors.items()
+    ]
+    return MetadataResponse(
+        version=8,
+        throttle_time_ms=0,
+        brokers=[broker(version=8, node_id=id, host="h", port=1, rack=rack) for id, rack in racks.items()],
+        cluster_id="c",
+        controller_id=1,
+        topics=rows,
     )
-    return metadata
 
 
 def _partitions(given: int | Iterable[int | PartitionInfo]) -> Iterable[int | PartitionInfo]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from aiokafka.cluster import ClusterMetadata as AiokafkaMetadata
-from aiokafka.protocol.metadata import MetadataResponse_v5
 from confluent_kafka import KafkaError, Node, TopicPartitionInfo, Uuid
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented, but not marked as exported
     BrokerMetadata,
@@ -21,13 +20,13 @@ from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented,
     TopicMetadata,
 )
 from kafka.cluster import ClusterMetadata as KafkaPythonMetadata
-from kafka.protocol.metadata import MetadataResponse
 
 import assignor
 from assignor import PartitionInfo, assign
 from assignor.clients import aiokafka, kafka_python
 from assignor.cluster import confluent
 from assignor.errors import IllegalArgumentError, MissingDependencyError, NullArgumentError, WrongTypeError
+from tests.clients import aiokafka_group, kafka_python_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -50,45 +49,10 @@ PAYMENTS = [
 
 
 def of_kafka_python(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
-    broker, topic = MetadataResponse.MetadataResponseBroker, MetadataResponse.MetadataResponseTopic
-    partition = topic.MetadataResponsePartition
-    rows = [
-        topic(
-            version=8,
-            error_code=0,
-            name=name,
-            is_internal=name.startswith("__"),
-            partitions=[
-                partition(
-                    version=8,
-                    error_code=0,
-                    partition_index=id,
-                    leader_id=replicas[0],
-                    leader_epoch=0,
-                    replica_nodes=replicas,
-                    isr_nodes=replicas,
-                    offline_replicas=[],
-                )
-                for id, replicas in partitions.items()
-            ],
-        )
-        for name, partitions in topics.items()
-    ]
-    rows += [
-        topic(version=8, error_code=code, name=name, is_internal=False, partitions=[]) for name, code in errors.items()
-    ]
-    response = MetadataResponse(
-        version=8,
-        throttle_time_ms=0,
-        brokers=[broker(version=8, node_id=id, host="h", port=1, rack=rack) for id, rack in racks.items()],
-        cluster_id="c",
-        controller_id=1,
-        topics=rows,
-    )
     metadata = KafkaPythonMetadata()
     for name in errors:
         metadata.add_topic(name)  # the client drops errors of other topics
-    metadata.update_metadata(response)
+    metadata.update_metadata(kafka_python_group.metadata_response(racks, topics, errors))
     return {"metadata": metadata}
 
 
@@ -109,23 +73,14 @@ def of_kafka_python_admin(racks: Racks, topics: Topics, errors: Mapping[str, int
     }
 
 
-def aiokafka_response(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> Any:
-    rows: list[Any] = [
-        (0, name, name.startswith("__"), [(0, id, of[0], of, of, []) for id, of in partitions.items()])
-        for name, partitions in topics.items()
-    ]
-    rows += [(code, name, False, []) for name, code in errors.items()]
-    return MetadataResponse_v5(0, [(id, "h", 1, rack) for id, rack in racks.items()], "c", 1, rows)
-
-
 def of_aiokafka(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
     metadata = AiokafkaMetadata()
-    metadata.update_metadata(aiokafka_response(racks, topics, errors))
+    metadata.update_metadata(aiokafka_group.metadata_response(racks, topics, errors))
     return {"metadata": metadata}
 
 
 def of_aiokafka_admin(racks: Racks, topics: Topics, errors: Mapping[str, int]) -> dict[str, Any]:
-    cluster = aiokafka_response(racks, topics, errors).to_object()
+    cluster = aiokafka_group.metadata_response(racks, topics, errors).to_object()
     return {"metadata": cluster.pop("topics"), "cluster": cluster}
 
 
