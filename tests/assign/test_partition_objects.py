@@ -103,15 +103,6 @@ def test_cycles_through_partitions_are_collected() -> None:
     assert before == sys.getrefcount(TopicPartition)
 
 
-def test_answers_reuse_the_given_name_objects() -> None:
-    topic, member = "".join(["some", "topic"]), "".join(["some", "member"])
-
-    answer = assign({topic: 2}, {member: [topic]})
-
-    assert all(partition.topic is topic for partition in answer[member])
-    assert next(iter(answer)) is member
-
-
 # ---- state of the garbage collector
 
 

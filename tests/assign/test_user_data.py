@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from assignor import CooperativeStickyAssignor, StickyAssignor, Subscription, TopicPartition, assign, errors
+from assignor import CooperativeStickyAssignor, StickyAssignor, TopicPartition, errors
 from tests.support.assignor_oracle import AssignorOracle
-from tests.support.engines import Engine
 from tests.support.invalid_input import ARGUMENT, TYPE
 
 RECORDED = Path(__file__).parents[1] / "data" / "sticky_user_data.jsonl.gz"
@@ -68,21 +67,6 @@ def test_user_data_equals_kafkas_recorded_answers() -> None:
 def test_user_data_equals_that_of_kafka(oracle: AssignorOracle) -> None:
     for question in questions(random.randrange(2**32), 300):
         assert oracle.ask(question) == ours(question), question
-
-
-def test_the_leader_reads_the_user_data_of_a_member(engine: Engine) -> None:
-    owned = {
-        "a": [TopicPartition("t", 1), TopicPartition("u", 0)],
-        "b": [TopicPartition("t", 0), TopicPartition("u", 1)],
-    }
-    subscriptions = {}
-    for member_id, partitions in owned.items():
-        member = StickyAssignor()
-        member.on_assignment(partitions, 3)
-        subscriptions[member_id] = Subscription(("t", "u"), user_data=member.subscription_user_data(["t", "u"]))
-
-    assert owned == StickyAssignor(engine=engine).assign({"t": 2, "u": 2}, subscriptions)
-    assert owned != assign({"t": 2, "u": 2}, {member: ["t", "u"] for member in owned}, assignor="sticky", engine=engine)
 
 
 @pytest.mark.parametrize("assignor", ASSIGNORS.values())

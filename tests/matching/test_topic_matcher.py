@@ -96,22 +96,6 @@ def changes(before: dict[object, list[str]], after: dict[object, list[str]]) -> 
 TestModel = Model.TestCase
 
 
-def test_changes_return_gained_and_lost_topics() -> None:
-    matcher = TopicMatcher("python")
-
-    assert {} == matcher.add_topics(["orders", "orders-eu", "mail"])
-    assert {"shop": ["orders", "orders-eu"]} == matcher.add_pattern("shop", "orders")
-    assert {} == matcher.add_pattern(("any", "key"), "none")
-    assert {"shop": ["orders-us"]} == matcher.add_topics(["orders-us", "orders", "payments", "orders-us"])
-    assert {"shop": ["orders"]} == matcher.remove_topics(["orders", "unknown", "orders"])
-    assert ["orders-eu", "orders-us"] == matcher.matches("shop")
-    assert {"shop": ["orders"]} == matcher.add_topics(["orders"])
-    assert ["orders-eu", "orders-us", "orders"] == matcher.matches("shop")
-    assert {"shop": ["orders-eu", "orders-us", "orders"]} == matcher.remove_pattern("shop")
-    assert {} == matcher.remove_pattern(("any", "key"))
-    assert "<TopicMatcher: python dialect, 0 patterns>" == repr(matcher)
-
-
 def test_internal_topics_are_excluded_by_default() -> None:
     topics = ["__consumer_offsets", "__mine"]
     for dialect, include_internal, expected in [
@@ -198,7 +182,7 @@ def test_copies_are_equal_and_independent(copied: Callable[[TopicMatcher], Topic
     assert {1: ["a3"]} == matcher.add_topics(["a3"])
     assert ["__consumer_offsets", "a2"] == other.matches(1)
     assert {1: ["a1"]} == other.add_topics(["a1"])
-    assert repr(matcher) == repr(other)
+    assert repr(matcher) == repr(other) == "<TopicMatcher: python dialect, 1 patterns>"
 
 
 def test_topics_are_renumbered_after_many_changes() -> None:
