@@ -85,11 +85,21 @@ NUMBERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("form", TEXTS)
-def test_names_may_have_any_column_type(form: str, expected: Plan) -> None:
-    text = TEXTS[form]
+OPTIONAL = ("a list", "numpy of objects", "Arrow", "an Arrow dictionary", "polars")
+"""Forms of text that can have null."""
 
-    found = plan(topic_columns(topic=text(list(TOPICS))), member_columns(member_id=text(list(MEMBERS))))
+
+@pytest.mark.parametrize("form", TEXTS)
+def test_texts_may_have_any_column_type(form: str, expected: Plan) -> None:
+    text = TEXTS[form]
+    optional = text if form in OPTIONAL else list
+    members = member_columns(
+        member_id=text(list(MEMBERS)),
+        group_instance_id=optional([None, "i", None, None]),
+        rack=optional(["r1", "r0", "elsewhere", None]),
+    )
+
+    found = plan(topic_columns(topic=text(list(TOPICS))), members)
 
     assert expected == found
     assert list(MEMBERS) == list(found)
@@ -101,16 +111,6 @@ def test_numbers_may_have_any_column_type(form: str, expected: Plan) -> None:
     topics = topic_columns(partitions=number([2, 1, 0]), rack_set=number([0, 1, 2]))
 
     assert expected == plan(topics, member_columns(subscription=number([0, 1, 2, 0])))
-
-
-@pytest.mark.parametrize("form", ["a list", "numpy of objects", "Arrow", "an Arrow dictionary", "polars"])
-def test_optional_values_of_members_may_have_any_column_type(form: str, expected: Plan) -> None:
-    text = TEXTS[form]
-    members = member_columns(
-        group_instance_id=text([None, "i", None, None]), rack=text(["r1", "r0", "elsewhere", None])
-    )
-
-    assert expected == plan(topic_columns(), members)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ Nothing is skipped: an unknown file, field or `via` is an error.
 
 from __future__ import annotations
 
-import gzip
 import itertools
 import json
 from collections.abc import Iterator
@@ -21,8 +20,8 @@ from pathlib import Path
 from typing import Any
 
 from assignor import PartitionInfo, Subscription
+from tests.support import vector_files
 from tests.support.vector_fields import check_fields, label
-from tests.support.vector_files import of_kind
 
 KIND = "range"
 
@@ -62,7 +61,7 @@ class Case:
 
 def files(place: Path) -> list[Path]:
     """Return the files of the kind `range`; raise FileNotFoundError if there are none."""
-    return of_kind(KIND, place)
+    return vector_files.of_kind(KIND, place)
 
 
 def is_upstream(path: Path) -> bool:
@@ -88,9 +87,8 @@ def _cases(path: Path) -> Iterator[Case]:
     if not path.name.endswith(".jsonl.gz"):
         raise ValueError(f"{path.name}: not a file name of the kind range")
     extra = {"phantom"} if is_bug(path) else set()
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        for number, line in enumerate(lines):
-            yield _case(json.loads(line), extra, f"{path.name}, case {number}")
+    for number, line in enumerate(vector_files.read(path)):
+        yield _case(line, extra, f"{path.name}, case {number}")
 
 
 def _case(case: dict[str, Any], extra: set[str], place: str) -> Case:

@@ -6,15 +6,13 @@ skipped: an unknown operation, kind or field is an error.
 
 from __future__ import annotations
 
-import gzip
-import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests.support import vector_files
 from tests.support.vector_fields import check_fields, label
-from tests.support.vector_files import of_kind
 
 KIND = "wire"
 
@@ -51,17 +49,13 @@ class Case:
 
 def files(place: Path) -> list[Path]:
     """Return the files of the kind `wire`; raise FileNotFoundError if there are none."""
-    return of_kind(KIND, place, ".jsonl.gz")
+    return vector_files.of_kind(KIND, place, ".jsonl.gz")
 
 
 @cache
 def read(path: Path) -> tuple[Case, ...]:
     """Return the cases of a file; raise ValueError if there are none."""
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        cases = tuple(_case(json.loads(line), f"{path.name}, case {number}") for number, line in enumerate(lines))
-    if not cases:
-        raise ValueError(f"{path.name} is empty")
-    return cases
+    return tuple(_case(line, f"{path.name}, case {number}") for number, line in enumerate(vector_files.read(path)))
 
 
 def _case(line: dict[str, Any], place: str) -> Case:

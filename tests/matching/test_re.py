@@ -94,23 +94,18 @@ def test_drawn_patterns_match_as_in_re(pattern: str, names: list[str]) -> None:
     assert expected == found
 
 
-@given(pattern=grammar.patterns("python", wrong=True), names=NAMES)
+@given(
+    pattern=st.one_of(
+        grammar.patterns("python", wrong=True), grammar.noise(), grammar.mutations(grammar.patterns("python"))
+    ),
+    names=NAMES,
+)
 @example(pattern="*\\", names=["a"])
 @example(pattern=r"[\x61-\d]", names=["a"])
 @example(pattern="(?(1_0)a)", names=["a"])
-def test_invalid_patterns_have_the_position_of_re(pattern: str, names: list[str]) -> None:
-    expected, found = both(pattern, names)
-
-    assert expected == found
-
-
-@given(
-    pattern=st.one_of(grammar.noise(), grammar.mutations(grammar.patterns("python"))),
-    names=NAMES,
-)
 @example(pattern="a{,}", names=["aaa"])
 @example(pattern="(?x) a (?#\\)) b # c", names=["ab"])
-def test_random_text_matches_or_fails_as_in_re(pattern: str, names: list[str]) -> None:
+def test_invalid_patterns_and_random_text_match_or_fail_at_the_position_of_re(pattern: str, names: list[str]) -> None:
     expected, found = both(pattern, names)
 
     assert expected == found

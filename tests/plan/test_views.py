@@ -137,7 +137,6 @@ def test_spans_counts_and_owners_equal_those_of_the_lists(group: Group) -> None:
 
         assert [len(partitions) for partitions in answer.values()] == found.counts().tolist()
         assert expected == rows(found.spans())
-        assert [len(partitions) for partitions in answer.values()] == found.counts().tolist()
         for topic in [*names, "absent"]:
             for id in range(-1, 32):
                 assert owners.get((topic, id)) == found.owner(topic, id)  # type: ignore[call-overload]  # a tuple is equal
