@@ -18,15 +18,17 @@ MEMBERS: dict[str, Any] = {"b": ["t", "u"], "a": Subscription(("u", "gone"), gro
 
 
 @given(group=groups(equal_instance_ids=True))
-def test_a_group_gives_the_same_answers_as_the_functions(group: Drawn) -> None:
+def test_a_group_and_topics_give_the_same_answers_as_the_functions_for_mappings(group: Drawn) -> None:
     for topics in (group.topics, Topics(group.topics)):
         found = Group(topics, group.members)
         for prefer in (False, True):
             expected = assign(group.topics, group.members, prefer_rack_aware=prefer, engine="reference")
 
             assert list(expected.items()) == list(found.assign(prefer_rack_aware=prefer).items())
+            assert list(expected.items()) == list(assign(topics, group.members, prefer_rack_aware=prefer).items())
             assert expected == found.plan(prefer_rack_aware=prefer)
-        assert plan(group.topics, group.members).to_json() == found.plan().to_json()
+        expected_json = plan(group.topics, group.members).to_json()
+        assert expected_json == found.plan().to_json() == plan(topics, group.members).to_json()
 
 
 def test_a_group_gives_the_same_answer_again() -> None:

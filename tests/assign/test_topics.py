@@ -6,19 +6,15 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
 
 from assignor import (
     Group,
     PartitionInfo,
-    TopicPartition,
     Topics,
     assign,
     plan,
 )
 from tests.support.invalid_input import ARGUMENT, NULL, TYPE, error_of
-from tests.support.strategies import Group as Drawn
-from tests.support.strategies import groups
 
 LARGEST = 2**31 - 1
 
@@ -26,20 +22,6 @@ LARGEST = 2**31 - 1
 def objects(answer: Any) -> dict[tuple[str, int], int]:
     """Return the identities of all partitions of an answer."""
     return {partition: id(partition) for partitions in answer.values() for partition in partitions}
-
-
-@given(group=groups(equal_instance_ids=True))
-def test_answers_equal_those_for_the_mapping(group: Drawn) -> None:
-    options: dict[str, Any] = {"prefer_rack_aware": group.prefer_rack_aware}
-    topics = Topics(group.topics)
-    expected = assign(group.topics, group.members, engine="reference", **options)
-
-    for _ in range(2):
-        found = assign(topics, group.members, **options)
-        assert list(expected.items()) == list(found.items())
-        assert all(type(partition) is TopicPartition for partitions in found.values() for partition in partitions)
-        assert expected == plan(topics, group.members, **options)
-    assert plan(group.topics, group.members).to_json() == plan(topics, group.members).to_json()
 
 
 def test_all_answers_share_their_objects() -> None:
