@@ -184,13 +184,6 @@ def test_the_engines_raise_the_same_errors(assignment: Callable[[], Any]) -> Non
     assert assert_engines_agree(assignment, {"t": 2}, {"a": ["t"]}) is None
 
 
-@pytest.mark.parametrize(
-    ("topics", "members"), [({"t": -1}, {}), ({}, {"a": "t"}), ({"t": [1, 1]}, {"a": 3}), (None, None), ({}, {7: []})]
-)
-def test_topics_and_members_are_read_before_the_assignment(topics: Any, members: Any) -> None:
-    assert assert_engines_agree(lambda: None, topics, members) is None
-
-
 def test_errors_of_user_code_propagate(engine: Engine) -> None:
     def failing() -> Any:
         yield ("t", 0)

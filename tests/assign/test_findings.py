@@ -115,8 +115,9 @@ def test_errors_name_the_invalid_part_of_the_assignment(
         check(assignment, TOPICS, MEMBERS, engine=engine)
 
 
-def test_topics_and_subscriptions_are_read_as_by_assign() -> None:
+def test_topics_and_subscriptions_are_read_as_by_assign_and_before_the_assignment(engine: Engine) -> None:
+    wrong: Any = None
     with pytest.raises(errors.IllegalArgumentError, match="topic 't': a partition count cannot be negative: -1"):
-        check({}, {"t": -1}, {})
+        check(wrong, {"t": -1}, {}, engine=engine)
     with pytest.raises(errors.WrongTypeError, match="member 'a': topics must be an iterable of topic names, not str"):
-        check({}, {}, {"a": "t"})
+        check(wrong, {}, {"a": "t"}, engine=engine)

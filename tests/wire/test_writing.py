@@ -29,11 +29,6 @@ FULL = Subscription(
 )
 
 
-def test_the_default_version_is_3(engine: Engine) -> None:
-    assert encode_subscription(FULL, 3, engine=engine) == encode_subscription(FULL, engine=engine)
-    assert encode_assignment([], 3, engine=engine) == encode_assignment([], engine=engine)
-
-
 LONGEST = "é" * 16_383 + "x"
 TOO_LONG = LONGEST + "x"
 MANY = "'" + "é" * 20 + "…' has 32768 bytes of UTF-8; the limit is 32767"
