@@ -1,6 +1,6 @@
-"""Rules of range assignment, shown with small groups.
+"""Input that range assignment accepts, and large groups.
 
-`t0p1` means partition 1 of topic t0.
+The vectors of Kafka's class in `tests/conformance` prove the rules. `t0p1` means partition 1 of topic t0.
 """
 
 from __future__ import annotations

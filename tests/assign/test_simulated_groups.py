@@ -18,7 +18,7 @@ from assignor import assign
 from tests.assign.simulated_groups import Json, SimulatedGroup
 from tests.conformance import assignor_vectors
 from tests.conformance.test_assignors import assert_equals_kafkas, claimed_in_subscription
-from tests.support.assignor_oracle import AssignorOracle
+from tests.support.assignor_oracle import AssignorOracle, version
 from tests.support.engines import ENGINES, Engine
 
 pytestmark = pytest.mark.broker
@@ -66,5 +66,6 @@ def test_drawn_groups_get_the_same_assignment_as_in_kafka(
     for name, count in counts.items():
         record_property(name, count)
 
+    assert "4.4.0" == version()
     assert counts["cases"] == GROUPS * ROUNDS
     assert counts["cases of Kafka's defects that are the same in each run"] < 0.15 * ALWAYS * ROUNDS
