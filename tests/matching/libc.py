@@ -20,51 +20,26 @@ REGEX_T_BYTES = 1024
 IS_GLIBC = platform.libc_ver()[0] == "glibc"
 
 
-class InvalidError(Exception):
-    """Error for a pattern that does not compile; the message is libc's."""
-
-
-def _load(locale: str) -> tuple[ctypes.CDLL, ctypes.c_void_p]:
+def search(pattern: str, names: Iterable[str]) -> list[str] | None:
+    """Return the names in which libc finds the pattern; None if libc does not compile it."""
     libc = ctypes.CDLL(None)
-    libc.newlocale.restype = ctypes.c_void_p
+    libc.newlocale.restype = libc.uselocale.restype = ctypes.c_void_p
     libc.newlocale.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p]
-    libc.uselocale.restype = ctypes.c_void_p
     libc.uselocale.argtypes = [ctypes.c_void_p]
-    libc.regerror.restype = ctypes.c_size_t
-    found = libc.newlocale(LC_CTYPE_MASK, locale.encode(), None)
+    found = libc.newlocale(LC_CTYPE_MASK, b"C.UTF-8", None)
     if not found:
-        raise OSError(f"libc has no locale {locale}")
-    return libc, ctypes.c_void_p(found)
-
-
-def answer(pattern: str, names: Iterable[str], locale: str = "C.UTF-8") -> list[str]:
-    """Return the names in which libc finds the pattern.
-
-    Raises:
-        InvalidError: libc does not compile the pattern.
-    """
-    libc, using = _load(locale)
+        raise OSError("libc has no locale C.UTF-8")
+    using = ctypes.c_void_p(found)
     before = ctypes.c_void_p(libc.uselocale(using))
     compiled = ctypes.create_string_buffer(REGEX_T_BYTES)
     try:
-        error = libc.regcomp(compiled, pattern.encode(), REG_EXTENDED | REG_NOSUB)
-        if error:
-            text = ctypes.create_string_buffer(200)
-            libc.regerror(error, compiled, text, ctypes.c_size_t(len(text)))
-            raise InvalidError(text.value.decode())
-        found = [
+        if libc.regcomp(compiled, pattern.encode(), REG_EXTENDED | REG_NOSUB):
+            return None
+        matching = [
             name for name in names if libc.regexec(compiled, name.encode(), ctypes.c_size_t(0), None, 0) != REG_NOMATCH
         ]
         libc.regfree(compiled)
-        return found
+        return matching
     finally:
         libc.uselocale(before)
         libc.freelocale(using)
-
-
-def search(pattern: str, names: Iterable[str]) -> list[str] | None:
-    """Return the names in which libc finds the pattern; None if libc does not compile it."""
-    try:
-        return answer(pattern, names)
-    except InvalidError:
-        return None
