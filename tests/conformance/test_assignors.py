@@ -180,14 +180,6 @@ def own_case(kind: str) -> Case:
     )
 
 
-def test_assignors_the_order_within_a_list_is_not_compared(engine: Engine) -> None:
-    case = own_case("sticky")
-    assert case.expected is not None
-    turned = dataclasses.replace(case, expected={member: of[::-1] for member, of in case.expected.items()})
-    for answer in answers(case, engine):
-        assert_equals_kafkas(turned, answer)
-
-
 def test_assignors_an_invalid_answer_to_a_case_of_a_defect_is_noticed(engine: Engine) -> None:
     case = dataclasses.replace(own_case("roundrobin"), is_exact=False)
     answer = assign(case.partitions_per_topic, case.subscriptions, engine=engine, **case.options)

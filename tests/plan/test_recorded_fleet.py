@@ -83,15 +83,15 @@ def plans(record: Written, engine: Engine) -> list[Plan]:
     return [plan(topics, members, engine=engine) for topics in topics_around(record.time)]
 
 
-def size(found: Plan, record: Written, **changed: Any) -> int:
+def size(found: Plan, record: Written) -> int:
     """Return the size that the plan computes with the leader, clients and versions of the record."""
     clients = {member["memberId"]: (member["clientId"], member["clientHost"]) for member in record.value["members"]}
     versions = {
         member: read.version if read.tolerated is None else read.tolerated
         for member, read in record.subscribed().items()
     }
-    known = {"leader": record.value["leader"], "clients": clients, "versions": versions} | changed
-    return found.group_metadata_size(record.group, **known)
+    leader = record.value["leader"]
+    return found.group_metadata_size(record.group, leader=leader, clients=clients, versions=versions)
 
 
 def range_records() -> list[Written]:
