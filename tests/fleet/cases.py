@@ -101,6 +101,21 @@ GROUPS: dict[str, list[Row]] = {
         group(*ids("a", generation=one), *ids("b", generation=other), current=[("a", "t", 0, 3), ("b", "t", 0, 3)])
         for one, other in ((5, 4), (4, 5), (0, -1), (None, 0))
     ],
+    "names of assignors": [
+        group(*ids("a", protocol="consumer", assignor="range"), member("b", "t")),
+        group(member("a", "t", group_protocol="consumer"), member("b", "t")),
+        group(member("a", "t", assignor="range"), member("b", "t", assignor="range", group_protocol="consumer")),
+    ],
+    "loads": [
+        group(
+            member("a", "turns", "u", rack="r1", assignor=name),
+            static("b", "x", "turns", "gone", rack="r0", assignor=name),
+            member("c", assignor=name),
+            member(None, "t"),
+            current=[("a", "turns", 0, 2), ("a", "u", 1, 1), ("b", "turns", 1, 1)],
+        )
+        for name in (None, "range", "sticky", "stream")
+    ],
     "records": [
         group(*ids("a", rack="r1", assignor=name, topics=["t"]), *ids("b", assignor=name), current=[("a", "t", 0, 3)])
         for name in ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -149,4 +164,44 @@ CHANGED: dict[str, Row] = {
 FLEETS |= {
     f"{name} in scenarios": Fleet([TOPICS], [row], [(str(place), None, steps) for place, steps in enumerate(SCENARIOS)])
     for name, row in CHANGED.items()
+}
+
+STEPS: list[list[Step]] = [
+    *([("add_members", count)] for count in (0, 1)),
+    *([("remove_members", count)] for count in (0, 1, 2, 2**32 - 1)),
+    *([("multiply_partitions", factor)] for factor in (0, 1, 2)),
+    *([("grow_partitions", topic, count)] for topic, count in (("t", 8), ("t", 5), ("u", 8), ("none", 8))),
+    *([("set_racks", racks)] for racks in ([], ["r"])),
+    *([("add_topic", topic, count)] for topic, count in (("new", 3), ("new", 0), ("u", 99), ("t", 99))),
+    [STATIC],
+    *([("rolling_restart", is_static)] for is_static in (None, False, True)),
+    # Each step starts from the partition counts after the previous step.
+    *([DOUBLE, step] for step in (("multiply_partitions", 3), ("multiply_partitions", 0), ("add_topic", "new", 3))),
+    *([DOUBLE, ("grow_partitions", "t", count)] for count in (13, 11)),
+    *([("grow_partitions", "t", 7), DOUBLE], [("grow_partitions", "t", 10), ("grow_partitions", "t", 8)]),
+    *([NEW, ("grow_partitions", "new", 5)], [NEW, ("add_topic", "new", 9)], [("add_topic", "u", 3), DOUBLE]),
+    # Other assignors and protocols, and steps after the switch.
+    *([("use", name, protocol)] for protocol, name in ASSIGNORS if name != "stream"),
+    *(
+        [UNIFORM, step]
+        for step in (UNIFORM, ("use", "range", "classic"), MORE, LESS, ("rolling_restart", True), RESTART)
+    ),
+]
+IDS_OF_CLIENTS = ("app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11", "app-8c9f0b1e-6f0e", "app", "")
+FLEETS |= {
+    "steps": Fleet(
+        [TOPICS],
+        [group(member("a", "t"), member("b", "t")), group(member("a", "w", "～"), member("b", "w", "～"), id="uneven")],
+        [(str(place), None, steps) for place, steps in enumerate(STEPS)],
+    ),
+    "restarted clients": Fleet(
+        [TOPICS],
+        [group(member(name, "t"), id=id) for name in IDS_OF_CLIENTS for id in ("g", "h")],
+        [("restart", None, [RESTART])],
+    ),
+    "scenarios of some groups": Fleet(
+        [TOPICS],
+        [group(member("a", "t"), id=id) for id in ("g", "h", "", None)],
+        [("all", None, []), ("none", [], []), ("one", ["h", "x"], [MORE]), ("unnamed", [""], [])],
+    ),
 }

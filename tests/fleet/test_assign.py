@@ -25,26 +25,10 @@ from tests.fleet.columns import (
 TOPICS = cluster({"t": 5, "u": 2, "tu": 1, "__consumer_offsets": 3, "é": 1})
 
 
-def spans(*asked: Row, known: Row = TOPICS) -> list[list[tuple[Any, ...]]]:
-    return [[tuple(span.values()) for span in found] for found in ask("assign", [known], asked)]
+def test_a_group_without_a_list_of_members_is_empty() -> None:
+    asked = {"cluster": "c", "group_id": "g", "members": None}
 
-
-def resolved(asked: Row, known: Row = TOPICS) -> dict[str, tuple[list[str], list[str]]]:
-    [found] = ask("resolve", [known], [asked])
-    return {row["member_id"]: (row["topics"], row["unknown_topics"]) for row in found}
-
-
-def test_rows_without_a_key_are_not_members() -> None:
-    asked = [
-        group(member("a", "t"), member(None, "t"), None),
-        group(member("a", "t"), id=None),
-        group(member("a", "t"), cluster=None),
-        group(),
-        {"cluster": "c", "group_id": "g", "members": None},
-    ]
-
-    assert [[("a", "t", 0, 5)], [], [], [], []] == spans(*asked)
-    assert [1, 0, 0, 0, 0] == list(map(len, ask("resolve", [TOPICS], asked)))
+    assert [[]] == ask("assign", [TOPICS], [asked]) == ask("resolve", [TOPICS], [asked])
 
 
 # ---- accepted columns

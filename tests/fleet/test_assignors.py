@@ -1,4 +1,4 @@
-"""`Clusters`: each group is computed by its assignor, from the partitions that its members own."""
+"""`Clusters`: groups that cannot be computed, invalid topic ids, and groups that are too large for their assignor."""
 
 from __future__ import annotations
 
@@ -8,16 +8,6 @@ import pytest
 
 from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, member, outcome_of
 
-TOPICS = cluster({"t": 6, "u": 4})
-ASSIGNORS = [
-    ("classic", "range"),
-    ("classic", "roundrobin"),
-    ("classic", "sticky"),
-    ("classic", "cooperative-sticky"),
-    ("consumer", "uniform"),
-    ("consumer", "range"),
-]
-CURRENT = [("a", "t", 0, 6), ("b", "u", 0, 1), ("b", "u", 3, 1)]
 NOT_COMPUTED = {
     "not Kafka's": (
         [{"assignor": "stream"}] * 2,
@@ -36,10 +26,6 @@ NOT_COMPUTED = {
         [{"assignor": "sticky"}, {"assignor": "range"}],
         "members of the group have different values of assignor: 'range', 'sticky'",
     ),
-    "one named protocol": (
-        [{"assignor": "range"}, {"assignor": "range", "group_protocol": "consumer"}],
-        None,
-    ),
     "two protocols": (
         [{"group_protocol": "consumer"}, {"group_protocol": "classic"}],
         "members of the group have different values of group_protocol: 'classic', 'consumer'",
@@ -52,63 +38,11 @@ def named(id: str, *topics: str, protocol: str = "classic", assignor: str = "sti
     return member(id, *topics, assignor=assignor, group_protocol=protocol, **columns)
 
 
-def answer(verb: str, asked: Row, *arguments: Any, known: Row = TOPICS) -> Any:
-    """Return the answer for one group."""
-    [found] = ask(verb, [known], [asked], *arguments)
-    return found
-
-
-def test_groups_of_one_call_have_their_own_assignors() -> None:
-    asked = [
-        group(*(named(id, "t", "u", protocol=protocol, assignor=name) for id in ("a", "b")), id=f"g{number}")
-        for number, (protocol, name) in enumerate(ASSIGNORS)
-    ]
-
-    found = ask("balance", [TOPICS], [*asked, group(member("a", "t")), group()])
-
-    named_in_answer = [(row["group_protocol"], row["computed_as"]) for row in found]
-    assert [*ASSIGNORS, ("classic", "range"), (None, None)] == named_in_answer
-
-
-def test_null_assignors_and_protocols_of_members_are_ignored() -> None:
-    some = [named("a", "t", protocol="consumer", assignor="range"), member("b", "t")]
-    none = [member("a", "t", group_protocol="consumer"), member("b", "t")]
-
-    found = [answer("balance", group(*members))["computed_as"] for members in (some, none)]
-
-    assert ["range", "uniform"] == found
-
-
 @pytest.mark.parametrize(("names", "reason"), NOT_COMPUTED.values(), ids=NOT_COMPUTED)
-def test_a_group_that_cannot_be_computed_has_a_reason(names: list[Row], reason: str | None) -> None:
-    asked = group(*(member(id, "t", **row) for id, row in zip("ab", names, strict=True)), current=CURRENT)
-    step = ("s", None, [("add_members", 1)])
+def test_a_group_that_cannot_be_computed_has_a_reason(names: list[Row], reason: str) -> None:
+    asked = group(*(member(id, "t", **row) for id, row in zip("ab", names, strict=True)))
 
-    balance, [outcome] = answer("balance", asked), answer("what_if", asked, [step])
-
-    if reason is None:
-        assert "range" == balance["computed_as"]
-        assert [] == answer("problems", asked)
-        return
-    assert [reason] == answer("problems", asked)
-    assert [] == answer("assign", asked)
-    assert [] == answer("moves", asked)
-    known = {"members": 2, "unnamed_members": 0, "unsubscribed_members": 0, "topics": 1, "unknown_topics": 0}
-    assert known == {name: value for name, value in balance.items() if value is not None}
-    assert known | {"members": 3, "scenario": "s"} == {k: value for k, value in outcome.items() if value is not None}
-
-
-@pytest.mark.parametrize(("protocol", "name"), ASSIGNORS)
-def test_the_order_of_rows_changes_nothing(protocol: str, name: str) -> None:
-    members = [named(f"m{number}", "t", "u", protocol=protocol, assignor=name) for number in range(20)]
-    current = [(f"m{number}", "t", number, 1) for number in range(6)]
-
-    found = [
-        answer("assign", group(*rows, current=runs))
-        for rows, runs in ((members, current), (members[::-1], current[::-1]))
-    ]
-
-    assert found[0] == found[1]
+    assert [[reason]] == ask("problems", [cluster({"t": 6})], [asked])
 
 
 # ---- topic ids

@@ -18,17 +18,6 @@ def moves(*current: tuple[Any, ...], known: Row = TOPICS) -> list[tuple[Any, ...
     return [tuple(move.values()) for move in found]
 
 
-@pytest.mark.parametrize("key", [(None, "t", 0, 1), ("a", None, 0, 1), (None, None, -5, None)])
-def test_a_row_without_a_key_is_ignored(key: tuple[Any, ...]) -> None:
-    assert [] == moves(("a", "t", 0, 3), ("b", "t", 3, 3), key)
-
-
-def test_a_group_without_a_key_has_no_moves() -> None:
-    asked = [group(current=[("a", "t", 0, 1)], **key) for key in ({"id": None}, {"cluster": None})]
-
-    assert [[], []] == ask("moves", [TOPICS], asked)
-
-
 def test_groups_without_a_current_column_own_no_partitions() -> None:
     asked = {**group(member("a", "t")), "current": None}
 
