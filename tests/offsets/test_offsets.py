@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import struct
 
 import pyarrow as pa
@@ -48,54 +47,26 @@ def test_all_recorded_records_one_by_one_equal_kafka() -> None:
         assert_equals_kafka(record_json(record), answer)
 
 
-def test_a_changed_answer_is_detected() -> None:
-    index = first_undecodable()
-    ours = record_json(decode_record(*RECORDED[index]))
-    for path in (
-        ["value", "generation"],
-        ["key", "group"],
-        ["consumerProtocol", 0, "assignmentVersion"],
-        ["valueVersion"],
-    ):
-        changed = json.loads(json.dumps(answers()[index]))
-        inner = changed
-        for step in path[:-1]:
-            inner = inner[step]
-        inner[path[-1]] = "changed"
-        with pytest.raises(AssertionError):
-            assert_equals_kafka(ours, changed)
-
-
 # ---- all versions
 
 
 def test_all_types_and_versions_equal_kafka() -> None:
-    seen = set()
-    for key, value, answer in EVERY_VERSION:
-        if "UnknownRecordTypeException" in answer.get("error", ""):
-            assert decode_record(key, value).status == "unknown_type"
-        elif "error" in answer:
-            with pytest.raises(errors.WireError):
-                decode_record(key, value)
-        else:
-            record = decode_record(key, value)
-            assert_equals_kafka(record_json(record), answer)
-            seen.add((record.type, record.version))
-    assert set(VERSIONS) <= seen
-
-
-def test_batches_of_all_types_and_versions_equal_kafka() -> None:
     rows = batch((key, value) for key, value, _ in EVERY_VERSION)
+    seen = set()
     for row, (key, value, answer) in zip(rows, EVERY_VERSION, strict=True):
         if "UnknownRecordTypeException" in answer.get("error", ""):
-            assert row["status"] == "unknown_type"
+            assert decode_record(key, value).status == row["status"] == "unknown_type"
         elif "error" in answer:
             assert row["status"] == "bad"
             with pytest.raises(errors.WireError) as caught:
                 decode_record(key, value)
             assert row["error"] == str(caught.value)
         else:
+            record = decode_record(key, value)
+            assert_equals_kafka(record_json(record), answer)
             assert_equals_kafka(row_json(row), answer)
+            seen.add((record.type, record.version))
+    assert set(VERSIONS) <= seen
 
 
 def test_blobs_of_members_may_be_empty_or_invalid_and_are_decoded_only_for_consumers() -> None:

@@ -49,15 +49,14 @@ def write_struct(fields: tuple[Field, ...], values: Mapping[str, Any], version: 
     tagged = {field.tag: field for field in present if field.tag is not None and field.name in values}
     sections = []
     for tag, field in sorted(tagged.items()):
-        content = write(field.kind, values[field.name], version, compact=True)
-        if field.nullable and isinstance(field.kind, Struct):
-            content = b"\1" + content
+        value = values[field.name]
+        content = b"\0" if value is None else write_field(field, value, version, compact=True)
         sections.append(varint(tag) + varint(len(content)) + content)
     return data + varint(len(sections)) + b"".join(sections)
 
 
 def write_field(field: Field, value: Any, version: int, *, compact: bool) -> bytes:
-    """Encode an untagged field; a nullable structure has a leading byte."""
+    """Encode a field; a nullable structure has a leading byte."""
     if field.nullable and isinstance(field.kind, Struct):
         return b"\xff" if value is None else b"\1" + write(field.kind, value, version, compact=compact)
     if field.nullable and value is None:
