@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from assignor import errors
-from assignor.offsets import decode_batch, decode_record
+from assignor.offsets import decode_batch
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -115,14 +114,6 @@ def assert_equals_kafka(ours: KafkaAnswer, kafka: KafkaAnswer) -> None:
     if ours["consumerProtocol"] is not None:
         ours = ours | {"consumerProtocol": members}
     assert ours == expected
-
-
-def outcome(key: bytes | None, value: bytes | None) -> object:
-    """Return the record, or all fields of the error."""
-    try:
-        return decode_record(key, value)
-    except errors.WireError as error:
-        return error.reason, error.offset, error.field
 
 
 def batch(

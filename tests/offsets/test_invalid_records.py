@@ -23,7 +23,6 @@ from tests.offsets.decoding import (
     NULL,
     RECORDED,
     batch,
-    outcome,
     record_json,
     row_json,
 )
@@ -104,26 +103,6 @@ def test_values_that_are_not_bytes_are_rejected() -> None:
         decode_record("g", None)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(errors.WrongTypeError, match="value must be bytes, not int"):
         decode_record(GROUP_KEY, 1)  # type: ignore[arg-type]  # deliberately wrong type
-
-
-def test_a_truncated_record_is_an_error_or_a_record() -> None:
-    one_of_each: dict[bytes, tuple[bytes, bytes]] = {}
-    for key, value, answer in EVERY_VERSION:
-        if value and "error" not in answer:
-            one_of_each.setdefault(key[:2] + value[:2], (key, value))
-    assert len(one_of_each) == 30
-    for key, value in one_of_each.values():
-        for cut in range(len(value)):
-            failed = outcome(key, value[:cut])
-            assert isinstance(failed, tuple), (key, value[:cut])
-        for cut in range(len(key)):
-            outcome(key[:cut], None)
-
-
-def test_bytes_after_the_last_field_are_ignored() -> None:
-    for key, value, answer in EVERY_VERSION:
-        if value and "error" not in answer:
-            assert decode_record(key + b"!", value + b"!") == decode_record(key, value)
 
 
 EPOCH, CONFIGS = 0, 1
