@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.project.python_imports import PACKAGE, ROOT, imported_files
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "python" / "assignor"
 ROOMS = (
     *("reference", "subscription_state", "member", "coordinator", "matching"),
     *("cluster", "replay", "report", "clients", "page", "spark", "cli"),
@@ -63,35 +62,11 @@ def _expanded(path: str) -> Iterator[str]:
             start = place + 1
 
 
-def python_imports(file: Path) -> Iterator[Path]:
-    """Yield the files of the package that a Python file imports, also within functions."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            modules = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            modules = [f"{node.module}.{alias.name}" for alias in node.names]
-        else:
-            continue
-        for module in modules:
-            parts = module.split(".")
-            if parts[0] != "assignor":
-                continue
-            while parts:
-                path = PACKAGE.joinpath(*parts[1:])
-                if path.with_suffix(".py").is_file() and len(parts) > 1:
-                    yield path.with_suffix(".py")
-                    break
-                if len(parts) > 1 and (path / "__init__.py").is_file():
-                    yield path / "__init__.py"
-                    break
-                parts.pop()
-
-
 def graph(files: list[Path]) -> dict[str, set[str]]:
     """Return the imports of each file. What the face of a folder imports from the folder itself is left out."""
     found: dict[str, set[str]] = {}
     for file in files:
-        read = rust_imports if file.suffix == ".rs" else python_imports
+        read = rust_imports if file.suffix == ".rs" else imported_files
         is_face = file.name in {"mod.rs", "__init__.py"}
         targets = {target for target in read(file) if not (is_face and target.is_relative_to(file.parent))}
         found[str(file.relative_to(ROOT))] = {str(target.relative_to(ROOT)) for target in targets - {file}}
@@ -129,7 +104,7 @@ def test_no_import_runs_in_a_circle(room: str) -> None:
 
 def test_rooms_of_the_package_import_only_lower_rooms() -> None:
     def level(path: str) -> int:
-        room = Path(path).relative_to("python/assignor").parts[0]
+        room = (ROOT / path).relative_to(PACKAGE).parts[0]
         return ROOMS.index(room) if room in ROOMS else ROOMS.index("cluster") - 1
 
     imports = graph(sorted(PACKAGE.rglob("*.py")))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -44,33 +42,6 @@ def test_the_package_requires_only_numpy() -> None:
     assert ["numpy>=1.26"] == [requirement for requirement in required if "extra ==" not in requirement]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "Balance",
-        "Diff",
-        "Group",
-        "MemberInfo",
-        "PartitionAssignor",
-        "PartitionInfo",
-        "Plan",
-        "RangeAssignor",
-        "RebalanceProtocol",
-        "Subscription",
-        "TopicPartition",
-        "Topics",
-        "assign",
-        "check",
-        "errors",
-        "plan",
-    ],
-)
-def test_a_promised_name_is_public(name: str) -> None:
-    assert name in assignor.__all__
-    assert name in dir(assignor)
-    assert getattr(assignor, name) is not None
-
-
 def test_public_names_exist_and_are_sorted_and_unique() -> None:
     assert sorted(set(assignor.__all__)) == assignor.__all__
     assert [] == [name for name in assignor.__all__ if not hasattr(assignor, name)]
@@ -92,16 +63,3 @@ def test_public_functions_and_classes_have_docstrings() -> None:
     undocumented = [name for name in assignor.__all__ if not inspect.getdoc(getattr(assignor, name))]
 
     assert [] == undocumented
-
-
-def test_importing_the_package_does_not_load_the_core() -> None:
-    code = "import assignor, sys; print('assignor._core' in sys.modules)"
-
-    answer = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(Path(assignor.__file__).parents[1])!r}); {code}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-
-    assert "False\n" == answer.stdout

@@ -10,8 +10,6 @@ import importlib
 import importlib.metadata
 import inspect
 import re
-import subprocess
-import sys
 import tomllib
 import typing
 from pathlib import Path
@@ -33,7 +31,7 @@ NAMES = {
         *("assign", "plan", "check", "Plan", "Group", "Topics", "TopicPartition", "PartitionInfo", "Subscription"),
         *("MemberInfo", "PartitionAssignor", "RangeAssignor", "RebalanceProtocol", "match_topics", "explain_pattern"),
         *("validate_topic", "TopicMatcher", "resolve", "SubscriptionState", "errors"),
-        *("RoundRobinAssignor", "StickyAssignor", "CooperativeStickyAssignor"),
+        *("RoundRobinAssignor", "StickyAssignor", "CooperativeStickyAssignor", "Balance", "Diff"),
     ],
     "assignor.server": ["UniformAssignor", "RangeAssignor"],
     "assignor.errors": [
@@ -221,23 +219,6 @@ def test_only_the_promised_callables_have_an_engine() -> None:
                     found |= {module + name} if "engine" in inspect.signature(each).parameters else set()
 
     assert found == ENGINES
-
-
-def test_parameter_lists_are_parsed() -> None:
-    missing = inspect.Parameter.empty
-
-    assert [("a", False, missing), ("b", False, ()), ("c", True, missing), ("d", True, None)] == parameters(
-        "a, b=(), *, c, d=None"
-    )
-
-
-@pytest.mark.parametrize("module", [name.partition(".")[2] for name in NAMES if "." in name])
-def test_a_promised_module_is_an_attribute_of_the_package(module: str) -> None:
-    program = f"import assignor; print(assignor.{module}.__name__)"
-
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
-
-    assert (f"assignor.{module}\n", "") == (done.stdout, done.stderr)
 
 
 def test_data_classes_have_the_promised_fields() -> None:

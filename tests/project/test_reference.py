@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-import functools
 import os
 import subprocess
 import sys
@@ -13,6 +11,7 @@ import pytest
 
 import assignor
 from assignor import reference
+from tests.project.python_imports import imported, imported_files
 
 PACKAGE = Path(assignor.__file__).parent
 ROOM = Path(*reference.__path__)
@@ -97,33 +96,14 @@ def dotted(path: Path) -> str:
     return ".".join(path.relative_to(ROOM).with_suffix("").parts).removesuffix(".__init__")
 
 
-@functools.cache
-def imported(path: Path) -> frozenset[str]:
-    """Return the absolute names of all modules that a file imports."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path.name}: a relative import"
-            assert node.module is not None
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(found)
-
-
 def reached(path: Path) -> set[Path]:
     """Return the files of the package that a file imports directly or indirectly, except `assignor/__init__.py`."""
-    files, todo = set(), [path]
-    while todo:
-        current = todo.pop()
-        if current in files:
-            continue
-        files.add(current)
-        for module in imported(current):
-            if module.startswith("assignor."):
-                place = PACKAGE.joinpath(*module.split(".")[1:])
-                todo += [found for found in (place.with_suffix(".py"), place / "__init__.py") if found.exists()]
-    return files
+    files, left = set[Path](), [path]
+    while left:
+        new = set(imported_files(left.pop())) - files
+        files |= new
+        left += new
+    return files | {path}
 
 
 def test_the_reference_works_without_the_core() -> None:

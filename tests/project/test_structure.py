@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import conftest
+from tests.project.python_imports import imported
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,16 +50,8 @@ def test_modules_of_tests_are_imported_by_full_name() -> None:
     installed = {"duckdb", "polars", "re2"}
 
     for path in SOURCES:
-        for name in _imported(ast.parse(path.read_text(encoding="utf-8"))):
+        for name in {module.partition(".")[0] for module in imported(path)}:
             assert name in installed or name not in own, f"{path.relative_to(ROOT)} imports {name}"
-
-
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name.partition(".")[0] for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            yield node.module.partition(".")[0]
 
 
 def test_scheduled_paths_exist() -> None:
