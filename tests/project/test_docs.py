@@ -135,38 +135,6 @@ def test_a_figure_in_prose_that_was_not_measured_is_reported(tmp_path: Path) -> 
     assert page.replace("1,000", "1,200") == measured.with_figures(page, figures)
 
 
-def test_sections_of_figures_become_tables(tmp_path: Path) -> None:
-    section = {
-        "command": "python -m benches.run --only java",
-        "commit": "0123456789abcdef",
-        "uncommitted_changes": True,
-        "machine": {"CPU": "two cores"},
-        "title": "Java",
-        "note": "Milliseconds.",
-        "tables": [
-            {
-                "head": ["group", "assign", "plan", "kafka-python"],
-                "rows": [
-                    ["3x1", "1.2 / 2 (8x)", "1.2 / 1.5 (20x)", "7 / 8"],
-                    ["3x2", "1.2 / 2 (2x)", "1.2 / 1 (5x)", "-"],
-                ],
-            },
-            {"head": ["target", "measured", "wanted", ""], "rows": [["Java / plan", "5.00x", ">= 6x", "MISSED"]]},
-        ],
-    }
-    figures = tmp_path / "figures.json"
-    figures.write_text(json.dumps({"java": section}), encoding="utf-8")
-
-    page = measured.figures_page(figures)
-    assert page.startswith(
-        "## Java\n\nMilliseconds.\n\n`python -m benches.run --only java`, commit `0123456789ab` with "
-    )
-    assert "| 3x1 | 1.2 / 2 (8x) | 1.2 / 1.5 (20x) | 7 / 8 |" in page
-    assert measured.missed_targets(figures).endswith("| `java` | Java / plan | 5.00x | >= 6x |")
-    assert measured.ratio_table(figures).endswith("| Kafka's class in Java | 2 | 4.0x | 2.0x | 10x | 5.0x |")
-    assert [4.0] == measured.ratios(section, "assign", "kafka-python")
-
-
 def test_figures_come_from_complete_runs_of_commits() -> None:
     for name, section in measured.sections().items():
         assert section["commit"], name
