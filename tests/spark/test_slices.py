@@ -13,21 +13,13 @@ from assignor.offsets import decode_batch
 from assignor.spark.slices import SLICE_BYTES, record_slices
 from tests.replay.logs import member
 from tests.support.record_bytes import write_record
+from tests.support.synthetic_log import RECORDS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
-RECORDS = pa.schema(
-    [
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("timestamp", pa.int64()),
-        ("key", pa.binary()),
-        ("value", pa.binary()),
-    ]
-)
 TOPIC = "t" * 240
 PARTITIONS = 20_000
 
@@ -75,7 +67,7 @@ def test_the_pieces_of_an_answer_are_bounded() -> None:
 
     # A batch of 30 wide groups has 2.5 MB, and its histories would have 180 MB in one piece.
     count = 30
-    (batch,) = table(*(wide_group(f"group-{i % 2}") for i in range(count))).combine_chunks().to_batches()
+    (batch,) = table(*(wide_group(f"group-{i:02}") for i in range(count))).combine_chunks().to_batches()
     groups = pa.array([f"group-{i:02}" for i in range(count)])
     batch = batch.append_column("group_id", groups).append_column("aborted", pa.array([False] * count))
 
@@ -86,7 +78,7 @@ def test_the_pieces_of_an_answer_are_bounded() -> None:
     decoded = list(decoded_columns(iter([(batch["key"], batch["value"])])))
 
     assert groups.to_pylist() == found
-    assert 60 * SLICE_BYTES < largest < 120 * SLICE_BYTES
+    assert 60 * SLICE_BYTES < largest < 140 * SLICE_BYTES
     assert count == sum(map(len, decoded))
     assert max(piece.nbytes for piece in decoded) < 5 * SLICE_BYTES < sum(piece.nbytes for piece in decoded)
 
