@@ -34,16 +34,9 @@ def recorded_tables(spark: SparkSession) -> RecordedTables:
 
 
 @pytest.fixture(scope="session")
-def answers_for_two_clusters(spark: SparkSession, recorded_tables: RecordedTables) -> Answers:
-    """Return the results of classic Spark for the recorded cluster and a synthetic one."""
-    from tests.spark.connect_program import answers_of, with_generated
-
-    return answers_of(with_generated(spark, recorded_tables))
-
-
-@pytest.fixture(scope="session")
-def recorded_answers(answers_for_two_clusters: Answers) -> Answers:
+def recorded_answers(spark: SparkSession, recorded_tables: RecordedTables) -> Answers:
     """Return the results of classic Spark for the recorded cluster."""
-    from tests.spark.connect_program import of_cluster
+    from assignor.spark import Fleet
+    from tests.spark.connect_program import answers_of
 
-    return of_cluster(answers_for_two_clusters, "")
+    return answers_of(Fleet(*map(spark.createDataFrame, recorded_tables)))

@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from assignor.errors import WrongTypeError
-from assignor.spark import Fleet, Scenario, synthetic_fleet
+from assignor.spark import Fleet, Scenario
 from assignor.spark.progress import progress
 
 if TYPE_CHECKING:
@@ -53,20 +53,6 @@ def answers_of(fleet: Fleet) -> Answers:
         "problems": fleet.problems(),
     }
     return {name: in_order(frame.toArrow().to_pylist()) for name, frame in answers.items()}
-
-
-def of_cluster(answers: Answers, cluster: str) -> Answers:
-    """Return the rows of a cluster."""
-    return {name: [row for row in rows if row["cluster"] == cluster] for name, rows in answers.items()}
-
-
-def with_generated(spark: SparkSession, recorded: Sequence[pa.Table]) -> Fleet:
-    """Return a fleet with the tables of a recorded cluster, and 200 synthetic groups in another cluster."""
-    frames = []
-    for table, generated in zip(recorded, synthetic_fleet(spark, 200, racks=3, seed=3), strict=True):
-        other = generated.toArrow()
-        frames.append(spark.createDataFrame(pa.concat_tables([table.cast(other.schema), other])))
-    return Fleet(*frames)
 
 
 def small(spark: SparkSession, members: Sequence[tuple[Any, ...]]) -> Fleet:
@@ -137,11 +123,10 @@ def main(recording: str, answers: str) -> None:
     spark = SparkSession.builder.remote("local[2]").getOrCreate()
     fleet = Fleet.from_recording(recording, spark=spark)
     assert fleet.current is not None
-    recorded = [frame.toArrow() for frame in (fleet.topics, fleet.members, fleet.current)]
+    tables = [frame.toArrow() for frame in (fleet.topics, fleet.members, fleet.current)]
     found = {
         "session": type(spark).__module__,
-        "tables": [in_order(table.to_pylist()) for table in recorded],
-        "two clusters": answers_of(with_generated(spark, recorded)),
+        "tables": [in_order(table.to_pylist()) for table in tables],
         "without keys": answers_of(small(spark, WITHOUT_KEYS)),
         "progress": _progress(spark),
         "rejected": _rejected(spark),

@@ -1,4 +1,4 @@
-"""Fleets as plain rows: random fleets, the answers of `assign` for each group, and assignments by member."""
+"""Fleets as plain rows: random fleets, and the assignment of each group alone by member."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assignor import PartitionInfo, Subscription, TopicPartition, assign
+from tests.fleet import single_group
 from tests.fleet.single_group import read_group
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
+    from pyspark.sql import DataFrame, SparkSession
+
+    from assignor.spark import Fleet
     from tests.fleet.single_group import Group
 
 TOPICS = pa.schema(
@@ -28,8 +31,8 @@ MEMBERS = pa.schema(
     [
         *((name, pa.string()) for name in ("cluster", "group_id", "member_id", "group_instance_id", "rack")),
         ("topics", pa.list_(pa.string())),
-        ("pattern", pa.string()),
-        ("dialect", pa.string()),
+        *((name, pa.string()) for name in ("pattern", "dialect", "assignor", "group_protocol")),
+        ("generation", pa.int32()),
     ]
 )
 ASSIGNMENTS = pa.schema(
@@ -89,65 +92,35 @@ def _members(dice: random.Random, group_id: str, topics: list[Row]) -> Iterable[
         yield row
 
 
-def partitions_per_topic(topics: Iterable[Row]) -> dict[str, dict[str, int | list[PartitionInfo]]]:
-    """Return the argument `partitions_per_topic` of `assign` for each cluster."""
-    found: dict[str, dict[str, int | list[PartitionInfo]]] = defaultdict(dict)
-    for row in topics:
-        racks = row.get("racks")
-        partitions = (
-            [PartitionInfo(number, tuple(on)) for number, on in enumerate(racks)] if racks else row["partitions"]
-        )
-        found[row["cluster"]][row["topic"]] = partitions
+def table(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
+    """Return rows as a table."""
+    return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+def fleet(
+    spark: SparkSession, topics: Iterable[Row], members: Iterable[Row], current: Iterable[Row] | None = None
+) -> Fleet:
+    """Return a fleet of these rows."""
+    from assignor.spark import Fleet
+
+    frame = spark.createDataFrame
+    current_frame = None if current is None else frame(table(current, ASSIGNMENTS))
+    return Fleet(frame(table(topics, TOPICS)), frame(table(members, MEMBERS)), current_frame)
+
+
+def rows(frame: DataFrame) -> list[Row]:
+    """Return the rows of a DataFrame."""
+    found: list[Row] = frame.toArrow().to_pylist()
     return found
 
 
-def subscriptions(
-    members: Iterable[Row], current: Iterable[Row] = ()
-) -> dict[tuple[str, str], dict[str, Subscription]]:
-    """Return the subscriptions of each (cluster, group) for `assign`, with members in the order of their ids."""
-    owned_by: dict[tuple[str, str, str], list[TopicPartition]] = defaultdict(list)
-    for row in current:
-        ids = range(row["start"], row["start"] + row["count"])
-        owner = (row["cluster"], row["group_id"], row["member_id"])
-        owned_by[owner] += [TopicPartition(row["topic"], id) for id in ids]
-    found: dict[tuple[str, str], dict[str, Subscription]] = defaultdict(dict)
-    for row in sorted(members, key=lambda row: str(row["member_id"]).encode("utf-16-be")):
-        pattern = {"pattern": row["pattern"], "dialect": row["dialect"] or "java"} if row.get("pattern") else {}
-        found[row["cluster"], row["group_id"]][row["member_id"]] = Subscription(
-            topics=row.get("topics") or (),
-            group_instance_id=row.get("group_instance_id"),
-            rack=row.get("rack"),
-            owned_partitions=tuple(owned_by[row["cluster"], row["group_id"], row["member_id"]]),
-            generation=row.get("generation"),
-            **pattern,
-        )
-    return found
-
-
-def assignors(members: Iterable[Row]) -> dict[tuple[str, str], tuple[str, str | None]]:
-    """Return the protocol and the assignor that the rows name, by cluster and group."""
-    return {
-        (row["cluster"], row["group_id"]): (row.get("group_protocol") or "classic", row.get("assignor"))
-        for row in members
-    }
-
-
-def assigned(topics: Iterable[Row], members: Sequence[Row], current: Iterable[Row] = ()) -> Owned:
-    """Return the answers of `assign`, called for each group with its assignor; omit groups under `stream`."""
-    topics = list(topics)
-    of_clusters = partitions_per_topic(topics)
-    ids = {row["topic"]: row["topic_id"] for row in topics if row.get("topic_id")}
-    named = assignors(members)
-    found: Owned = {}
-    for (cluster, group_id), of_group in subscriptions(members, current).items():
-        protocol, name = named[cluster, group_id]
-        if name == "stream":
-            continue
-        answer = assign(of_clusters.get(cluster, {}), of_group, assignor=name, group_protocol=protocol, topic_ids=ids)
-        # Plain tuples, as in the result of `owned`.
-        owned = {member: [(topic, number) for topic, number in ids] for member, ids in answer.items() if ids}
-        found[cluster, group_id] = {member: sorted(ids) for member, ids in owned.items()}
-    return {group: owned for group, owned in found.items() if owned}
+def assigned(topics: Iterable[Row], members: Iterable[Row], current: Iterable[Row] = ()) -> Owned:
+    """Return the answers of `assign`, called for each group with its assignor."""
+    return owned(
+        {"cluster": group.row["cluster"], "group_id": group.row["group_id"], **span}
+        for group in groups(topics, members, current)
+        for span in single_group.assignment(group)
+    )
 
 
 def owned(spans: Iterable[Row]) -> Owned:

@@ -24,7 +24,7 @@ from assignor.spark import session as session_module
 from assignor.spark.event_machine import MachineSettings
 from assignor.spark.event_stream import KEY
 from assignor.spark.replay_events import batch_events
-from tests.spark import fleet_rows, test_fleet
+from tests.spark import fleet_rows
 from tests.spark.event_runs import checksum, stream
 from tests.spark.java_options import archive_options
 from tests.support.synthetic_log import SyntheticLog
@@ -102,8 +102,8 @@ def fleet_answer(spark: SparkSession, groups: int) -> dict[str, Any]:
     """Compare the assignment of a random fleet whose Python workers are killed."""
     topics, members = fleet_rows.draw(groups, seed=10)
     spark.conf.set(_BATCH_SIZE, "20")
-    given = test_fleet.fleet(spark, topics, members)
-    killed, spans = under_fire(spark, lambda: test_fleet.rows(given.assign()), is_executor_killed=False)
+    given = fleet_rows.fleet(spark, topics, members)
+    killed, spans = under_fire(spark, lambda: fleet_rows.rows(given.assign()), is_executor_killed=False)
     spark.conf.unset(_BATCH_SIZE)
     found = fleet_rows.owned(spans)
     return {"killed": killed, "groups": len(found), "equal": found == fleet_rows.assigned(topics, members)}

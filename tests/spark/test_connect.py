@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from tests.spark.conftest import RecordedTables
-    from tests.spark.connect_program import Answers
 
 pytestmark = pytest.mark.spark
 
@@ -45,16 +44,6 @@ def connect(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_a_recording_is_decoded_and_replayed_the_same(connect: dict[str, Any], recorded_tables: RecordedTables) -> None:
     assert [connect_program.in_order(table.to_pylist()) for table in recorded_tables] == connect["tables"]
     assert all(connect["tables"])
-
-
-def test_a_recorded_fleet_gets_the_same_answers(connect: dict[str, Any], recorded_answers: Answers) -> None:
-    assert connect_program.of_cluster(connect["two clusters"], "") == recorded_answers
-    assert [] == [name for name, rows in recorded_answers.items() if not rows and name != "problems"]
-
-
-def test_200_groups_get_the_same_answers(connect: dict[str, Any], answers_for_two_clusters: Answers) -> None:
-    assert connect["two clusters"] == answers_for_two_clusters
-    assert 200 == len(connect_program.of_cluster(answers_for_two_clusters, "synthetic-0")["balance"])
 
 
 def test_rows_without_keys_are_reported_the_same(connect: dict[str, Any], spark: SparkSession) -> None:

@@ -12,14 +12,15 @@ import shutil
 import sys
 from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow.parquet as pq
 import pytest
 
 from assignor.spark import Scenario
-from tests.spark import fleet_rows, programs
+from tests.spark import programs
 from tests.spark.connect_program import in_order
+from tests.spark.fleet_rows import rows
 from tests.spark.java_options import INTERPRETED, PRELOADED
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
     from pyspark.sql import SparkSession
 
-    from assignor.spark import Fleet
     from tests.spark.connect_program import Answers
     from tests.spark.fleet_rows import Row
 
@@ -71,14 +71,6 @@ def pipeline(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
-def test_the_pipeline_gives_the_answers_of_assign(pipeline: Path) -> None:
-    topics, members, current = (materialized(pipeline, name) for name in ("topics", "members", "current"))
-
-    assert fleet_rows.assigned(topics, members, current) == fleet_rows.owned(materialized(pipeline, "assignments"))
-    assert 35 == len(topics)
-    assert 39 == len(members)
-
-
 def test_the_pipeline_gives_the_results_of_classic_spark(pipeline: Path, recorded_answers: Answers) -> None:
     views = {"resolve": "resolved", "assign": "assignments"}
 
@@ -102,20 +94,11 @@ def test_the_pipeline_can_run_again(pipeline: Path) -> None:
 # ---- the pages
 
 
-def test_the_examples_of_the_fleet_page_hold(spark: SparkSession) -> None:
-    results = doctest.testfile(str(programs.ROOT / "docs" / "fleet.md"), module_relative=False, globs={"spark": spark})
-
-    assert results.attempted >= 12
-    assert 0 == results.failed
-
-
-def test_the_page_on_kip_848_has_the_results_of_the_recorded_fleet(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    page = programs.ROOT / "docs" / "should-this-group-move-to-kip-848.md"
+@pytest.mark.parametrize("page", ["fleet.md", "should-this-group-move-to-kip-848.md"])
+def test_the_examples_of_a_page_hold(spark: SparkSession, monkeypatch: pytest.MonkeyPatch, page: str) -> None:
     monkeypatch.chdir(programs.ROOT)
 
-    results = doctest.testfile(str(page), module_relative=False, globs={"spark": spark})
+    results = doctest.testfile(str(programs.ROOT / "docs" / page), module_relative=False, globs={"spark": spark})
 
     assert results.attempted >= 12
     assert 0 == results.failed
@@ -181,79 +164,29 @@ def printed(text: str, title: str) -> list[dict[str, str]]:
     return [dict(zip(names, row.split(), strict=True)) for row in iter(lambda: next(lines, ""), "")]
 
 
-def texts(rows: list[Row], *names: str) -> list[dict[str, str]]:
-    return [{name: str(row[name]) for name in names} for row in rows]
+def texts(given: list[Row], *names: str) -> list[dict[str, str]]:
+    return [{name: str(row[name]) for name in names} for row in given]
 
 
-@pytest.fixture(scope="module")
-def generated(spark: SparkSession) -> Fleet:
-    """Return the synthetic fleet of the notebook."""
+def test_the_notebook_prints_the_results_of_fleet(spark: SparkSession, notebook: Printed) -> None:
     from assignor.spark import Fleet, synthetic_fleet
 
-    fleet = synthetic_fleet(spark, groups=400, seed=3)
-    return Fleet(fleet.topics, fleet.members)
-
-
-@pytest.fixture(scope="module")
-def loads(generated: Fleet) -> dict[str, list[int]]:
-    """Return the partition counts of the members of each group, as `assign` gives them."""
-    topics, members = (frame.toArrow().to_pylist() for frame in (generated.topics, generated.members))
-    owned = fleet_rows.assigned(topics, members)
-    found: dict[str, list[int]] = {}
-    for row in members:
-        of_group: dict[str, Any] = owned.get((row["cluster"], row["group_id"]), {})
-        found.setdefault(row["group_id"], []).append(len(of_group.get(row["member_id"], ())))
-    return found
-
-
-def test_the_notebook_lists_groups_with_idle_members(notebook: Printed, loads: dict[str, list[int]]) -> None:
-    idle = {group: each.count(0) for group, each in loads.items() if 0 in each}
-    rows = [
-        {"group_id": group, "members": len(loads[group]), "idle_members": idle[group], "partitions": sum(loads[group])}
-        for group in sorted(idle, key=lambda group: (-idle[group], group))
-    ]
-    total = sum(map(len, loads.values()))
-
-    assert f"synthetic: 400 groups with {total} members, {len(idle)} groups with idle members" in notebook.stdout
-    assert "recorded: 14 groups with 39 members, 0 groups with idle members" in notebook.stdout
-    found = [{name: row[name] for name in rows[0]} for row in printed(notebook.stdout, "synthetic:")]
-    assert texts(rows[:10], *rows[0]) == found
-
-
-def test_the_notebook_lists_the_effect_of_two_more_members(
-    notebook: Printed, loads: dict[str, list[int]], generated: Fleet
-) -> None:
-    slowest = sorted(loads, key=lambda group: (-max(loads[group]), group))[:10]
-    scenario = Scenario("two more", frozenset(slowest)).add_members(2)
-    then = {row["group_id"]: row for row in generated.what_if(scenario).toArrow().to_pylist()}
-    rows = [
-        {
-            "group_id": group,
-            "members": len(loads[group]),
-            "most_loaded": max(loads[group]),
-            "most_loaded_then": then[group]["most_loaded"],
-            "idle_members_then": then[group]["idle_members"],
-            "moved": then[group]["moved"],
-        }
-        for group in slowest
-    ]
-
-    assert texts(rows, *rows[0]) == printed(notebook.stdout, "two more members")
-    assert all(row["most_loaded_then"] <= row["most_loaded"] for row in rows)
-
-
-def test_the_notebook_lists_the_moves_of_a_rolling_restart(notebook: Printed, generated: Fleet) -> None:
+    fleet = Fleet(*synthetic_fleet(spark, groups=400, seed=3)[:2])
+    balance = sorted(rows(fleet.balance()), key=lambda row: (-row["most_loaded"], row["group_id"]))
+    idle = sorted(
+        (row for row in balance if row["idle_members"]), key=lambda row: (-row["idle_members"], row["group_id"])
+    )
+    slowest = [row["group_id"] for row in balance[:10]]
+    then = {row["group_id"]: row for row in rows(fleet.what_if(Scenario("s", frozenset(slowest)).add_members(2)))}
     scenarios = {
         "all_have_instance_ids": Scenario("all_have_instance_ids").rolling_restart(instance_ids=True),
         "no_instance_ids": Scenario("no_instance_ids").rolling_restart(instance_ids=False),
         "present_instance_ids": Scenario("present_instance_ids").rolling_restart(),
     }
-    outcomes = generated.what_if(scenarios.values()).toArrow().to_pylist()
+    outcomes = rows(fleet.what_if(scenarios.values()))
     sums = [
-        {
-            "scenario": name,
-            **{what: sum(row[what] for row in outcomes if row["scenario"] == name) for what in ("rebalances", "moved")},
-        }
+        {"scenario": name}
+        | {what: sum(row[what] for row in outcomes if row["scenario"] == name) for what in ("rebalances", "moved")}
         for name in scenarios
     ]
     most = sorted(
@@ -261,6 +194,18 @@ def test_the_notebook_lists_the_moves_of_a_rolling_restart(notebook: Printed, ge
         key=lambda row: (-row["moved"], row["group_id"]),
     )
 
+    total = sum(row["members"] for row in balance)
+    assert f"synthetic: 400 groups with {total} members, {len(idle)} groups with idle members" in notebook.stdout
+    assert "recorded: 14 groups with 39 members, 0 groups with idle members" in notebook.stdout
+    found = printed(notebook.stdout, "synthetic:")
+    assert texts(idle[:10], "group_id", "members", "idle_members", "topics", "partitions") == found
+    changed = [
+        {name: row[name] for name in ("group_id", "members", "most_loaded")}
+        | {f"{name}_then": then[row["group_id"]][name] for name in ("most_loaded", "idle_members")}
+        | {"moved": then[row["group_id"]]["moved"]}
+        for row in balance[:10]
+    ]
+    assert texts(changed, *changed[0]) == printed(notebook.stdout, "two more members")
     assert texts(sums, "scenario", "rebalances", "moved") == printed(notebook.stdout, "a rolling restart")
     found = printed(notebook.stdout, "groups in which")
     assert texts(most[:5], "group_id", "members", "partitions", "rebalances", "moved") == found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Producer
 
 from assignor.errors import ClusterError, IllegalArgumentError, MissingDependencyError
 from assignor.spark.kafka_offsets import NAME, OffsetRange, Settings, admitted, log_bounds, read_range
@@ -105,19 +105,6 @@ def test_a_stream_continues_from_its_checkpoint_in_bounded_batches(
 
     found = sorted(tuple(row) for row in spark.read.parquet(str(tmp_path / "out")).collect())
     assert sorted(row for row in rows_of(0, COUNT + 20) if row[1] != 1) == found
-
-
-def test_reading_neither_joins_a_group_nor_commits(mock: tuple[Producer, str]) -> None:
-    _, address = mock
-    given = settings(address)
-    list(read_range(given, OffsetRange(0, 0, 10)))
-
-    reader = Consumer({"bootstrap.servers": address, "group.id": "assignor-reader"})
-    try:
-        (committed,) = reader.committed([TopicPartition(TOPIC, 0)], timeout=30)
-    finally:
-        reader.close()
-    assert committed.offset < 0
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import base64
-import gzip
 import json
 import re
-import struct
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,11 +11,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assignor import PartitionInfo, Subscription, TopicPartition, assign
 from assignor.errors import IllegalArgumentError, WrongTypeError
+from tests.replay.golden.outputs import expected
 from tests.replay.logs import CONSUMER, SHARE, Event, event, member, topic_id
 from tests.support.record_bytes import assignment
-from tests.support.recorded_fleet import RECORDING, TRUTH, Row, snapshots
+from tests.support.recorded_fleet import RECORDING, Row
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -46,12 +43,6 @@ def collected(frames: Iterable[DataFrame]) -> Tables:
 def fleet(recorded_tables: RecordedTables) -> Tables:
     """Return the bundled fleet at the end of its recording."""
     return Tables(*(table.to_pylist() for table in recorded_tables))
-
-
-def described_groups() -> dict[str, Row]:
-    """Return the cluster's final description of the groups of consumers with members."""
-    groups = {each["group"]: each for each in snapshots()["final"] if each["type"] in {"Classic", "Consumer"}}
-    return {name: each for name, each in groups.items() if each["members"]}
 
 
 def by_member(rows: list[Row], *names: str) -> dict[tuple[str, str], tuple[Any, ...]]:
@@ -109,7 +100,7 @@ def test_topics_are_those_of_the_last_snapshot(fleet: Tables) -> None:
             racks.setdefault(row["topic"], {})[row["partition"]] = row["racks"]
             ids[row["topic"]] = row["topic_id"]
 
-    expected = [
+    wanted = [
         {
             "cluster": "",
             "topic": topic,
@@ -119,131 +110,40 @@ def test_topics_are_those_of_the_last_snapshot(fleet: Tables) -> None:
         }
         for topic, on in sorted(racks.items())
     ]
-    assert expected == sorted(fleet.topics, key=lambda row: str(row["topic"]))
+    assert wanted == sorted(fleet.topics, key=lambda row: str(row["topic"]))
     assert {"r0", "r1", "r2"} == {rack for row in fleet.topics for racks in row["racks"] for rack in racks}
 
 
-def test_members_are_those_that_the_cluster_described(fleet: Tables) -> None:
-    expected = {
-        (name, each["member_id"]): (each["instance_id"],)
-        for name, group in described_groups().items()
-        for each in group["members"]
+def stored(name: str) -> list[Row]:
+    """Return the rows of a table of the stored report on the recording."""
+    _, _, rows = expected(RECORDING.name, f"table_{name}").decode().partition("\n\n")
+    return [json.loads(line) for line in rows.splitlines()]
+
+
+def test_members_and_owned_partitions_are_those_of_the_stored_report(fleet: Tables) -> None:
+    groups = {row["group_id"]: row for row in stored("groups") if row["kind"] in {"classic", "consumer"}}
+    members = [row for row in stored("members") if row["group_id"] in groups]
+    names = ("group_instance_id", "rack", "pattern")
+
+    assert by_member(members, *names) == by_member(fleet.members, *names)
+    topics = {
+        key: (None if pattern else topics,)
+        for key, (topics, pattern) in by_member(members, "topics", "pattern").items()
     }
-    assert expected == by_member(fleet.members, "group_instance_id")
-    assert {"wh-0", "wh-2", "wh-3"} < {row["group_instance_id"] for row in fleet.members}
-    racks = {
-        (name, each["member_id"]): (each["rack"],)
-        for name, group in described_groups().items()
-        if group["type"] == "Consumer"  # the Admin client returns no racks of classic groups
-        for each in group["members"]
+    assert topics == by_member(fleet.members, "topics")
+    assert (
+        {(None, None)}
+        < {(row["pattern"] and "re2j", row["dialect"]) for row in fleet.members}
+        == {(None, None), ("re2j", "re2j")}
+    )
+    assert assignors(fleet.members) == {
+        (name, row["protocol"], row["kind"], row["generation"])
+        for name, row in groups.items()
+        if name in {member["group_id"] for member in members}
     }
-    assert racks.items() < by_member(fleet.members, "rack").items()
-
-
-class SubscriptionReader:
-    """Reader of a ConsumerProtocol subscription."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data = data
-
-    def number(self, kind: str) -> int:
-        size = struct.calcsize(f">{kind}")
-        (number,) = struct.unpack(f">{kind}", self.data[:size])
-        self.data = self.data[size:]
-        return int(number)
-
-    def bytes(self, kind: str) -> bytes | None:
-        size = self.number(kind)
-        if size < 0:
-            return None
-        data, self.data = self.data[:size], self.data[size:]
-        return data
-
-    def text(self) -> str:
-        return (self.bytes("h") or b"").decode()
-
-    def topics_and_rack(self) -> tuple[list[str], str | None]:
-        version = self.number("h")
-        topics = [self.text() for _ in range(self.number("i"))]
-        if version < 3:
-            return topics, None
-        self.bytes("i")
-        for _ in range(self.number("i")):
-            self.text()
-            for _ in range(self.number("i")):
-                self.number("i")
-        self.number("i")
-        return topics, self.text() or None
-
-
-def test_subscriptions_and_racks_are_those_of_the_last_records(fleet: Tables) -> None:
-    last: dict[tuple[int, str, str], Row | None] = {}
-    with gzip.open(TRUTH / "decoded.jsonl.gz", "rt", encoding="utf-8") as lines:
-        for line in lines:
-            record = json.loads(line)
-            if record["type"] in {2, 5}:
-                key = record["key"]
-                place = (record["type"], key.get("group") or key.get("groupId"), key.get("memberId", ""))
-                last[place] = record["value"]
-    expected: dict[tuple[str, str], tuple[Any, ...]] = {}
-    for (number, group, member_id), value in last.items():
-        if value and number == 5:
-            pattern = value["subscribedTopicRegex"] or None
-            subscription = (None if pattern else value["subscribedTopicNames"], pattern, pattern and "re2j")
-            expected[group, member_id] = (value["rackId"], *subscription)
-        elif value and value["protocolType"] == "consumer":
-            for each in value["members"]:
-                topics, rack = SubscriptionReader(base64.b64decode(each["subscription"])).topics_and_rack()
-                expected[group, each["memberId"]] = (rack, topics, None, None)
-
-    assert expected == by_member(fleet.members, "rack", "topics", "pattern", "dialect")
+    owned = [row for row in stored("assignments") if row["group_id"] in groups]
+    assert sorted(map(repr, owned)) == sorted(map(repr, fleet.current))
     assert {""} == {row["cluster"] for row in fleet.members}
-    assert 3 == sum(row["pattern"] is not None for row in fleet.members)
-    assert {"r0", "r1", "r2", None} >= {row["rack"] for row in fleet.members} > {"r0", None}
-
-
-def test_groups_have_the_assignor_that_the_cluster_reports(fleet: Tables) -> None:
-    expected = {(name, group["assignor"], group["type"].lower()) for name, group in described_groups().items()}
-
-    assert expected == {each[:3] for each in assignors(fleet.members)}
-    assert len(expected) == len(assignors(fleet.members))
-
-
-def test_owned_partitions_are_those_that_the_cluster_described(fleet: Tables) -> None:
-    expected = {
-        (name, each["member_id"]): each["assignment"]
-        for name, group in described_groups().items()
-        for each in group["members"]
-        if each["assignment"]
-    }
-    assert expected == expanded(fleet.current)
-    assert {""} == {row["cluster"] for row in fleet.current}
-
-
-def test_groups_under_range_own_the_answer_of_assign_for_these_tables(fleet: Tables) -> None:
-    partitions = {
-        row["topic"]: [PartitionInfo(id, tuple(racks)) for id, racks in enumerate(row["racks"])] for row in fleet.topics
-    }
-    has = expanded(fleet.current)
-    compared = 0
-    for name, group in described_groups().items():
-        members = [row for row in fleet.members if row["group_id"] == name]
-        if group["type"] != "Classic" or group["assignor"] != "range":
-            continue
-        found = assign(
-            partitions,
-            {
-                row["member_id"]: Subscription(
-                    row["topics"], group_instance_id=row["group_instance_id"], rack=row["rack"]
-                )
-                for row in members
-            },
-        )
-        for member_id, given in found.items():
-            now = has.get((name, member_id), {})
-            assert {TopicPartition(topic, id) for topic, ids in now.items() for id in ids} == set(given), name
-        compared += 1
-    assert 6 == compared
 
 
 # ---- hand-made recordings
@@ -310,14 +210,14 @@ def test_hand_made_groups_have_their_topics_members_and_owned_partitions(spark: 
         "topic_id": topic_id("t"),
     }
     assert [expected_topic] == tables.topics
-    expected = {
+    members = {
         ("g", "both"): (None, ["t", "u1"], None, None),
         ("g", "early"): (None, ["t"], None, None),
         ("g", "pattern"): (None, None, "u.*", "re2j"),
         ("odd", "a"): (None, None, None, None),
         ("odd", "b"): ("r", ["t"], None, None),
     }
-    assert expected == by_member(tables.members, "rack", "topics", "pattern", "dialect")
+    assert members == by_member(tables.members, "rack", "topics", "pattern", "dialect")
     assert {("g", "uniform", "consumer", 1), ("odd", "range", "classic", 1)} == assignors(tables.members)
     expected_partitions = {("g", "both"): {"t": [0, 1], topic_id("unnamed"): [4]}, ("odd", "b"): {"t": [0]}}
     assert expected_partitions == expanded(tables.current)
