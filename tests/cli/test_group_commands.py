@@ -97,14 +97,9 @@ def test_the_assignor_of_the_broker_uses_the_topic_ids(commands: Commands) -> No
     assert lists(expected) == commands.json("assign", commands.file(given), "--group-protocol", "consumer")
 
 
-def test_the_option_text_prints_text_instead_of_json(commands: Commands) -> None:
-    given = commands.file(GROUP)
-
-    assert "a: orders[2 4] payments[0–1]\nb: orders[0–1 3 5]\n" == commands.output("assign", given, "--text")
-    assert commands.output("plan", given, "--text").startswith(
-        "sticky (classic): 2 members\npartitions of a member: 4 to 4"
-    )
+def test_the_text_of_a_plan_escapes_names(commands: Commands) -> None:
     idle = {"partitions_per_topic": {"t": 1}, "subscriptions": {"a": ["t"], "b\n": ["t"]}}
+
     assert "without partitions: b\\n\n" in commands.output("plan", commands.file(idle), "--text")
 
 
@@ -181,16 +176,6 @@ def test_what_if_accepts_each_step(commands: Commands, step: str) -> None:
 
     assert ["no change", step] == [each["scenario"] for each in outcomes]
     assert outcomes[1]["computed_as"] == ("range" if step == "use=range" else "sticky")
-
-
-def test_the_text_of_what_if_has_a_line_per_scenario(commands: Commands) -> None:
-    head, now, other, *_ = commands.output(
-        "what-if", commands.file(GROUP), "--text", "--step", "add_members=1"
-    ).splitlines()
-
-    assert ["scenario", "rebalances", "moved"] == head.split()[:3]
-    assert "no change               0      0        2           8" in now
-    assert other.startswith("add_members=1 ")
 
 
 @pytest.mark.parametrize(

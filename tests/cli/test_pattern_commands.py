@@ -19,12 +19,6 @@ def test_match_prints_the_topics_in_their_order(commands: Commands) -> None:
     assert "" == commands.output("match", "mail", *TOPICS)
 
 
-def test_the_dialect_determines_which_topics_match(commands: Commands) -> None:
-    assert ["orders"] == commands.json("match", "orders", *TOPICS, "--json")
-    found = commands.json("match", "orders", *TOPICS, "--json", "--dialect", "python")
-    assert ["orders", "orders-eu"] == found
-
-
 def test_internal_topics_match_on_request(commands: Commands) -> None:
     assert [] == commands.json("match", "__.*", *TOPICS, "--json")
     assert TOPICS[3:] == commands.json("match", "__.*", *TOPICS, "--json", "--include-internal")

@@ -102,16 +102,6 @@ def test_help_imports_no_module_of_a_command() -> None:
         assert f"\n    {command} " in done.stdout
 
 
-def test_a_missing_folder_is_reported_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["report", str(tmp_path / "nowhere")])
-
-    printed = capsys.readouterr()
-    assert 2 == code
-    assert "" == printed.out
-    assert printed.err.startswith(f"assignor: {tmp_path / 'nowhere'} does not exist; a recording is a folder with ")
-    assert 1 == printed.err.count("\n")
-
-
 def test_an_output_folder_with_other_files_is_rejected_before_spark_starts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
