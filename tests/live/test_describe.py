@@ -8,7 +8,6 @@ import re
 import socket
 import subprocess
 import threading
-import time
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +25,7 @@ from assignor.report.description_text import render
 from tests.broker.admin import Admin
 from tests.broker.blobs import join_share
 from tests.broker.cluster import JARS
+from tests.live.watching import until
 from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
@@ -174,14 +174,6 @@ def commit(consumer: Any, offsets: dict[tuple[str, int], int]) -> None:
     places = [confluent_kafka.TopicPartition(*place, offset) for place, offset in offsets.items()]
     if places:
         within(f"the commit of {places}", lambda: consumer.commit(offsets=places, asynchronous=False))
-
-
-def until(is_reached: Any, timeout: float = 30) -> None:
-    """Call a function until it returns True."""
-    end = time.monotonic() + timeout
-    while not is_reached():
-        if time.monotonic() > end:
-            raise TimeoutError(f"not reached after {timeout} s")
 
 
 @pytest.fixture(scope="module")

@@ -34,14 +34,21 @@ PLACES = [("orders", id) for id in range(5)]
 
 
 class Leaders:
-    """Fake AdminClient with the methods that `offsets` calls; each partition of `orders` has another leader."""
+    """Fake AdminClient with the methods that `offsets` calls; each partition of `orders` has another leader.
+
+    Args:
+        failed: Codes of the errors of partitions.
+    """
+
+    def __init__(self, failed: Mapping[int, int] = FAILED) -> None:
+        self._failed = failed
 
     def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
         """Return results as confluent-kafka does; the call for partition 4 never gets a result."""
         found: dict[TopicPartition, Future[Any]] = {place: Future() for place in wanted}
         for place, future in found.items():
-            if place.partition in FAILED:
-                future.set_exception(KafkaException(KafkaError(FAILED[place.partition])))
+            if place.partition in self._failed:
+                future.set_exception(KafkaException(KafkaError(self._failed[place.partition])))
             elif place.partition < 4:
                 future.set_result(ListOffsetsResultInfo(10 + place.partition, -1, 0))
         return found
@@ -121,7 +128,7 @@ def test_missing_end_offsets_are_reported_once_and_the_other_lag_is_computed(
 ) -> None:
     rows = [(*("g", "orders"), id, "a", 4) for id in range(3)]
     committed = pa.table([pa.array(column) for column in zip(*rows, strict=True)], POSITIONS.names).cast(POSITIONS)
-    answers: list[Any] = [Leaders(), Leaders(), AllLeaders()]
+    answers: list[Any] = [Leaders(), Leaders(), Leaders({})]
     notices: list[str] = []
     found = Watch(settings, WatchOptions(has_lag=True), lambda _: None, notices.append)
     monkeypatch.setattr(found.watcher, "committed", lambda: committed)
@@ -142,14 +149,3 @@ def test_missing_end_offsets_are_reported_once_and_the_other_lag_is_computed(
         "no answer for the end offsets of 2 partitions: orders[1–2]; their lag is not known",
         "all brokers return end offsets again",
     ] == notices
-
-
-class AllLeaders(Leaders):
-    """A cluster whose leaders all answer."""
-
-    def list_offsets(self, wanted: Mapping[TopicPartition, Any], **_: Any) -> dict[TopicPartition, Future[Any]]:
-        """Return results as confluent-kafka does."""
-        found: dict[TopicPartition, Future[Any]] = {place: Future() for place in wanted}
-        for place, future in found.items():
-            future.set_result(ListOffsetsResultInfo(10 + place.partition, -1, 0))
-        return found

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +23,9 @@ from assignor.cluster.records import in_log_order
 from assignor.errors import IllegalArgumentError
 from tests.broker.cluster import Cluster
 from tests.live.test_record import Commits, command, in_log, places
+from tests.live.watching import until
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from tests.live.test_record import Place
 
 pytestmark = pytest.mark.broker
@@ -56,13 +54,6 @@ def start(*arguments: str, file_size: int | None = None, folder: Path | None = N
         cwd=folder,
         env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
     )
-
-
-def until(condition: Callable[[], object], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.05)
 
 
 def is_recorded(folder: Path) -> bool:

@@ -14,11 +14,12 @@ from assignor.cluster import Recording
 from assignor.cluster.log import LogEnd
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import in_log_order
-from assignor.offsets import Record, encode_record
 from assignor.replay.events import to_json
 from assignor.replay.recorded import replay_batches
 from assignor.replay.watch_state import WatchState
 from assignor.replay.watcher import MARGIN_MS, Watcher
+from tests.replay.logs import member
+from tests.support.record_bytes import write_record
 from tests.support.recorded_fleet import RECORDING
 
 Event = dict[str, Any]
@@ -108,25 +109,16 @@ def test_small_pieces_give_the_events_of_a_replay(size: int, restart: int) -> No
 # ---- clocks
 
 
+def record(offset: int, at: int, partition: int, written: tuple[bytes, bytes | None]) -> dict[str, Any]:
+    """Return a record of the log."""
+    return {"partition": partition, "offset": offset, "timestamp": at, "key": written[0], "value": written[1]}
+
+
 def commit(offset: int, at: int, committed: int = 7, group: str = "billing", partition: int = 3) -> dict[str, Any]:
     """Return a record of the log with a committed offset."""
     key = {"group": group, "topic": "orders", "partition": 0}
-    value = {"offset": committed, "metadata": "", "commitTimestamp": at, "leaderEpoch": -1}
-    data = encode_record(Record(1, "OFFSET_COMMIT", key, 3, value))
-    return {"partition": partition, "offset": offset, "timestamp": at, "key": data[0], "value": data[1]}
-
-
-def member(id: str) -> dict[str, Any]:
-    return {
-        "memberId": id,
-        "groupInstanceId": None,
-        "clientId": "c",
-        "clientHost": "/h",
-        "rebalanceTimeout": 60_000,
-        "sessionTimeout": 10_000,
-        "subscription": b"\x00\x00\x00\x00\x00\x01\x00\x06orders\x00\x00\x00\x00",
-        "assignment": b"\x00\x00\x00\x00\x00\x01\x00\x06orders\x00\x00\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00",
-    }
+    value = {"offset": committed, "commitTimestamp": at, "leaderEpoch": -1}
+    return record(offset, at, partition, write_record(1, key, value, version=3))
 
 
 def generation(offset: int, at: int, number: int, group: str = "billing", partition: int = 3) -> dict[str, Any]:
@@ -137,10 +129,9 @@ def generation(offset: int, at: int, number: int, group: str = "billing", partit
         "protocol": "range",
         "leader": "m",
         "currentStateTimestamp": at,
-        "members": [member("m")],
+        "members": [member("m", ["orders"], {"orders": [0]})],
     }
-    data = encode_record(Record(2, "GROUP_METADATA", {"group": group}, 3, value))
-    return {"partition": partition, "offset": offset, "timestamp": at, "key": data[0], "value": data[1]}
+    return record(offset, at, partition, write_record(2, {"group": group}, value, version=3))
 
 
 def batch(*rows: dict[str, Any]) -> pa.RecordBatch:
