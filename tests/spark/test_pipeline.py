@@ -146,15 +146,6 @@ def test_a_wrong_column_type_is_an_error_before_any_job(spark: SparkSession, tmp
     assert ["given"] == [path.name for path in tmp_path.iterdir()]
 
 
-def test_a_folder_with_other_files_is_not_replaced(spark: SparkSession, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "letter.txt").write_text("dear")
-
-    with pytest.raises(IllegalArgumentError, match="is not an empty folder or an earlier report"):
-        report(spark, Recording.open(FLEET), tmp_path / "mine")
-    assert "dear" == (tmp_path / "mine" / "letter.txt").read_text()
-
-
 @pytest.mark.parametrize("name", [" é注文 two words a%20b a#b:c", "x{a,b} g[1] q?* b\\s"])
 def test_folders_are_nested_and_have_names_with_special_characters(
     spark: SparkSession, tmp_path: Path, name: str

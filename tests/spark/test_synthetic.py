@@ -41,7 +41,6 @@ class Collected:
     """Rows of a fleet, with its members and owned partitions by group."""
 
     def __init__(self, fleet: SyntheticFleet) -> None:
-        self.columns = [frame.schema.simpleString() for frame in fleet]
         self.topics, self.members, self.current = map(rows, fleet)
         self.groups: dict[Group, list[Row]] = defaultdict(list)
         for row in self.members:
@@ -96,13 +95,6 @@ def small(spark: SparkSession) -> Collected:
     return Collected(synthetic_fleet(spark, **SMALL))
 
 
-def test_the_columns_are_those_of_the_schemas(large: Collected, small: Collected) -> None:
-    from assignor.spark import schemas
-
-    wanted = [schema.simpleString() for schema in (schemas.TOPICS, schemas.MEMBERS, schemas.ASSIGNMENTS)]
-    assert [wanted, wanted] == [large.columns, small.columns]
-
-
 def test_rows_do_not_depend_on_spark_partitions(spark: SparkSession, small: Collected) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
@@ -136,21 +128,14 @@ def test_the_first_groups_of_a_larger_fleet_are_those_of_a_smaller_one(spark: Sp
     assert set(ordered(small.members)) < set(ordered(rows(more.members)))
 
 
-def test_names_are_marked_as_synthetic(small: Collected) -> None:
+def test_names_are_marked_as_synthetic_and_topics_differ_by_cluster(small: Collected) -> None:
     assert {"synthetic-0", "synthetic-1"} == set(small.partitions)
     assert all(group.startswith("syn-") for _, group in small.groups)
     assert all(re.fullmatch(r"syn\.[a-z0-9.-]+", row["topic"]) for row in small.topics)
-
-
-def test_names_are_unique_within_a_cluster(large: Collected, small: Collected) -> None:
-    for fleet in (large, small):
-        topics = Counter((row["cluster"], row["topic"]) for row in fleet.topics)
-        members = Counter((row["cluster"], row["group_id"], row["member_id"]) for row in fleet.members)
-        assert 1 == max(topics.values())
-        assert 1 == max(members.values())
     first, second = small.partitions.values()
     assert set(first) == set(second)
     assert first != second
+    assert len(small.topics) == len(first) + len(second)
 
 
 def test_topics_follow_the_distributions_counted_in_production(large: Collected) -> None:
@@ -233,19 +218,6 @@ def test_replicas_are_in_three_racks(small: Collected) -> None:
         assert all(3 == len(set(replicas)) and set(replicas) < racks for replicas in row["racks"])
 
 
-def test_spans_are_within_their_topic_and_do_not_overlap(large: Collected, small: Collected) -> None:
-    for fleet in (large, small):
-        owned = Counter[tuple[str, str, str, int]]()
-        members = {(row["cluster"], row["group_id"], row["member_id"]) for row in fleet.members}
-        for row in fleet.current:
-            assert (row["cluster"], row["group_id"], row["member_id"]) in members
-            assert 0 < row["count"]
-            assert 0 <= row["start"] <= fleet.partitions[row["cluster"]][row["topic"]] - row["count"]
-            span = range(row["start"], row["start"] + row["count"])
-            owned.update((row["cluster"], row["group_id"], row["topic"], id) for id in span)
-        assert 1 == max(owned.values())
-
-
 def test_without_stale_groups_members_own_the_answer_of_range(small: Collected) -> None:
     differing = [
         group
@@ -254,6 +226,7 @@ def test_without_stale_groups_members_own_the_answer_of_range(small: Collected) 
     ]
 
     assert [] == differing
+    assert sum(row["count"] for row in small.current) == sum(map(len, small.owned.values())), "spans overlap"
 
 
 def test_a_stale_group_owns_the_answer_of_range_without_one_member(large: Collected) -> None:
@@ -299,9 +272,9 @@ def test_errors_name_the_invalid_value(spark: SparkSession, arguments: Any, mess
 def test_errors_name_the_value_of_a_wrong_type(spark: SparkSession, arguments: Any) -> None:
     from assignor.spark.synthetic import synthetic_fleet
 
-    with pytest.raises(WrongTypeError, match=r"^synthetic_fleet: ") as caught:
+    (name,) = arguments
+    with pytest.raises(WrongTypeError, match=rf"^synthetic_fleet: .*{name}"):
         synthetic_fleet(spark, **{"groups": 10, **arguments})
-    assert next(iter(arguments)) in str(caught.value)
 
 
 def test_no_cluster_has_fewer_topics_than_a_group(spark: SparkSession) -> None:
