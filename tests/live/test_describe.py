@@ -12,9 +12,11 @@ import uuid
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
+import kafka
 import pytest
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer
+from kafka.structs import OffsetAndMetadata
 
 from assignor.cli import main
 from assignor.cluster.confluent import describe_group
@@ -25,8 +27,8 @@ from assignor.report.description_text import render
 from tests.broker.admin import Admin
 from tests.broker.blobs import join_share
 from tests.broker.cluster import JARS
+from tests.broker.groups import Groups
 from tests.live.watching import until
-from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -62,21 +64,14 @@ COMMITTED: dict[str, dict[tuple[str, int], int]] = {
 """Committed offsets by group: one is beyond the end, and one before the start."""
 
 
-class LiveGroups:
+class LiveGroups(Groups):
     """Groups of several clients at the shared broker; they do not change after their start.
 
     Attributes:
-        address: Address of the broker.
         members: Member ids and client ids by group.
     """
 
-    def __init__(self, broker: Cluster) -> None:
-        self.address = broker.address
-        self.members: dict[str, dict[str, str]] = {}
-        self._connection = broker.connect()
-        self._consumers: list[Any] = []
-        self._stop = threading.Event()
-        self._threads: list[threading.Thread] = []
+    members: dict[str, dict[str, str]]
 
     def start(self) -> None:
         """Create topics and groups, commit offsets, and wait until every partition has an owner."""
@@ -94,79 +89,47 @@ class LiveGroups:
         client = AdminClient({"bootstrap.servers": self.address})
         (deleted,) = client.delete_records([place]).values()
         deleted.result(10)
-        self._join("described-classic", "described.a", 4, {"client.id": "billing"}, {"group.instance.id": "static-1"})
-        new = {"group.protocol": "consumer", "client.id": "new"}
-        self._join("described-consumer", "described.b", 2, new, new)
-        self._join_kafka_python()
-        self._commit_alone()
+        self.join("described-classic", ["described.a"], **{"client.id": "billing"})
+        self.join("described-classic", ["described.a"], **{"group.instance.id": "static-1"})
+        for _ in range(2):
+            self.join("described-consumer", ["described.b"], **{"group.protocol": "consumer", "client.id": "new"})
+        until(lambda: {"described-classic": (4, 2), "described-consumer": (2, 2)} == self.look())
+        for group, consumers in self._consumers.items():
+            for consumer in consumers:
+                owned = set(map(self.pair, consumer.assignment()))
+                commit(consumer, {place: offset for place, offset in COMMITTED[group].items() if place in owned})
+        self.join_and_commit()
+        alone = confluent_kafka.Consumer({"bootstrap.servers": self.address, "group.id": "described-offsets"})
+        commit(alone, COMMITTED["described-offsets"])
+        within("closing the consumer of described-offsets", alone.close)
+        names = {"described-classic": ("billing", "rdkafka"), "described-consumer": ("new", "new")}
+        names["described-python"] = ("python", "")
+        self.members = {
+            group: dict(zip(map(self.member_id, consumers), names[group], strict=False))
+            for group, consumers in self._consumers.items()
+        }
         # The coordinator learns from a later heartbeat what a member of a KIP-848 group owns.
         until(lambda: 2 == sum(len(each.assigned) for each in admin.describe("described-consumer").members.values()))
         join_share(self._connection, "described-share", str(uuid.uuid4()), "described.a")
 
-    def end(self) -> None:
-        """Close all consumers."""
-        self._stop.set()
-        for thread in self._threads:
-            within(f"polling by {thread.name}", thread.join)
-        close_consumers(self._consumers)
-        self._connection.close()
-
-    def _join(self, group: str, topic: str, partitions: int, *settings: dict[str, str]) -> None:
-        """Add consumers of librdkafka that a thread polls, and commit offsets when all partitions are assigned."""
-        fixed = {"bootstrap.servers": self.address, "group.id": group, "enable.auto.commit": False}
-        consumers = [confluent_kafka.Consumer({**fixed, **each}) for each in settings]
-        self._consumers += consumers
-        for consumer in consumers:
-            consumer.subscribe([topic])
-
-        def have_settled() -> bool:
-            for consumer in consumers:
-                consumer.poll(0.02)
-            counts = [len(consumer.assignment()) for consumer in consumers]
-            return min(counts) > 0 and sum(counts) == partitions
-
-        until(have_settled)
-        self.members[group] = {
-            consumer.memberid(): each.get("client.id", "rdkafka")
-            for consumer, each in zip(consumers, settings, strict=True)
-        }
-        for consumer in consumers:
-            owned = {(place.topic, place.partition) for place in consumer.assignment()}
-            consumer.pause(consumer.assignment())
-            commit(consumer, {place: offset for place, offset in COMMITTED[group].items() if place in owned})
-        self._poll(lambda: [consumer.poll(0.02) for consumer in consumers])
-
-    def _join_kafka_python(self) -> None:
-        from kafka import TopicPartition
-        from kafka.structs import OffsetAndMetadata
-
+    def join_and_commit(self) -> None:
+        """Add a consumer of kafka-python, which must commit in the thread that polls it."""
+        offsets = COMMITTED["described-python"]
         consumer = KafkaConsumer(
-            bootstrap_servers=self.address,
-            group_id="described-python",
-            client_id="python",
-            enable_auto_commit=False,
+            bootstrap_servers=self.address, group_id="described-python", client_id="python", enable_auto_commit=False
         )
         until(lambda: consumer.partitions_for_topic("described.b"))  # else it may join before it knows the partitions
         consumer.subscribe(["described.b"])
         until(lambda: consumer.poll(timeout_ms=20) is not None and len(consumer.assignment()) == 2)
         consumer.pause(*consumer.assignment())
-        offsets = COMMITTED["described-python"]
-        consumer.commit({TopicPartition(*place): OffsetAndMetadata(at, "", -1) for place, at in offsets.items()})
-        self.members["described-python"] = {consumer._coordinator._generation.member_id: "python"}
-        self._consumers.append(consumer)
-        self._poll(lambda: consumer.poll(timeout_ms=20))
+        consumer.commit({kafka.TopicPartition(*place): OffsetAndMetadata(at, "", -1) for place, at in offsets.items()})
 
-    def _commit_alone(self) -> None:
-        consumer = confluent_kafka.Consumer({"bootstrap.servers": self.address, "group.id": "described-offsets"})
-        commit(consumer, COMMITTED["described-offsets"])
-        within("closing the consumer of described-offsets", consumer.close)
-
-    def _poll(self, poll: Any) -> None:
-        def run() -> None:
+        def poll() -> None:
             while not self._stop.is_set():
-                poll()
+                consumer.poll(timeout_ms=20)
 
-        self._threads.append(threading.Thread(target=run, daemon=True))
+        self._consumers["described-python"] = [consumer]
+        self._threads.append(threading.Thread(target=poll, name="python", daemon=True))
         self._threads[-1].start()
 
 
