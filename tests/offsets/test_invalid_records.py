@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -17,7 +18,6 @@ from assignor import errors
 from assignor.offsets import decode_batch, decode_record
 from tests.offsets.decoding import (
     COMMIT_KEY,
-    EVERY_VERSION,
     GROUP_KEY,
     KEY_VALUE,
     NULL,
@@ -26,7 +26,7 @@ from tests.offsets.decoding import (
     record_json,
     row_json,
 )
-from tests.support.mutation import mutated
+from tests.support.fuzz import decoders, encoders, inputs
 
 # ---- invalid records
 
@@ -171,37 +171,16 @@ def test_columns_that_do_not_fit_are_rejected() -> None:
 
 # ---- arbitrary bytes
 
-SMALL = [(key, value) for key, value, _ in EVERY_VERSION] + [
-    r for r in RECORDED if r[1] is not None and len(r[1]) < 800
-][::40]
 
-
-def mutated_record(rng: random.Random) -> tuple[bytes, bytes | None]:
-    """Draw a record with a few bytes changed, removed or added, usually in the value."""
-    key, value = rng.choice(SMALL)
-    if value is None or rng.random() < 0.1:
-        return mutated(rng, key), value
-    return key, mutated(rng, value)
-
-
-@given(
-    st.one_of(
-        st.builds(mutated_record, st.randoms(use_true_random=False)),
-        st.tuples(
-            st.builds(
-                lambda number, rest: struct.pack(">h", number) + rest, st.integers(-1, 26), st.binary(max_size=12)
-            ),
-            st.one_of(st.none(), st.binary(max_size=60)),
-        ),
-    )
-)
-def test_any_record_is_decoded_or_has_the_error_of_a_batch(record: tuple[bytes, bytes | None]) -> None:
-    (row,) = batch([record])
-    if row["status"] == "bad":
-        with pytest.raises(errors.WireError, match=f"^{re.escape(row['error'])}$"):
-            decode_record(*record)
-        return
-    found = decode_record(*record)
-    assert (row["status"], row["error"]) == (found.status, None)
-    if found.status == "decoded":
-        assert row_json(row) == record_json(found)
+@given(st.sampled_from(sorted(encoders())), st.randoms(use_true_random=False))
+def test_any_record_is_decoded_or_has_the_error_of_a_batch(name: str, rng: random.Random) -> None:
+    records = list(itertools.islice(inputs(rng, decoders()[name].samples), 10))
+    for record, row in zip(records, batch(records), strict=True):
+        if row["status"] == "bad":
+            with pytest.raises(errors.WireError, match=f"^{re.escape(row['error'])}$"):
+                decode_record(*record)
+            continue
+        found = decode_record(*record)
+        assert (row["status"], row["error"]) == (found.status, None)
+        if found.status == "decoded":
+            assert row_json(row) == record_json(found)
