@@ -12,6 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from assignor import _core
+from assignor.cluster.metadata import topics_table
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -19,11 +22,28 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+DELAY = 10_000
+"""How far timestamps in a partition of the log can go back by default, in milliseconds."""
+
+
 def checksum(events: DataFrame | pa.Table) -> tuple[dict[str, int], str]:
     """Return the number of events of each kind, and a hash of all their columns that does not depend on their order."""
     rows = (events if isinstance(events, pa.Table) else events.toArrow()).to_pylist()
     texts = sorted(json.dumps(row, sort_keys=True) for row in rows)
     return dict(Counter(row["event"] for row in rows)), hashlib.sha256("\n".join(texts).encode()).hexdigest()
+
+
+def replayed(records: pa.Table, topics: pa.Table | None = None, *, finish: bool) -> tuple[dict[str, int], str]:
+    """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
+    found: list[Any] = []
+    for log in logs(records):
+        replay = _core.Replay(topics_table(topics))
+        for batch in log.drop_columns(["partition"]).combine_chunks().to_batches():
+            found += replay.push(batch)
+        found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
+        if finish:
+            found += replay.finish()
+    return checksum(pa.Table.from_batches(map(pa.record_batch, found)))
 
 
 def uneven_parts(records: pa.Table) -> list[pa.Table]:

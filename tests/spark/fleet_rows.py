@@ -1,14 +1,14 @@
-"""Fleets as plain rows: random fleets, and the assignment of each group alone by member."""
+"""Fleets as plain rows: groups with rare features, and the assignment of each group alone by member."""
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
 from tests.fleet import single_group
+from tests.fleet.cases import FLEETS, GROUPS
 from tests.fleet.single_group import read_group
 
 if TYPE_CHECKING:
@@ -47,49 +47,27 @@ Row = dict[str, Any]
 Owned = dict[tuple[Any, Any], dict[str, list[tuple[str, int]]]]
 """Partitions by (cluster, group) and member; members without partitions are omitted."""
 
-RACKS = ["r0", "r1", "r2", None]
-PATTERNS = [("java", "orders.*"), ("re2j", ".*-eu"), ("librdkafka", "^pay"), ("python", "ord"), ("java", "nothing")]
+
+class Tables(NamedTuple):
+    """Rows of the tables of a fleet."""
+
+    topics: list[Row]
+    members: list[Row]
+    current: list[Row]
 
 
-def draw(groups: int, seed: int) -> tuple[list[Row], list[Row]]:
-    """Return topics of three clusters, and the members of `groups` groups: random valid input with rare features."""
-    dice = random.Random(seed)
-    topics: list[Row] = [
-        {"cluster": cluster, "topic": f"{kind}-{number}{end}", "partitions": count, "racks": _racks(dice, count)}
-        for cluster in ("eu", "us", "größe")
-        for kind in ("orders", "payments", "\U0001f600" if cluster == "größe" else "mail")
-        for number in range(6)
-        for end in ("", "-eu")
-        for count in [dice.choice([0, 1, 2, 3, 7, 12, 12, 50])]
-    ]
-    topics = [topic for topic in topics if topic["topic"].isascii() or topic["cluster"] == "größe"]
-    members = [row for number in range(groups) for row in _members(dice, f"group-{number}", topics)]
-    return topics, members
-
-
-def _racks(dice: random.Random, count: int) -> list[list[str | None]] | None:
-    if dice.random() < 0.5:
-        return None
-    return [dice.choices(RACKS, k=dice.randint(0, 3)) for _ in range(count)]
-
-
-def _members(dice: random.Random, group_id: str, topics: list[Row]) -> Iterable[Row]:
-    cluster = dice.choice(["eu", "us", "größe", "unknown"])
-    names = [topic["topic"] for topic in topics if topic["cluster"] == cluster] + ["gone"]
-    # Patterns match only valid topic names, and the topics of the third cluster have invalid ones.
-    may_have_patterns = cluster in ("eu", "us") and dice.random() < 0.3
-    subscriptions = [dice.sample(names, dice.randint(0, min(len(names), 14))) for _ in range(dice.randint(1, 3))]
-    for number in range(dice.choice([1, 1, 2, 3, 5, 8, 20])):
-        row: Row = {"cluster": cluster, "group_id": group_id, "member_id": f"{dice.choice('abé')}-{number}"}
-        row["group_instance_id"] = (
-            f"static-{number // 2 if dice.random() < 0.1 else number}" if dice.random() < 0.3 else None
-        )
-        row["rack"] = dice.choice([*RACKS, "", "elsewhere"])
-        row["topics"], row["pattern"], row["dialect"] = dice.choice(subscriptions), None, None
-        if may_have_patterns and dice.random() < 0.5:
-            row["dialect"], row["pattern"] = dice.choice(PATTERNS)
-            row["topics"] = None
-        yield row
+def rare_features() -> Tables:
+    """Return the groups with rare features of `tests/fleet/cases.py` in one fleet, each with a name of its own."""
+    found = Tables([], [], [])
+    for cluster in FLEETS["clusters"].clusters:
+        found.topics.extend({"cluster": cluster["cluster"], **row} for row in cluster["topics"])
+    for name, groups_of_case in GROUPS.items():
+        for number, row in enumerate(groups_of_case):
+            if name != "long runs" and None not in (row["cluster"], row["group_id"]):
+                key = {"cluster": row["cluster"], "group_id": f"{name} {number}"}
+                found.members.extend({**key, **member} for member in row["members"] if member)
+                found.current.extend({**key, **run} for run in row["current"])
+    return found
 
 
 def table(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:

@@ -17,15 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assignor import _core
-from assignor.cluster.metadata import topics_table
-from assignor.spark import events
+from assignor.spark import events, synthetic_fleet
 from assignor.spark import session as session_module
-from assignor.spark.event_machine import MachineSettings
-from assignor.spark.event_stream import KEY
-from assignor.spark.replay_events import batch_events
 from tests.spark import fleet_rows
-from tests.spark.event_runs import checksum, stream
+from tests.spark.event_runs import checksum, replayed, stream
 from tests.spark.java_options import archive_options
 from tests.support.synthetic_log import SyntheticLog
 
@@ -99,8 +94,8 @@ def under_fire(spark: SparkSession, run: Callable[[], Any], *, is_executor_kille
 
 
 def fleet_answer(spark: SparkSession, groups: int) -> dict[str, Any]:
-    """Compare the assignment of a random fleet whose Python workers are killed."""
-    topics, members = fleet_rows.draw(groups, seed=10)
+    """Compare the assignment of a synthetic fleet whose Python workers are killed."""
+    topics, members, _ = (frame.toArrow().to_pylist() for frame in synthetic_fleet(spark, groups, racks=3, seed=10))
     spark.conf.set(_BATCH_SIZE, "20")
     given = fleet_rows.fleet(spark, topics, members)
     killed, spans = under_fire(spark, lambda: fleet_rows.rows(given.assign()), is_executor_killed=False)
@@ -115,18 +110,10 @@ def log_of(groups: int, steps: int) -> pa.Table:
     return log.add_column(0, "cluster", pa.array(["c"] * log.num_rows))
 
 
-def alone(log: pa.Table, *, finish: bool) -> tuple[dict[str, int], str]:
-    """Return the checksum of the events that an `EventMachine` finds in this process."""
-    keyed = log.append_column("bucket", pa.array([0] * log.num_rows, pa.int32()))
-    keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
-    settings = MachineSettings(lambda: _core.Replay(topics_table(None)), finish=finish)
-    return checksum(pa.Table.from_batches(batch_events(keyed.to_batches(), settings)))
-
-
 def events_answer(spark: SparkSession, log: pa.Table, run: Callable[[], DataFrame], *, finish: bool) -> dict[str, Any]:
     """Compare the events of a run during which a Python worker and an executor are killed."""
     killed, found = under_fire(spark, lambda: checksum(run()), is_executor_killed=True)
-    return {"killed": killed, "events": sum(found[0].values()), "equal": found == alone(log, finish=finish)}
+    return {"killed": killed, "events": sum(found[0].values()), "equal": found == replayed(log, finish=finish)}
 
 
 def main(folder: Path, fleet_groups: int, groups: int, steps: int) -> None:

@@ -16,7 +16,7 @@ from assignor.cluster import Recording
 from assignor.cluster.metadata import topic_batch
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.replay import Replay
-from tests.spark.event_runs import checksum, logs, stream, uneven_parts
+from tests.spark.event_runs import DELAY, checksum, replayed, stream, uneven_parts
 from tests.support.recorded_fleet import RECORDING
 from tests.support.synthetic_log import RECORDS, SyntheticLog
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 LOG = SyntheticLog(groups=40, steps=60)
-DELAY = 10_000
 
 
 @functools.cache
@@ -52,18 +51,8 @@ def topics() -> pa.Table:
 
 @functools.cache
 def expected(*, finish: bool) -> tuple[dict[str, int], str]:
-    """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
-    from assignor.cluster.metadata import topics_table
-
-    found: list[Any] = []
-    for log in logs(logs_of_two_clusters()):
-        replay = _core.Replay(topics_table(topics()))
-        for batch in log.drop_columns(["partition"]).combine_chunks().to_batches():
-            found += replay.push(batch)
-        found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)
-        if finish:
-            found += replay.finish()
-    return checksum(pa.Table.from_batches(map(pa.record_batch, found)))
+    """Return the checksum of the events of both clusters."""
+    return replayed(logs_of_two_clusters(), topics(), finish=finish)
 
 
 @pytest.mark.parametrize("finish", [False, True])

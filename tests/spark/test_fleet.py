@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -28,32 +27,13 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-CHOICES = [
-    ("classic", "range"),
-    ("classic", "roundrobin"),
-    ("classic", "sticky"),
-    ("classic", "cooperative-sticky"),
-    ("consumer", "uniform"),
-    ("consumer", "range"),
-    ("classic", "stream"),
-]
-"""Protocols and assignors of random groups."""
-
 SCENARIOS = [
     Scenario("as it is"),
     Scenario("two more").add_members(2),
-    Scenario("larger").multiply_partitions(2).grow_partitions({"orders-0": 60}),
-    Scenario("a topic more", frozenset({"group-1", "group-2"})).add_topic("orders-new", 9),
+    Scenario("larger").multiply_partitions(2).grow_partitions({"t": 60}),
+    Scenario("a topic more", frozenset({"moves 1", "racks 2"})).add_topic("new", 9),
     Scenario("restart").rolling_restart(),
 ]
-
-
-class Tables(NamedTuple):
-    """Rows of the tables of a fleet."""
-
-    topics: list[Row]
-    members: list[Row]
-    current: list[Row]
 
 
 def in_order(frame: DataFrame) -> list[str]:
@@ -71,23 +51,8 @@ def small(*members: Row, cluster: str = "c") -> tuple[list[Row], list[Row]]:
 
 
 @pytest.fixture(scope="module")
-def random_tables() -> Tables:
-    """Return a random fleet with some groups of each assignor, whose members own a part of the answer of range."""
-    topics, members = fleet_rows.draw(70 if os.environ.get("ASSIGNOR_PROFILE") == "long" else 28, seed=19)
-    current: list[Row] = []
-    for number, ((cluster, group_id), owned) in enumerate(fleet_rows.assigned(topics, members).items()):
-        for member, ids in owned.items():
-            keys = {"cluster": cluster, "group_id": group_id, "member_id": member}
-            current += [{**keys, "topic": topic, "start": id, "count": 1} for topic, id in ids[number % 5 :]]
-    for row in members:
-        protocol, name = CHOICES[int(row["group_id"].removeprefix("group-")) % len(CHOICES)]
-        row.update(group_protocol=protocol, assignor=name, generation=3)
-    return Tables(topics, members, current)
-
-
-@pytest.fixture(scope="module")
-def given(spark: SparkSession, random_tables: Tables) -> Fleet:
-    return fleet(spark, *random_tables)
+def given(spark: SparkSession) -> Fleet:
+    return fleet(spark, *fleet_rows.rare_features())
 
 
 @pytest.fixture(scope="module")
@@ -104,13 +69,13 @@ def keyed(groups: Iterable[Group], answer: Callable[[Group], Iterable[Row]]) -> 
     return sorted(repr(sorted(row.items(), key=str)) for row in found)
 
 
-@pytest.mark.parametrize("name", ["random", "recorded"])
+@pytest.mark.parametrize("name", ["rare features", "recorded"])
 def test_each_method_has_the_answers_for_each_group_alone(
-    given: Fleet, random_tables: Tables, recorded: Fleet, recorded_tables: RecordedTables, name: str
+    given: Fleet, recorded: Fleet, recorded_tables: RecordedTables, name: str
 ) -> None:
-    is_random = name == "random"
-    asked = given if is_random else recorded
-    groups = fleet_rows.groups(*(random_tables if is_random else (each.to_pylist() for each in recorded_tables)))
+    asked = recorded if name == "recorded" else given
+    tables = [each.to_pylist() for each in recorded_tables] if asked is recorded else fleet_rows.rare_features()
+    groups = fleet_rows.groups(*tables)
     answers: dict[str, tuple[DataFrame, Callable[[Group], Iterable[Row]]]] = {
         "assign": (asked.assign(), single_group.assignment),
         "resolve": (asked.resolve(), single_group.resolved),
@@ -130,8 +95,8 @@ def test_each_method_has_the_answers_for_each_group_alone(
         found = rows(frame.drop("skew", "record_fits"))
 
         assert keyed(groups, answer) == sorted(repr(sorted(row.items(), key=str)) for row in found), method
-    problems = {row["name"] for row in rows(asked.problems())}
-    assert {group.row["group_id"] for group in groups if group.assignor is None} == problems
+    problems = {row["name"] for row in rows(asked.problems()) if row["table"] == "group"}
+    assert {group.row["group_id"] for group in groups if group.members and not group.assignor} == problems
 
 
 def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, given: Fleet) -> None:
@@ -142,7 +107,7 @@ def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, given: F
         assert [] == list(tracker.getJobIdsForGroup("lazy"))
     finally:
         spark.sparkContext.cancelJobGroup("lazy")
-    plans = [query.where("cluster = 'eu'")._jdf.queryExecution().executedPlan().toString() for query in queries]
+    plans = [query.where("cluster = 'c'")._jdf.queryExecution().executedPlan().toString() for query in queries]
     # Members are packed once, and so are owned partitions.
     assert [3, 3, 3, 2, 3] == [plan.count("MapInArrow ") for plan in plans]
     assert [1] * len(queries) == [plan.count("MapInArrow batches(bucket") for plan in plans]
