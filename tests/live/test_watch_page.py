@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
+from tests.page.test_watch_page import content
 from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
@@ -46,10 +45,7 @@ def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path)
         close_consumers([consumer])
 
     assert code == 0
-    text = (tmp_path / "page.html").read_text(encoding="utf-8")
-    found = re.search(r'id="page-data">(.*?)</script>', text, re.DOTALL)
-    assert found is not None
-    data = json.loads(found[1])["datasets"]
+    data = content(tmp_path / "page.html")["datasets"]
     assert [("page", "consumer_subscribed")] == [(row["group"], row["cause"]) for row in data["rebalances"]]
     assert [("page", 3)] == [(row["group"], row["partitions"]) for row in data["members"]]
     assert [("page.orders", 2, 2)] == [(row["topic"], row["lag"], row["not_known"]) for row in data["lag_of_topics"]]

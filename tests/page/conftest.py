@@ -1,4 +1,4 @@
-"""Hook that runs a test of the page again if Chromium hung."""
+"""Page without its scripts, and a hook that runs a test of the page again if Chromium hung."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ import inspect
 
 import pytest
 
+from assignor.page import html
 from tests.page.browser import BrowserHungError
+
+
+@pytest.fixture
+def quick_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace the scripts of Vega, which take seconds to load; test_browser.py has them."""
+    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
 
 
 @pytest.hookimpl(tryfirst=True)

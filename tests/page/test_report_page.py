@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 PACKAGE = Path(html.__file__).parent
 
-
-@pytest.fixture(autouse=True)
-def quick_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the scripts of Vega, which take seconds to load; test_browser.py has them."""
-    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
+pytestmark = pytest.mark.usefixtures("quick_bundle")
 
 
 def test_report_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,11 +25,7 @@ from tests.support.recorded_fleet import RECORDING
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@pytest.fixture(autouse=True)
-def quick_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Replace the scripts of Vega, which take seconds to load; test_browser.py has them."""
-    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
+pytestmark = pytest.mark.usefixtures("quick_bundle")
 
 
 def content(page: Path) -> dict[str, Any]:
