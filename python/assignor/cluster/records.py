@@ -30,7 +30,7 @@ SCHEMA = pa.schema(
 
 BATCH_BYTES = 1 << 20
 """Number of bytes of keys and values in a batch, unless one record has more. The Rust core returns up
-to 100 MB for such a batch."""
+to 140 MB for such a batch."""
 
 BATCH_RECORDS = 10_000
 """Highest number of records in a batch."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SLICE_BYTES = 1 << 20
-"""Default limit of the keys and values of a slice in bytes: the answer for a slice stays below about 100 MB."""
+"""Default limit of the keys and values of a slice in bytes: the answer for a slice stays below about 140 MB."""
 
 
 def record_slices(batch: pa.RecordBatch, limit: int = SLICE_BYTES) -> Iterator[pa.RecordBatch]:
