@@ -160,18 +160,6 @@ pub struct DecodedAssignment<'a> {
     pub user_data: Option<&'a [u8]>,
 }
 
-impl DecodedAssignment<'_> {
-    /// Return the assignment to encode.
-    #[must_use]
-    pub fn to_assignment(&self) -> Assignment {
-        Assignment {
-            version: self.version,
-            assigned_partitions: self.assigned_partitions.to_vec(),
-            user_data: self.user_data.map(<[u8]>::to_vec),
-        }
-    }
-}
-
 /// Decode a subscription; with `tolerant`, the body may be of an older version than the header.
 ///
 /// # Errors

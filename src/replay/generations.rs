@@ -87,7 +87,8 @@ pub(super) fn apply_classic(
         let (moved, free) = move_owners(context, state, owners, topics.as_ref(), place.0).unzip();
         let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
         let moved = if is_partial { None } else { moved };
-        events.push(rebalance_event(state, place, &after, open, moved, free.flatten()));
+        let details = rebalance_details(after.generation, open, moved, free.flatten());
+        events.push(state.event(place.0, place.1, Some(after.kind), details));
         storm_begin(context, state, place, same_members, events);
     }
     if let Some(before) = &before {
@@ -251,19 +252,6 @@ fn open_rebalance(changes: &Difference, causes: Vec<&'static str>, evidence: Str
     let mut replaced: Vec<Arc<str>> = changes.replaced.iter().map(|(_, new)| Arc::clone(&new.id)).collect();
     replaced.sort_unstable();
     OpenRebalance { causes, evidence, joined: ids(&changes.joined), left: ids(&changes.left), replaced }
-}
-
-/// Build the event of a rebalance.
-fn rebalance_event(
-    state: &GroupState,
-    (at, offset): (i64, i64),
-    after: &GroupRecord,
-    open: OpenRebalance,
-    moved: Option<Vec<Partition>>,
-    unowned: Option<Vec<Partition>>,
-) -> Event {
-    let details = rebalance_details(after.generation, open, moved, unowned);
-    state.event(at, offset, Some(after.kind), details)
 }
 
 fn rebalance_details(

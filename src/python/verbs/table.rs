@@ -143,45 +143,25 @@ impl Cell for Cow<'_, str> {
     }
 }
 
-impl Cell for bool {
-    fn add_to(self, column: &mut Column) -> Result<(), ColumnFull> {
-        match &mut column.data {
-            Data::Boolean(builder) => builder.append_value(self),
-            _ => wrong(column.name, "booleans"),
+macro_rules! cells {
+    ($($kind:ty, $name:literal: $($data:ident),+;)*) => {$(
+        impl Cell for $kind {
+            fn add_to(self, column: &mut Column) -> Result<(), ColumnFull> {
+                match &mut column.data {
+                    $(Data::$data(builder) => builder.append_value(self.into()),)+
+                    _ => wrong(column.name, $name),
+                }
+                Ok(())
+            }
         }
-        Ok(())
-    }
+    )*};
 }
 
-impl Cell for i32 {
-    fn add_to(self, column: &mut Column) -> Result<(), ColumnFull> {
-        match &mut column.data {
-            Data::Int32(builder) => builder.append_value(self),
-            Data::Int64(builder) => builder.append_value(self.into()),
-            _ => wrong(column.name, "integers"),
-        }
-        Ok(())
-    }
-}
-
-impl Cell for i64 {
-    fn add_to(self, column: &mut Column) -> Result<(), ColumnFull> {
-        match &mut column.data {
-            Data::Int64(builder) => builder.append_value(self),
-            _ => wrong(column.name, "int64"),
-        }
-        Ok(())
-    }
-}
-
-impl Cell for f64 {
-    fn add_to(self, column: &mut Column) -> Result<(), ColumnFull> {
-        match &mut column.data {
-            Data::Float64(builder) => builder.append_value(self),
-            _ => wrong(column.name, "float64"),
-        }
-        Ok(())
-    }
+cells! {
+    bool, "booleans": Boolean;
+    i32, "integers": Int32, Int64;
+    i64, "int64": Int64;
+    f64, "float64": Float64;
 }
 
 /// List of texts.
