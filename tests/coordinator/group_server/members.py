@@ -17,7 +17,10 @@ import traceback
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.coordinator.group_server.clients import CLIENTS, Offsets, Partitions, Settings
+import aiokafka
+import kafka
+
+from tests.coordinator.group_server.clients import CLIENTS, Client, Offsets, Partitions, Settings
 from tests.coordinator.group_server.notifier import Notifier
 
 if TYPE_CHECKING:
@@ -149,13 +152,22 @@ class _PipeHandler(logging.Handler):
             self.send(f"{record.created:.3f} {record.levelname} {record.name}: {record.getMessage()}")
 
 
+def _start_client(kind: str, settings: Settings, handler: _PipeHandler) -> Client:
+    """Start a client, again and again while the server crashes under it, as applications are started again."""
+    while True:
+        try:
+            return CLIENTS[kind](settings)
+        except (kafka.errors.KafkaError, aiokafka.errors.KafkaError):
+            handler.send(traceback.format_exc())
+
+
 def _run_client(kind: str, settings: Settings, pipe: Connection) -> None:
     """Run a client and report its changes, until the pipe ends."""
     handler = _PipeHandler(pipe)
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
     with contextlib.suppress(EOFError, OSError):
         try:
-            client = CLIENTS[kind](settings)
+            client = _start_client(kind, settings, handler)
             reported = Report()
             while True:
                 client.poll()

@@ -129,6 +129,9 @@ class GroupServer:
         if self._thread.is_alive():
             self._in_thread(self._end)
             self._thread.join(10)
+            # The last call can end before this thread has woken the server for it.
+            self._wake.close()
+            self._woken.close()
 
     def describe(self, group_id: str) -> GroupDescription:
         """Return a group as DescribeGroups shows it."""
@@ -237,8 +240,7 @@ class GroupServer:
                 self._calls.get()()
             self._guarded(None, self._on_time)
         self._selector.close()
-        for each in (self._listener, self._wake, self._woken):
-            each.close()
+        self._listener.close()
 
     def _end(self) -> None:
         self._running = False
