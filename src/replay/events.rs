@@ -72,24 +72,11 @@ pub enum EventDetails {
         unowned: Option<Vec<Partition>>,
     },
     /// Start or end of the time in which a member commits no offsets.
-    Stuck {
-        member: Arc<str>,
-        partitions: Vec<Partition>,
-        since: i64,
-        until: Option<i64>,
-        usual_interval: i64,
-    },
+    Stuck { member: Arc<str>, partitions: Vec<Partition>, since: i64, until: Option<i64>, usual_interval: i64 },
     /// A problem with committed offsets.
-    Offsets {
-        problem: &'static str,
-        partitions: Vec<Partition>,
-        evidence: String,
-    },
+    Offsets { problem: &'static str, partitions: Vec<Partition>, evidence: String },
     /// A record that cannot be decoded.
-    BadRecord {
-        record_type: Option<i16>,
-        error: String,
-    },
+    BadRecord { record_type: Option<i16>, error: String },
 }
 
 impl EventDetails {
