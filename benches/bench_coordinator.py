@@ -156,6 +156,14 @@ def _timed(coordinated: CoordinatedGroups, name: str, requests: Sequence[Any], a
     return seconds / len(requests)
 
 
+def _rebalance(group_set: GroupSet, embedded: bool) -> Callable[[], Phases]:
+    return formed(group_set, embedded).rebalance
+
+
+def _operation(group_set: GroupSet, name: str) -> Callable[[], float]:
+    return functools.partial(OPERATIONS[name], formed(group_set))
+
+
 def cases(run: Run) -> Iterator[Case]:
     """Yield a full rebalance with each leader, and the operations that can be repeated on the same groups."""
     for group_set in run.of(
@@ -165,13 +173,13 @@ def cases(run: Run) -> Iterator[Case]:
             yield Case(
                 f"full rebalance, {group_set.name}",
                 leader,
-                lambda group_set=group_set, embedded=embedded: formed(group_set, embedded).rebalance,  # type: ignore[misc]
+                functools.partial(_rebalance, group_set, embedded),
             )
         for name in (name for name in OPERATIONS if name not in SPENDING):
             yield Case(
                 f"operations, {group_set.name}",
                 name,
-                lambda group_set=group_set, name=name: functools.partial(OPERATIONS[name], formed(group_set)),  # type: ignore[misc]
+                functools.partial(_operation, group_set, name),
             )
 
 
