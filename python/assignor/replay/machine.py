@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from assignor import _core
 from assignor.cluster.metadata import pyarrow, topic_batch
-from assignor.errors import IllegalArgumentError
 from assignor.replay.events import event_dicts
 
 if TYPE_CHECKING:
@@ -51,18 +50,17 @@ class Replay:
         stuck_interval_ms: int = 100,
         never_committed_ms: int = 60_000,
     ) -> None:
-        settings = {
-            "storm_rebalances": storm_rebalances,
-            "storm_window_ms": storm_window_ms,
-            "stuck_factor": stuck_factor,
-            "stuck_interval_ms": stuck_interval_ms,
-            "never_committed_ms": never_committed_ms,
-        }
-        for name, value in settings.items():
-            if value < 1:
-                raise IllegalArgumentError(f"{name} must be >= 1, not {value}")
         self._topics = list(topics or ())
-        self._core = _core.Replay(topic_batch(self._topics), is_open=is_open, is_compared=is_compared, **settings)
+        self._core = _core.Replay(
+            topic_batch(self._topics),
+            is_open=is_open,
+            is_compared=is_compared,
+            storm_rebalances=storm_rebalances,
+            storm_window_ms=storm_window_ms,
+            stuck_factor=stuck_factor,
+            stuck_interval_ms=stuck_interval_ms,
+            never_committed_ms=never_committed_ms,
+        )
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
         """Apply a record and return events: first those of its group's deadlines up to its timestamp, then its own.
