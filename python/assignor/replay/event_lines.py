@@ -47,14 +47,8 @@ class EventLines:
             case "member":
                 self._names.add(event)
                 return _member(event), []
-            case "storm":
-                return event_text.storm(event, lasting="begins", colour=self._colour)
-            case "stuck":
-                return event_text.stuck(event, self._names)
-            case "offsets":
-                return event_text.offsets(event)
             case _:
-                return event_text.bad_record(event)
+                return event_text.other(event, self._names, lasting="begins", colour=self._colour)
 
 
 def _detail(label: str, text: str) -> str:

@@ -71,8 +71,27 @@ def rebalance_details(event: Event, names: MemberNames) -> Iterator[tuple[str, s
         yield "no owner", format_partitions(event["unowned"])
 
 
-def storm(event: Event, *, lasting: str, colour: bool) -> Text:
-    """Return the text of a storm; `lasting` is what is said of one that has not ended."""
+def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Text:
+    """Return the text of a storm, a stuck member, unusual offsets or a record that cannot be used.
+
+    Args:
+        event: The event.
+        names: Names of the members.
+        lasting: What is said of a storm that has not ended.
+        colour: Highlight a storm.
+    """
+    match event["event"]:
+        case "storm":
+            return _storm(event, lasting, colour)
+        case "stuck":
+            return _stuck(event, names)
+        case "offsets":
+            return _offsets(event)
+        case _:
+            return _bad_record(event)
+
+
+def _storm(event: Event, lasting: str, colour: bool) -> Text:
     verb = lasting if event["until"] is None else f"ended at {format_time(event['until'])}"
     count = f"{event['rebalances']:,} rebalances with unchanged membership since {format_time(event['since'])}"
     labels = {
@@ -83,8 +102,7 @@ def storm(event: Event, *, lasting: str, colour: bool) -> Text:
     return f"{storm_title(colour)} {verb}: {count}", details
 
 
-def stuck(event: Event, names: MemberNames) -> Text:
-    """Return the text of a stuck member."""
+def _stuck(event: Event, names: MemberNames) -> Text:
     name, partitions = names.of(event["member"]), format_partitions(event["topic_partitions"])
     if event["until"] is None:
         since, usual = format_time(event["since"]), format_duration(event["usual_interval_ms"])
@@ -94,13 +112,11 @@ def stuck(event: Event, names: MemberNames) -> Text:
     return title, [("partitions", partitions)]
 
 
-def offsets(event: Event) -> Text:
-    """Return the text of unusual offsets."""
+def _offsets(event: Event) -> Text:
     title = f"{_PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
     return title, [("evidence", escape(event["evidence"]))] if event["evidence"] else []
 
 
-def bad_record(event: Event) -> Text:
-    """Return the text of a record that cannot be decoded or has an unknown type."""
+def _bad_record(event: Event) -> Text:
     kind = "" if event["record_type"] is None else f" of type {event['record_type']}"
     return f"record{kind} at offset {event['offset']} cannot be used: {escape(event['error'])}", []

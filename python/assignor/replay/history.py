@@ -167,21 +167,10 @@ class _GroupHistory:
 
     def _other(self, event: Event) -> Iterator[str]:
         """Yield the lines of an event of a storm, a stuck member, commits or a bad record."""
-        title, details = self._text(event)
+        lasting = "has not ended at the end of the recording"
+        title, details = event_text.other(event, self._names, lasting=lasting, colour=self._colour)
         yield f"  {format_time(event['at'])}  {title}"
         yield from (f"      {label}: {text}" for label, text in details)
-
-    def _text(self, event: Event) -> event_text.Text:
-        match event["event"]:
-            case "storm":
-                lasting = "has not ended at the end of the recording"
-                return event_text.storm(event, lasting=lasting, colour=self._colour)
-            case "stuck":
-                return event_text.stuck(event, self._names)
-            case "offsets":
-                return event_text.offsets(event)
-            case _:
-                return event_text.bad_record(event)
 
     def _entry(self, event: Event, generation: Event | None) -> Iterator[str]:
         """Yield the lines of a rebalance."""
