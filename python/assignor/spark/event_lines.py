@@ -33,7 +33,7 @@ def event_lines(
     groups: Collection[str] = (),
     ascii_only: bool = False,
 ) -> Iterator[tuple[str | None, int, int, str]]:
-    """Replay a recording, and yield group, time, offset and JSON of each event; see `recording.events.replay`.
+    """Replay a recording, and yield group, time, offset and JSON of each event; see `assignor.replay.recorded.replay`.
 
     All records of a partition of the log go to one task. The events of a group come in the order in which the machine
     emits them.
@@ -50,7 +50,7 @@ def event_lines(
                 columns = [*part.select(_COLUMNS.names[:-1]).columns, pa.array(lines, pa.string())]
                 yield pa.RecordBatch.from_arrays(columns, schema=_COLUMNS)
 
-    # As in `recording.events.replay`, deadlines of groups without later records fire only at the end.
+    # As in `assignor.replay.recorded.replay`, deadlines of groups without later records fire only at the end.
     found = events(records, recording.topics(), until=end_of(recording), delay_ms=None)
     for row in found.mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]
