@@ -17,6 +17,7 @@ __all__ = [
     "Matcher",
     "Plan",
     "Replay",
+    "SilenceFinder",
     "TopicPattern",
     "Topics",
     "__build__",
@@ -245,6 +246,17 @@ def record_groups(keys: ArrowArray) -> ArrowArray:
     """Return the group id of each record key; null if a key has no group id or is malformed."""
 
 @final
+class SilenceFinder:
+    """Finder of silences of a log. `assignor.replay.silences` has its public form."""
+
+    def __new__(cls) -> SilenceFinder: ...
+    def add(self, records: ArrowArray) -> None:
+        """Add records in any order: a batch with the columns partition, timestamp and `group_id`."""
+
+    def take(self) -> list[tuple[int, int, list[int], bool]]:
+        """Return the silences that end with a record added since the last call, by time."""
+
+@final
 class Replay:
     """Incremental replay of many groups, as batches of events. `assignor.replay.Replay` is its public form."""
 
@@ -259,9 +271,10 @@ class Replay:
         stuck_factor: int = 10,
         stuck_interval_ms: int = 100,
         never_committed_ms: int = 60000,
+        session_timeout_ms: int = 45000,
     ) -> Replay: ...
     def push(self, records: ArrowArray) -> list[ArrowRecordBatch]:
-        """Apply a batch with the columns offset, timestamp, key and value, and cluster and aborted if there are any."""
+        """Apply a batch: offset, timestamp, key and value, and cluster, partition and aborted if there are any."""
 
     def push_record(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str) -> list[ArrowRecordBatch]:
         """Apply one record: offset, timestamp, key and value."""
@@ -277,6 +290,9 @@ class Replay:
 
     def observe_topics(self, topics: ArrowArray) -> list[ArrowRecordBatch]:
         """Replace the topic metadata by a longer timeline; return the generations whose comparison waited for it."""
+
+    def observe_silences(self, silences: Sequence[tuple[int, int, Sequence[int], bool]]) -> None:
+        """Add silences of the log: since, until, partitions of the log, and True if the whole log was silent."""
 
     def snapshot(self) -> bytes:
         """Return the state as bytes."""

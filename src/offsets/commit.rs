@@ -14,6 +14,8 @@ pub struct Commit<'a> {
     pub partition: i32,
     /// The committed offset; None for a tombstone.
     pub offset: Option<i64>,
+    /// The time at which the offset expires, if the record has one.
+    pub expires: Option<i64>,
 }
 
 /// Read an offset commit; return None for other and for invalid records, which `decode_record` reads.
@@ -24,11 +26,14 @@ pub fn read_commit<'a>(key: Option<&'a [u8]>, value: Option<&[u8]>) -> Option<Co
     let mut reader = Reader::new(&key[2..]);
     let (group, topic) = (text(&mut reader)?, text(&mut reader)?);
     let partition = reader.int32().ok()?;
-    let offset = match value {
-        Some(value) => Some(read_offset(value, legacy).ok()??),
-        None => None,
+    let (offset, expires) = match value {
+        Some(value) => {
+            let (offset, expires) = read_offset(value, legacy).ok()??;
+            (Some(offset), expires)
+        }
+        None => (None, None),
     };
-    Some(Commit { group, topic, partition, offset })
+    Some(Commit { group, topic, partition, offset, expires })
 }
 
 /// Read text; None if the field is invalid or not well-formed UTF-8, which Java decodes to other text.
@@ -36,8 +41,8 @@ fn text<'a>(reader: &mut Reader<'a>) -> Option<&'a str> {
     str::from_utf8(reader.string_bytes(Lengths::Fixed).ok()?).ok()
 }
 
-/// Read the offset in a value after checking all its fields; None if the fast reader does not know the version.
-fn read_offset(value: &[u8], legacy: bool) -> Result<Option<i64>, WireError> {
+/// Read the offset and the time of expiry in a value after checking all its fields; None if the fast reader does not know the version.
+fn read_offset(value: &[u8], legacy: bool) -> Result<Option<(i64, Option<i64>)>, WireError> {
     let mut reader = Reader::new(value);
     let version = reader.int16()?;
     if !(0..=if legacy { 0 } else { 3 }).contains(&version) {
@@ -49,8 +54,6 @@ fn read_offset(value: &[u8], legacy: bool) -> Result<Option<i64>, WireError> {
     }
     reader.string_bytes(Lengths::Fixed)?;
     reader.int64()?;
-    if version == 1 {
-        reader.int64()?;
-    }
-    Ok(Some(offset))
+    let expires = if version == 1 { Some(reader.int64()?).filter(|time| *time > 0) } else { None };
+    Ok(Some((offset, expires)))
 }

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn the_fast_reader_of_commits_agrees_with_the_decoder() {
         let value = b"\0\x03\0\0\0\0\0\0\0\x05\0\0\0\x02\0\x01m\0\0\0\0\0\0\0\x07".as_slice();
-        let expected = commit::Commit { group: "g", topic: "t", partition: 3, offset: Some(5) };
+        let expected = commit::Commit { group: "g", topic: "t", partition: 3, offset: Some(5), expires: None };
         assert_eq!(Some(expected), commit::read_commit(Some(COMMIT_KEY), Some(value)));
         let deleted = commit::Commit { offset: None, ..expected };
         assert_eq!(Some(deleted), commit::read_commit(Some(COMMIT_KEY), None));

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::commits::{apply_commit, set_owners};
+use super::commits::{Committing, apply_commit, set_owners};
 use super::current_owners::Owners;
+use super::deletions::{delete_group, flush_deletion, note_conversion};
 use super::epochs::owned_by_topic;
 use super::events::{Event, sorted};
 use super::fields::{int, ints, text};
@@ -28,8 +29,14 @@ pub(super) fn apply(
     events: &mut Vec<Event>,
 ) {
     let value = record.value();
-    let is_group_record = GroupKind::of_group_record(record.record_type).is_some();
-    if is_group_record {
+    let group_record = GroupKind::of_group_record(record.record_type);
+    let is_group_record = group_record.is_some();
+    if let Some(kind) = group_record {
+        note_conversion(state, place.0, kind);
+        events.extend(flush_deletion(state));
+        if value.is_none() && !state.is_deleted {
+            delete_group(state, place, kind);
+        }
         state.is_deleted = value.is_none();
     }
     if is_group_record && value.is_none() {
@@ -38,13 +45,15 @@ pub(super) fn apply(
     match (record.record_type, value) {
         (0 | 1, _) => {
             let topic = text(record.key(), "topic");
-            let committed = value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64);
+            let number = |name| value.and_then(|value| value.get(name)).and_then(FieldValue::as_i64);
+            let expires = number("expireTimestamp").filter(|time| *time > 0);
+            let committed = number("offset").map(|offset| Committing { offset, expires });
             let partition = int(record.key(), "partition", -1);
-            apply_commit(state, place, (&topic, partition), committed, &context.settings, events);
+            apply_commit(context, state, place, (&topic, partition), committed, events);
         }
         (2, Some(value)) => apply_classic(context, state, place, value, events),
         (2, None) => {
-            delete_members(state, place);
+            delete_members(context, state, place);
             state.classic = None;
         }
         (4, value) => {
@@ -121,7 +130,7 @@ fn apply_epoch(
     }
     match (record.record_type, value) {
         (5 | 10 | 19, value) => {
-            apply_member(state, place, &text(record.key(), "memberId"), value, kind, events);
+            apply_member(context, state, place, &text(record.key(), "memberId"), value, kind, events);
         }
         (8 | 14 | 22, value) => {
             apply_current(context, state, place, &text(record.key(), "memberId"), value, kind, events);

@@ -2,20 +2,19 @@
 //!
 //! The log has the results of rebalances, not the requests that start them. `classic_causes` and `epoch_causes` return every cause that
 //! can have led from one record to the next, most likely first. The first reason that a broker logs for the rebalance is one of them.
+//! `departures` decides why a member is missing.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
+use super::departures::{Absence, CLOSED, DELAY, Departure, EXPIRED, Shown};
 use super::difference::{Difference, GroupRecord};
+use super::durations::{between, duration};
 use super::known_member::KnownMember;
-use super::metadata::Metadata;
 use super::model::GroupKind;
+use super::silences::Silence;
+use super::state::{Context, GroupState};
+use super::stuck::CommitTimes;
 use super::topic_causes::{classic_topic_causes, epoch_topic_causes};
 use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::protocol::CONSUMER;
-
-/// Causes of a missing member whose session expired; the log does not show whether its connection had ended.
-pub(super) const EXPIRED: [&str; 2] = ["consumer_dead", "application_crashed"];
 
 /// Causes of a rebalance after which members and topics are unchanged.
 const REJOINED: [&str; 2] = ["leader_rejoined", "owned_partitions_changed"];
@@ -29,12 +28,16 @@ pub(super) struct Causes {
 
 impl Causes {
     fn add(&mut self, names: &[&'static str], sentence: String) {
+        self.add_names(names);
+        self.sentences.push(sentence);
+    }
+
+    fn add_names(&mut self, names: &[&'static str]) {
         for name in names {
             if !self.names.contains(name) {
                 self.names.push(name);
             }
         }
-        self.sentences.push(sentence);
     }
 
     /// Return the sentences as one text.
@@ -48,57 +51,189 @@ fn unknown(sentence: String) -> Causes {
     Causes { names: vec!["unknown"], sentences: vec![sentence] }
 }
 
-/// Return the causes of a generation of a classic group.
-///
-/// `last_commit` returns the time of a member's last commit, and `highest` has the highest known partition by topic.
+/// What the log says besides the two records: commits and topics of the group, and silences.
+#[derive(Clone, Copy)]
+pub(super) struct Evidence<'a> {
+    context: &'a Context,
+    state: &'a GroupState,
+    /// The last silence before the new record.
+    silence: Option<&'a Silence>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Collect the evidence for what happened until a time.
+    pub(super) fn until(context: &'a Context, state: &'a GroupState, time: i64) -> Self {
+        Self { context, state, silence: context.silences.last_before(state.log_partition, time) }
+    }
+
+    fn commits(&self, member: &KnownMember) -> Option<&'a CommitTimes> {
+        self.state.commit_times.get(&member.id).or_else(|| self.state.former_commits.get(&member.id))
+    }
+
+    /// Return why a member of a classic group is missing from a generation.
+    pub(super) fn departure(
+        &self,
+        member: &KnownMember,
+        before: Option<&GroupRecord>,
+        after: &GroupRecord,
+    ) -> Departure {
+        let joining = after.members.values().filter_map(|member| member.rebalance_timeout).max();
+        Absence {
+            member,
+            began: before.map(|before| before.began),
+            recorded: before.map(|before| before.at),
+            until: after.began,
+            commits: self.commits(member),
+            silence: self.silence,
+            default_session: None,
+            longest_join: joining.map_or(0, i64::from),
+        }
+        .departure()
+    }
+
+    /// Return why a member of a group with an epoch is missing since a time.
+    pub(super) fn epoch_departure(&self, member: &KnownMember, at: i64) -> Departure {
+        Absence {
+            member,
+            began: None,
+            recorded: None,
+            until: at,
+            commits: self.commits(member),
+            silence: self.silence,
+            default_session: Some(self.context.settings.session_timeout),
+            longest_join: 0,
+        }
+        .departure()
+    }
+}
+
+/// Return the causes of a generation of a classic group. `deleted` is the time at which the group was deleted before it.
 pub(super) fn classic_causes(
     before: Option<&GroupRecord>,
     after: &GroupRecord,
     changes: &Difference,
-    last_commit: impl Fn(&KnownMember) -> Option<i64>,
-    highest: &BTreeMap<Arc<str>, i32>,
-    metadata: &Metadata,
+    evidence: &Evidence<'_>,
+    deleted: Option<i64>,
 ) -> Causes {
     if before.is_none() && after.generation > 1 {
         let generation = after.generation;
         return unknown(format!("The log begins with generation {generation}: it has no earlier record of the group."));
     }
     let mut causes = Causes::default();
+    add_deletion(&mut causes, deleted, after.at);
     add_conversion(&mut causes, before, after);
     let same_kind = before.filter(|before| before.kind == after.kind);
     let missing = same_kind.map_or(0, |before| i64::from(after.generation) - i64::from(before.generation) - 1);
-    if let Some(before) = before {
-        add_revocations(&mut causes, before, after, changes);
-        for old in &changes.left {
-            add_departure(&mut causes, old, Some(before.began), after.began, last_commit(old));
-            add_unsynced(&mut causes, old, before, after, last_commit(old));
-        }
-        for (old, new) in &changes.replaced {
-            add_replacement(&mut causes, old, new, before, after, last_commit(old));
-        }
-        for (names, sentence) in classic_topic_causes(before, after, changes, highest, metadata) {
-            causes.add(&names, sentence);
-        }
-        add_subscriptions(&mut causes, changes, before);
+    let Some(before) = before else {
+        add_joined(&mut causes, changes);
+        return or_unknown(causes);
+    };
+    add_revocations(&mut causes, before, after, changes);
+    let mut departures: Vec<(&KnownMember, Departure)> =
+        changes.left.iter().map(|old| (&**old, evidence.departure(old, Some(before), after))).collect();
+    // A member whose departure is decided is more likely the one that started the rebalance.
+    departures.sort_by_key(|(_, departure)| departure.shown == Shown::Nothing);
+    let is_silent = departures.iter().any(|(_, departure)| departure.shown == Shown::Silence);
+    let join_phase = if is_silent { None } else { timed_out_join(before, after, changes, evidence) };
+    let is_joined_first = !is_silent && (join_phase.is_some() || are_joined_first(changes, &departures, missing));
+    if is_joined_first {
+        add_joined(&mut causes, changes);
     }
-    add_joined(&mut causes, changes);
-    if let Some(before) = before {
-        if causes.names.is_empty() {
-            add_unchanged(&mut causes, changes, before, missing);
-        }
-        if missing > 0 {
-            add_missing(&mut causes, before, after);
+    if join_phase.is_none() {
+        add_departures(&mut causes, &departures);
+    }
+    for old in &changes.left {
+        add_unsynced(&mut causes, old, before, after, evidence);
+    }
+    for (old, new) in &changes.replaced {
+        add_replacement(&mut causes, old, new, before, after, evidence);
+    }
+    for (names, sentence) in
+        classic_topic_causes(before, after, changes, &evidence.state.highest, &evidence.context.metadata)
+    {
+        causes.add(&names, sentence);
+    }
+    add_subscriptions(&mut causes, changes, before);
+    if !is_joined_first {
+        add_joined(&mut causes, changes);
+    }
+    if let Some(waited) = join_phase {
+        for (member, departure) in &departures {
+            causes.add(&["rejoin_timed_out"], format!(
+                "Member {} did not join again within the rebalance timeout: the other members committed nothing for {}.",
+                member.id,
+                duration(waited)
+            ));
+            causes.add_names(&departure.names);
         }
     }
+    if causes.names.is_empty() {
+        add_unchanged(&mut causes, changes, before, missing);
+    }
+    if missing > 0 {
+        add_missing(&mut causes, before, after);
+    }
+    or_unknown(causes)
+}
+
+fn or_unknown(causes: Causes) -> Causes {
     if causes.names.is_empty() { unknown("Nothing in the log explains the rebalance.".to_owned()) } else { causes }
 }
 
-/// Return the causes of an epoch of a consumer, share or streams group.
+/// Return true if new members joined before other members left.
+///
+/// A group whose last member leaves has a generation without members. So if all members changed from one generation to the next, a new
+/// member joined while an old one was still in the group. And a member whose session expires during a join phase did not start it.
+fn are_joined_first(changes: &Difference, departures: &[(&KnownMember, Departure)], missing: i64) -> bool {
+    let is_none_left = changes.remaining.is_empty() && changes.replaced.is_empty() && missing == 0;
+    !departures.is_empty() && (is_none_left || departures.iter().all(|(_, departure)| departure.shown == Shown::Expiry))
+}
+
+/// Return how long the remaining members committed nothing, if this is the rebalance timeout: the coordinator then waited for a member
+/// that did not join again. Members commit nothing while they wait for a join phase to end.
+fn timed_out_join(
+    before: &GroupRecord,
+    after: &GroupRecord,
+    changes: &Difference,
+    evidence: &Evidence<'_>,
+) -> Option<i64> {
+    let timeout = i64::try_from(longest_timeout(before)).ok().filter(|timeout| *timeout > 0)?;
+    if changes.left.iter().all(|old| old.instance_id.is_some()) {
+        return None;
+    }
+    let waited = after.began.saturating_sub(before.began);
+    let (mut shortest, mut is_regular, mut delay) = (None::<i64>, false, 0);
+    for (old, _) in &changes.remaining {
+        let Some(commits) = evidence.commits(old) else { continue };
+        let Some(last) = commits.last.filter(|last| *last <= after.began) else { continue };
+        let silence = after.began.saturating_sub(last);
+        // A member notices the join phase with its next heartbeat, and may commit until then.
+        let heartbeat = i64::from(old.session_timeout.unwrap_or(0)) / 3;
+        if silence.min(waited) < timeout.saturating_sub(heartbeat).saturating_sub(1_000) {
+            return None;
+        }
+        is_regular |= commits.longest_regular().is_some_and(|longest| silence > longest);
+        shortest = Some(shortest.map_or(silence, |shortest| shortest.min(silence)));
+        delay = delay.max(commits.usual().saturating_mul(2).saturating_add(heartbeat));
+    }
+    let latest = timeout.saturating_add(delay).saturating_add(DELAY);
+    shortest.filter(|shortest| is_regular && *shortest <= latest)
+}
+
+/// Add causes for the members that are missing from the new record.
+fn add_departures(causes: &mut Causes, departures: &[(&KnownMember, Departure)]) {
+    for (member, departure) in departures {
+        causes.add(&departure.names, departure.sentence(&member.id));
+    }
+}
+
+/// Return the causes of an epoch of a consumer, share or streams group. `deleted` is the time at which the group was deleted before it.
 pub(super) fn epoch_causes(
     before: Option<&GroupRecord>,
     after: &GroupRecord,
     changes: &Difference,
-    metadata: &Metadata,
+    evidence: &Evidence<'_>,
+    deleted: Option<i64>,
     is_partial: bool,
 ) -> Causes {
     if is_partial {
@@ -106,18 +241,29 @@ pub(super) fn epoch_causes(
         return unknown(format!("The log begins with epoch {epoch}: it has no earlier record of the group."));
     }
     let mut causes = Causes::default();
+    add_deletion(&mut causes, deleted, after.at);
     add_conversion(&mut causes, before, after);
     add_joined(&mut causes, changes);
-    for old in &changes.left {
-        add_departure(&mut causes, old, None, after.at, None);
+    for new in &changes.joined {
+        if let Some(left) = evidence.state.departed.get(&new.id) {
+            let away = between(*left, after.at);
+            causes.sentences.push(format!(
+                "Member {} returned with its member id after {away}, so it had not closed: its session had expired, or it had \
+                 unsubscribed.",
+                new.id
+            ));
+        }
     }
+    let departures: Vec<(&KnownMember, Departure)> =
+        changes.left.iter().map(|old| (&**old, evidence.epoch_departure(old, after.at))).collect();
+    add_departures(&mut causes, &departures);
     for (_, new) in &changes.replaced {
         let instance = new.instance_id.as_deref().unwrap_or_default();
         causes.add(&["static_member_returned"], format!("Static member '{instance}' returned as {}.", new.id));
     }
     if let Some(before) = before {
         add_subscriptions(&mut causes, changes, before);
-        for (names, sentence) in epoch_topic_causes(before, after, metadata) {
+        for (names, sentence) in epoch_topic_causes(before, after, &evidence.context.metadata) {
             causes.add(&names, sentence);
         }
     }
@@ -128,6 +274,14 @@ pub(super) fn epoch_causes(
         causes.sentences.push("No record of a member, pattern or topic explains the new epoch.".to_owned());
     }
     causes
+}
+
+/// Say that the group was deleted before.
+fn add_deletion(causes: &mut Causes, deleted: Option<i64>, at: i64) {
+    if let Some(deleted) = deleted {
+        let ago = between(deleted, at);
+        causes.sentences.push(format!("The group was deleted {ago} before, and begins again."));
+    }
 }
 
 /// Add a cause if the group was converted between the classic protocol and another one.
@@ -173,67 +327,33 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
     }
 }
 
-/// Return the possible causes of a member's absence, and what its commits show.
+/// Add `sync_timed_out` if a member has not requested its assignment within the rebalance timeout.
 ///
-/// A session cannot expire earlier than one session timeout after the join phase. A heartbeat precedes a commit by no more than half a
-/// session timeout. Most clients commit when they are closed, so a member without recent commits is more likely dead than closed. A
-/// static member stays in the group even if it misses a join phase, so the join phase does not show that it was active.
-pub(super) fn departure_causes(
-    member: &KnownMember,
-    began: Option<i64>,
-    until: i64,
-    last_commit: Option<i64>,
-) -> (Vec<&'static str>, String) {
-    let is_static = member.instance_id.is_some();
-    // The clocks of brokers differ: a join phase or a commit that is later than `until` is ignored.
-    let began = began.filter(|began| !is_static && *began <= until);
-    let last_commit = last_commit.filter(|last| *last <= until);
-    let closed = ["consumer_closed"];
-    let expired: &[&str] =
-        if is_static { &["consumer_dead", "application_crashed", "member_removed"] } else { &EXPIRED };
-    let not_decided = || if is_static { [expired, &closed].concat() } else { [&closed[..], &EXPIRED].concat() };
-    let Some(session) = member.session_timeout else { return (not_decided(), String::new()) };
-    // The difference of two times can overflow an i64.
-    let (session, until) = (i128::from(session), i128::from(until));
-    let (began, last_commit) = (began.map(i128::from), last_commit.map(i128::from));
-    if began.is_some_and(|began| until < began + session)
-        || last_commit.is_some_and(|last| until < last + session.div_euclid(2))
-    {
-        let silence = began.into_iter().chain(last_commit).max().map_or(0, |last| (until - last).max(0));
-        let text = format!("It was active {silence} ms before, so its session of {session} ms cannot have expired.");
-        let names = if is_static { vec!["member_removed", "consumer_closed"] } else { closed.to_vec() };
-        return (names, text);
-    }
-    if let Some(last) = last_commit
-        && until >= last + session
-    {
-        let text = format!("Its last commit was {} ms before; its session timeout is {session} ms.", until - last);
-        return ([expired, &closed].concat(), text);
-    }
-    (not_decided(), String::new())
-}
-
-/// Add causes for a member that is missing from the new record.
-fn add_departure(causes: &mut Causes, member: &KnownMember, began: Option<i64>, until: i64, last_commit: Option<i64>) {
-    let (names, text) = departure_causes(member, began, until, last_commit);
-    let ending = if names.contains(&EXPIRED[0]) { " or its session expired" } else { "" };
-    let sentence = format!("Member {} left{ending}. {text}", member.id);
-    causes.add(&names, sentence.trim_end().to_owned());
-}
-
-/// Add `sync_timed_out` if a member may not have requested its assignment within the rebalance timeout.
+/// The times alone show nothing, so there must be other evidence: other members committed in the generation, and this one did not. The
+/// leader has sent SyncGroup, because its assignment is in the record.
 fn add_unsynced(
     causes: &mut Causes,
     member: &KnownMember,
     before: &GroupRecord,
     after: &GroupRecord,
-    last_commit: Option<i64>,
+    evidence: &Evidence<'_>,
 ) {
     let timeout = longest_timeout(before);
     let waited = i128::from(after.began) - i128::from(before.began);
-    let latest = timeout + i128::from(member.session_timeout.unwrap_or(0));
-    if timeout > 0 && (timeout..=latest).contains(&waited) && last_commit.is_none_or(|last| last < before.began) {
-        let sentence = format!("Member {} may not have sent SyncGroup within {timeout} ms.", member.id);
+    let latest = 2 * timeout + i128::from(member.session_timeout.unwrap_or(0));
+    let has_committed = |member: &KnownMember| {
+        evidence.commits(member).and_then(|commits| commits.last).is_some_and(|last| last >= before.began)
+    };
+    if timeout > 0
+        && (timeout..=latest).contains(&waited)
+        && before.leader.as_deref() != Some(&*member.id)
+        && !has_committed(member)
+        && before.members.values().any(|other| has_committed(other))
+    {
+        let sentence = format!(
+            "Member {} may not have sent SyncGroup within {timeout} ms: it committed nothing in the generation, and others did.",
+            member.id
+        );
         causes.add(&["sync_timed_out"], sentence);
     }
 }
@@ -250,10 +370,10 @@ fn add_replacement(
     new: &KnownMember,
     before: &GroupRecord,
     after: &GroupRecord,
-    last_commit: Option<i64>,
+    evidence: &Evidence<'_>,
 ) {
     let mut names = if after.protocol == before.protocol { vec![] } else { vec!["protocol_changed"] };
-    let (expiry, _) = departure_causes(old, Some(before.began), after.began, last_commit);
+    let expiry = evidence.departure(old, Some(before), after).names;
     names.push("static_member_returned");
     names.extend(EXPIRED.into_iter().filter(|name| expiry.contains(name)));
     names.push("member_removed");
@@ -296,7 +416,7 @@ fn add_joined(causes: &mut Causes, changes: &Difference) {
 fn add_unchanged(causes: &mut Causes, changes: &Difference, before: &GroupRecord, missing: i64) {
     if changes.remaining.is_empty() {
         if missing > 0 {
-            let names = ["consumer_closed", EXPIRED[0], EXPIRED[1]];
+            let names = [CLOSED, EXPIRED[0], EXPIRED[1]];
             causes.add(&names, "Members joined and left in generations that are not in the log.".to_owned());
         }
         return;

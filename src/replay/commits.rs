@@ -5,19 +5,30 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::committed::Committed;
+use super::deletions::{expiry, offset_deleted};
 use super::difference::Members;
 use super::events::{Event, EventDetails, Partition};
-use super::state::{GroupState, Settings};
+use super::state::{Context, GroupState};
+use super::stuck::CommitTimes;
+
+/// Offset that a record commits.
+#[derive(Clone, Copy)]
+pub(super) struct Committing {
+    pub(super) offset: i64,
+    /// The time at which it expires, if the record has one.
+    pub(super) expires: Option<i64>,
+}
 
 /// Apply an offset commit, or its tombstone if `committed` is None, and add its events.
 pub(super) fn apply_commit(
+    context: &Context,
     state: &mut GroupState,
     (at, offset): (i64, i64),
     (topic, id): (&str, i32),
-    committed: Option<i64>,
-    settings: &Settings,
+    committed: Option<Committing>,
     events: &mut Vec<Event>,
 ) {
+    let settings = &context.settings;
     let clock = state.clock.unwrap_or(0);
     let offsets = &mut state.committed.offsets;
     let partition = match state.committed.topics.get_mut(topic).and_then(|ids| ids.get_mut(&id)) {
@@ -25,22 +36,36 @@ pub(super) fn apply_commit(
         None if committed.is_none() => return,
         None => Committed::add(&mut state.committed.topics, topic.into(), id),
     };
-    let before = std::mem::replace(&mut partition.offset, committed);
-    let Some(now) = committed else {
+    let before = std::mem::replace(&mut partition.offset, committed.map(|committed| committed.offset));
+    let Some(Committing { offset: now, expires }) = committed else {
         *offsets -= usize::from(before.is_some());
+        partition.deleted = before.or(partition.deleted);
+        let expires = partition.expires;
         if let Some(ownership) = &mut partition.ownership {
             (ownership.since, ownership.has_commit, ownership.is_reported) = (clock, false, false);
             state.lower_deadline(clock.saturating_add(settings.never_committed));
         } else if partition.is_empty() {
             state.committed.forget(topic, id);
         }
+        if before.is_some() {
+            events.push(offset_deleted(&context.metadata, state, (at, offset), (topic, id), expires));
+        }
         return;
     };
+    partition.expires = expiry(at, expires);
+    let deleted = partition.deleted.take().filter(|_| before.is_none());
     *offsets += usize::from(before.is_none());
     let owner = partition.ownership.as_mut().map(|ownership| {
         ownership.has_commit = true;
         Arc::clone(&ownership.owner)
     });
+    if let Some(deleted) = deleted.filter(|deleted| now < *deleted) {
+        let evidence = format!(
+            "The committed offset went back from {deleted} to {now}: the earlier one was deleted, so the consumer began at its reset \
+             position or at an older offset."
+        );
+        events.push(problem(state, (at, offset), "went_back", vec![(topic.into(), id)], evidence));
+    }
     if let Some(before) = before.filter(|before| now < *before) {
         let evidence = format!(
             "The committed offset went back from {before} to {now}: a member or an administrator has reset it, or commits \
@@ -49,7 +74,7 @@ pub(super) fn apply_commit(
         events.push(problem(state, (at, offset), "went_back", vec![(topic.into(), id)], evidence));
     }
     if let Some(owner) = owner {
-        note_commit(state, (at, offset), &owner, settings, events);
+        note_commit(state, (at, offset), &owner, before != Some(now), context, events);
     } else if state.has_known_owners && !state.members.is_empty() && is_stray(state, topic, id) {
         let evidence =
             "The group has members, but none of them owns the partition. The log does not name who committed.";
@@ -81,18 +106,28 @@ fn note_commit(
     state: &mut GroupState,
     (at, offset): (i64, i64),
     owner: &str,
-    settings: &Settings,
+    advances: bool,
+    context: &Context,
     events: &mut Vec<Event>,
 ) {
     let clock = state.clock.unwrap_or(0);
     let Some(member) = state.members_by_owner().get(owner).map(Arc::clone) else { return };
     let commit_times = match state.commit_times.get_mut(&member) {
         Some(commit_times) => commit_times,
-        None => state.commit_times.entry(Arc::clone(&member)).or_default(),
+        None => {
+            let former = state.former_commits.remove(&member).unwrap_or_default();
+            state.commit_times.entry(Arc::clone(&member)).or_insert(former)
+        }
     };
-    let since = commit_times.add(clock, settings.stuck_interval);
-    if let Some(deadline) = commit_times.deadline(settings.stuck_factor) {
-        state.lower_deadline(deadline);
+    if let Some(last) = commit_times.last
+        && context.silences.is_between(state.log_partition, last, clock)
+    {
+        commit_times.interrupt();
+    }
+    let settings = &context.settings;
+    let since = commit_times.add(clock, settings.stuck_interval, advances);
+    if let Some((last, limit)) = commit_times.allowed_silence(settings.stuck_factor) {
+        state.lower_deadline(last.saturating_add(limit));
     }
     if let Some(since) = since {
         events.extend(stuck(state, (at, offset), &member, since, Some(at)));
@@ -158,28 +193,34 @@ pub(super) fn set_owners(
     state.committed.set_owners(known, state.clock.unwrap_or(0));
 }
 
-/// Forget the commit times of a member; if it was stuck, add the event for the end of that state.
+/// Forget the commit times of a member that owns nothing any more; if it was stuck, add the event for the end of that state.
 pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (i64, i64), events: &mut Vec<Event>) {
     if let Some(since) = state.commit_times.get(member).and_then(|commit_times| commit_times.stuck_since) {
         events.extend(stuck(state, place, member, since, Some(place.0)));
     }
-    state.commit_times.remove(member);
+    if let Some(mut former) = state.commit_times.remove(member) {
+        (former.stuck_since, former.burst) = (None, None);
+        state.former_commits.insert(Arc::clone(member), former);
+    }
+}
+
+/// Return the time at which a member becomes stuck; silences of the log do not count.
+fn stuck_deadline(context: &Context, state: &GroupState, commit_times: &CommitTimes) -> Option<i64> {
+    let (last, limit) = commit_times.allowed_silence(context.settings.stuck_factor)?;
+    Some(context.silences.after(state.log_partition, last, limit))
 }
 
 /// Return the earliest time at which a member becomes stuck or a partition is reported as never committed, or None.
-pub(super) fn commit_deadline(state: &GroupState, settings: &Settings) -> Option<i64> {
-    let stuck =
-        state.commit_times.values().filter_map(|commit_times| commit_times.deadline(settings.stuck_factor)).min();
-    let waiting = state.committed.first_waiting().map(|since| since.saturating_add(settings.never_committed));
+pub(super) fn commit_deadline(context: &Context, state: &GroupState) -> Option<i64> {
+    let stuck = state.commit_times.values().filter_map(|times| stuck_deadline(context, state, times)).min();
+    let waiting = state.committed.first_waiting().map(|since| since.saturating_add(context.settings.never_committed));
     stuck.into_iter().chain(waiting).min()
 }
 
 /// Add the events of a deadline: members that become stuck, then partitions that were never committed.
-pub(super) fn fire_commits(state: &mut GroupState, settings: &Settings, deadline: i64, events: &mut Vec<Event>) {
-    let due = state
-        .commit_times
-        .iter()
-        .filter(|(_, commit_times)| commit_times.deadline(settings.stuck_factor) == Some(deadline));
+pub(super) fn fire_commits(context: &Context, state: &mut GroupState, deadline: i64, events: &mut Vec<Event>) {
+    let settings = &context.settings;
+    let due = state.commit_times.iter().filter(|(_, times)| stuck_deadline(context, state, times) == Some(deadline));
     let mut due: Vec<Arc<str>> = due.map(|(id, _)| Arc::clone(id)).collect();
     due.sort_unstable();
     for id in due {

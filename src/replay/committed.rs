@@ -26,6 +26,10 @@ pub(super) struct Ownership {
 pub(super) struct PartitionState {
     /// The committed offset.
     pub(super) offset: Option<i64>,
+    /// The time at which the committed offset expires.
+    pub(super) expires: i64,
+    /// The last committed offset before it was deleted, until the next commit.
+    pub(super) deleted: Option<i64>,
     pub(super) ownership: Option<Ownership>,
     /// The previous owner, if the partition has no owner now.
     pub(super) last_owner: Option<Arc<str>>,
@@ -36,7 +40,10 @@ pub(super) struct PartitionState {
 impl PartitionState {
     /// Return true if the partition has neither an offset nor an owner, past or present, and no report.
     pub(super) fn is_empty(&self) -> bool {
-        self.offset.is_none() && self.ownership.is_none() && self.last_owner.is_none() && !self.is_reported
+        self.offset.or(self.deleted).is_none()
+            && self.ownership.is_none()
+            && self.last_owner.is_none()
+            && !self.is_reported
     }
 
     /// Return the ownership if the partition has no committed offset and was not reported yet.

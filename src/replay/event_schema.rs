@@ -41,7 +41,7 @@ impl ColumnType {
 use ColumnType::{Comparison as Compared, Flag, Number, Partitions, Text, Texts};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 36] = [
+pub const COLUMNS: [(&str, ColumnType); 39] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -78,6 +78,9 @@ pub const COLUMNS: [(&str, ColumnType); 36] = [
     ("problem", Text),
     ("record_type", Number),
     ("error", Text),
+    ("log_partitions", Texts),
+    ("broker", Text),
+    ("groups", Number),
 ];
 
 /// Fields and their meanings.
@@ -85,17 +88,49 @@ type Meanings = &'static [(&'static str, &'static str)];
 
 /// Fields of all events, which are the first columns.
 pub const COMMON: Meanings = &[
-    ("event", "`generation`, `rebalance`, `member`, `storm`, `stuck`, `offsets` or `bad_record`"),
+    (
+        "event",
+        "`generation`, `rebalance`, `member`, `storm`, `stuck`, `offsets`, `offsets_deleted`, `group_deleted`, `bad_record`, `silence` \
+         or `coordinator`",
+    ),
     ("cluster", "name of the cluster"),
-    ("group", "group id; null if the key of a bad record cannot be read"),
-    ("kind", "`classic`, `consumer` (KIP-848), `share`, `streams`, or `offsets` before the first group record"),
+    ("group", "group id; null if the key of a bad record cannot be read, and for `silence` and `coordinator`"),
+    (
+        "kind",
+        "`classic`, `consumer` (KIP-848), `share`, `streams`, or `offsets` before the first group record; null without a group",
+    ),
     ("at", "timestamp of the record, or the deadline, in milliseconds"),
-    ("offset", "offset of the record, or of the last record of the group before the deadline"),
+    ("offset", "offset of the record, or of the last record of the group before the deadline; -1 without a group"),
 ];
 
 /// Kinds of events in the order of the events of one record, with their fields after the common ones in the order of JSON.
-pub const KINDS: [(&str, Meanings); 7] = [
+pub const KINDS: [(&str, Meanings); 11] = [
     ("bad_record", &[("record_type", "type number, if the key has one"), ("error", "what is wrong, and where")]),
+    (
+        "silence",
+        &[
+            ("since", "last record before the silence; `at` and `until` are the time of the first record after it"),
+            ("until", "first record after the silence"),
+            ("log_partitions", "silent partitions of `__consumer_offsets`; null if the whole log was silent"),
+        ],
+    ),
+    (
+        "coordinator",
+        &[
+            ("previous", "broker id of the previous leader; null if there was none"),
+            ("broker", "broker id of the new leader; null if there is none"),
+            ("log_partitions", "partitions of `__consumer_offsets` that changed their leader"),
+            ("groups", "number of groups with these partitions"),
+        ],
+    ),
+    (
+        "offsets_deleted",
+        &[
+            ("topic_partitions", "the partition"),
+            ("causes", "`expired`, `deleted` or `topic_deleted`, most likely first"),
+            ("evidence", "what decided, and what the log does not show"),
+        ],
+    ),
     (
         "offsets",
         &[
@@ -112,6 +147,14 @@ pub const KINDS: [(&str, Meanings); 7] = [
             ("since", "time of the member's last commit"),
             ("until", "time of its next commit, or of the loss of its partitions; null while it is stuck"),
             ("usual_interval_ms", "usual interval between its commits"),
+        ],
+    ),
+    (
+        "group_deleted",
+        &[
+            ("generation", "last generation or epoch; null if the log does not have it"),
+            ("causes", "`expired` or `deleted`, most likely first"),
+            ("evidence", "what decided"),
         ],
     ),
     (
@@ -333,6 +376,17 @@ impl Event {
             }
             EventDetails::Offsets { problem, partitions, evidence } => {
                 set!(row, "problem" = (*problem), "topic_partitions" = (&**partitions), "evidence" = (&**evidence));
+            }
+            EventDetails::GroupDeleted { generation, causes, evidence } => {
+                set!(
+                    row,
+                    "generation" = generation.map(i64::from),
+                    "causes" = texts(causes),
+                    "evidence" = (&**evidence)
+                );
+            }
+            EventDetails::OffsetsDeleted { partitions, causes, evidence } => {
+                set!(row, "topic_partitions" = (&**partitions), "causes" = texts(causes), "evidence" = (&**evidence));
             }
             EventDetails::BadRecord { record_type, error } => {
                 set!(row, "record_type" = record_type.map(i64::from), "error" = (&**error));

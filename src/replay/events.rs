@@ -75,6 +75,10 @@ pub enum EventDetails {
     Stuck { member: Arc<str>, partitions: Vec<Partition>, since: i64, until: Option<i64>, usual_interval: i64 },
     /// A problem with committed offsets.
     Offsets { problem: &'static str, partitions: Vec<Partition>, evidence: String },
+    /// Deletion of a group.
+    GroupDeleted { generation: Option<i32>, causes: Vec<&'static str>, evidence: String },
+    /// Deletion of a committed offset.
+    OffsetsDeleted { partitions: Vec<Partition>, causes: Vec<&'static str>, evidence: String },
     /// A record that cannot be decoded.
     BadRecord { record_type: Option<i16>, error: String },
 }
@@ -90,6 +94,8 @@ impl EventDetails {
             Self::Storm { .. } => "storm",
             Self::Stuck { .. } => "stuck",
             Self::Offsets { .. } => "offsets",
+            Self::GroupDeleted { .. } => "group_deleted",
+            Self::OffsetsDeleted { .. } => "offsets_deleted",
             Self::BadRecord { .. } => "bad_record",
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::causes::{classic_causes, epoch_causes};
+use super::causes::{Evidence, classic_causes, epoch_causes};
 use super::classic::ClassicGroup;
 use super::commits::set_owners;
 use super::comparison::{ComparisonOutcome, compare_generation};
@@ -15,7 +15,7 @@ use super::events::{Event, EventDetails, Partition, sorted};
 use super::fields::int;
 use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::{KnownMember, largest_ids};
-use super::membership::{last_commit, member_events};
+use super::membership::member_events;
 use super::model::GroupKind;
 use super::state::{Context, GroupState, OpenEpoch, OpenRebalance};
 use super::topic_causes::{ended_topics, unowned};
@@ -54,27 +54,21 @@ pub(super) fn apply_classic(
         leader: group.leader.clone(),
         ..new_record(GroupKind::Classic, group.generation, place.0, members)
     };
-    let (before, after, is_partial) = record_before(state, after, HIGHEST_FIRST_GENERATION);
+    let Records { before, after, is_partial, deleted } = record_before(state, after, HIGHEST_FIRST_GENERATION);
     let members = &after.members;
     let mut present = state.members.clone();
     for leave in state.pending.drain(..) {
         present.insert(Arc::clone(&leave.member.id), leave.member);
     }
-    let began = before.as_ref().map(|before| before.began);
-    let shown = member_events(state, place, &difference(&present, members), after.generation, began, after.began);
+    let evidence = Evidence::until(context, state, after.began);
+    let shown = member_events(&evidence, state, place, &difference(&present, members), before.as_deref(), &after);
     let changes = difference(before.as_ref().map_or(members, |before| &before.members), members);
-    let causes = classic_causes(
-        before.as_deref(),
-        &after,
-        &changes,
-        |member| last_commit(state, member),
-        &state.highest,
-        &context.metadata,
-    );
+    let causes = classic_causes(before.as_deref(), &after, &changes, &evidence, deleted);
     let owners = if is_consumer || group.protocol_type.is_empty() { after.assigned() } else { None };
     set_owners(state, owners.as_ref(), Some(members), place, events);
     events.extend(shown);
     state.set_members(members.clone());
+    forget_former_commits(state);
     let partitions = owners.as_ref().map_or_else(|| group.partitions(), FxHashMap::len);
     let parsed = if context.is_compared { group.parsed_members() } else { None };
     state.classic = Some(group);
@@ -132,16 +126,29 @@ fn new_record(kind: GroupKind, generation: i32, at: i64, members: Members) -> Gr
     }
 }
 
-/// Return the previous group record, the new group record, and true if the log lacks the previous one.
+/// Forget the commits of members that are no longer in the group.
+fn forget_former_commits(state: &mut GroupState) {
+    let (members, commit_times) = (&state.members, &state.commit_times);
+    state.former_commits.retain(|id, _| members.contains_key(id) && !commit_times.contains_key(id));
+}
+
+/// A new group record, and what came before it.
+struct Records {
+    /// The previous group record.
+    before: Option<Arc<GroupRecord>>,
+    after: Arc<GroupRecord>,
+    /// True if the log lacks the previous one.
+    is_partial: bool,
+    /// Time at which the group was deleted, if the new record is the first one after it.
+    deleted: Option<i64>,
+}
+
+/// Return a new group record and the previous one.
 ///
 /// If a group record of another kind was deleted at the same time, the group was converted. A new group is compared with an empty group.
 /// If a static member returned before the time of the new record, its old member id in the previous record is replaced, so that it does
 /// not count as a change.
-fn record_before(
-    state: &mut GroupState,
-    mut after: GroupRecord,
-    highest_first: i32,
-) -> (Option<Arc<GroupRecord>>, Arc<GroupRecord>, bool) {
+fn record_before(state: &mut GroupState, mut after: GroupRecord, highest_first: i32) -> Records {
     let (ended, had_history) = (state.ended.take(), state.has_history);
     state.has_history = true;
     for returned in state.returned.drain(..).filter(|returned| returned.at < after.at) {
@@ -168,9 +175,10 @@ fn record_before(
         };
         (Some(Arc::new(empty)), false)
     };
+    let deleted = ended.filter(|_| after.converted_from.is_none());
     let after = Arc::new(after);
     state.previous = Some(Arc::clone(&after));
-    (before, after, is_partial)
+    Records { before, after, is_partial, deleted }
 }
 
 /// Return the generation of a group record, and true if its number differs from that of the previous record. Update the state.
@@ -358,9 +366,14 @@ pub(super) fn open_epoch(
         initialized: if kind == GroupKind::Share { state.initialized.clone() } else { Vec::new() },
         ..new_record(kind, int(value, "epoch", 0), place.0, state.members.clone())
     };
-    let (before, after, is_partial) = record_before(state, after, HIGHEST_FIRST_EPOCH);
+    let Records { before, after, is_partial, deleted } = record_before(state, after, HIGHEST_FIRST_EPOCH);
     let changes = difference(before.as_ref().map_or(&after.members, |before| &before.members), &after.members);
-    let causes = epoch_causes(before.as_deref(), &after, &changes, &context.metadata, is_partial);
+    let evidence = Evidence::until(context, state, after.at);
+    let causes = epoch_causes(before.as_deref(), &after, &changes, &evidence, deleted, is_partial);
+    forget_former_commits(state);
+    for new in &changes.joined {
+        state.departed.remove(&new.id);
+    }
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
     let rebalance = is_rebalance.then(|| open_rebalance(&changes, causes.names.clone(), causes.evidence()));
     // A group without members subscribes to no topics; a streams group still has its topology.

@@ -11,13 +11,15 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::apply::apply;
-use super::commits::{apply_commit, commit_deadline, fire_commits};
+use super::commits::{Committing, apply_commit, commit_deadline, fire_commits};
+use super::deletions::flush_deletion;
 use super::events::{Event, EventDetails};
 use super::generations::{close_epoch, release, storm_event};
 use super::membership::flush_pending;
 use super::metadata::Metadata;
 use super::model::{Counts, LogRecord};
 use super::replayed_group::{Position, ReplayedGroup, positions, replayed};
+use super::silences::Silence;
 use super::snapshot::{read_snapshot, write_snapshot};
 use super::state::{Context, GroupState};
 use super::stored::SnapshotError;
@@ -52,9 +54,10 @@ impl Replay {
         self.counts.records += 1;
         let index = self.group_index(cluster, commit.group);
         if self.begin(index, entry, events) {
-            let (state, settings) = (&mut self.groups[index], &self.context.settings);
-            let place = (entry.timestamp, entry.offset);
-            apply_commit(state, place, (commit.topic, commit.partition), commit.offset, settings, events);
+            let state = &mut self.groups[index];
+            let (place, partition) = ((entry.timestamp, entry.offset), (commit.topic, commit.partition));
+            let committed = commit.offset.map(|offset| Committing { offset, expires: commit.expires });
+            apply_commit(&self.context, state, place, partition, committed, events);
             self.queue(index);
         }
     }
@@ -115,6 +118,12 @@ impl Replay {
         if state.pending.iter().any(|leave| leave.at != entry.timestamp) {
             events.extend(flush_pending(state));
         }
+        if state.deletion.is_some_and(|deletion| deletion.at != entry.timestamp) {
+            events.extend(flush_deletion(state));
+        }
+        if entry.partition.is_some() {
+            state.log_partition = entry.partition;
+        }
         (state.clock, state.offset) = (Some(clock), entry.offset);
         state.records += 1;
         true
@@ -170,14 +179,17 @@ impl Replay {
 
     /// Return the events that the end of the log completes. The state does not change.
     ///
-    /// These are epochs without a target assignment, generations that wait for topic metadata, pending leaves, and storms that have not
-    /// ended.
+    /// These are epochs without a target assignment, generations that wait for topic metadata, pending leaves and deletions, and storms
+    /// that have not ended.
     #[must_use]
     pub fn finish(&self) -> Vec<Event> {
         let mut events = Vec::new();
         for index in self.sorted_groups() {
             let state = &self.groups[index];
-            let is_complete = state.pending.is_empty() && state.held.is_none() && state.open_epoch.is_none();
+            let is_complete = state.pending.is_empty()
+                && state.deletion.is_none()
+                && state.held.is_none()
+                && state.open_epoch.is_none();
             if is_complete && state.storm.since.is_none() {
                 continue;
             }
@@ -231,6 +243,11 @@ impl Replay {
                 release(&self.context, state, events);
             }
         }
+    }
+
+    /// Add silences of the log. Only deadlines and departures after this call take them into account.
+    pub fn observe_silences(&mut self, silences: impl IntoIterator<Item = Silence>) {
+        self.context.silences.extend(silences);
     }
 
     /// Return the state of all groups as bytes.
@@ -362,6 +379,7 @@ impl Replay {
 /// Add the events that the end of the log of a group completes.
 fn complete(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) {
     events.extend(flush_pending(state));
+    events.extend(flush_deletion(state));
     release(context, state, events);
     close_epoch(context, state, None, events);
     release(context, state, events);
@@ -375,9 +393,10 @@ const fn is_of_member(record_type: i16) -> bool {
 
 fn deadline(state: &GroupState, context: &Context) -> Option<i64> {
     let pending = state.pending.iter().map(|leave| leave.deadline).min();
+    let deletion = state.deletion.map(|deletion| deletion.deadline);
     let storm = state.storm.deadline(context.settings.storm_window);
-    let commits = commit_deadline(state, &context.settings);
-    pending.into_iter().chain(storm).chain(commits).min()
+    let commits = commit_deadline(context, state);
+    pending.into_iter().chain(deletion).chain(storm).chain(commits).min()
 }
 
 /// Add the events of a deadline.
@@ -385,8 +404,11 @@ fn fire(state: &mut GroupState, context: &Context, deadline: i64, events: &mut V
     if state.pending.iter().any(|leave| leave.deadline == deadline) {
         events.extend(flush_pending(state));
     }
-    if commit_deadline(state, &context.settings) == Some(deadline) {
-        fire_commits(state, &context.settings, deadline, events);
+    if state.deletion.is_some_and(|deletion| deletion.deadline == deadline) {
+        events.extend(flush_deletion(state));
+    }
+    if commit_deadline(context, state) == Some(deadline) {
+        fire_commits(context, state, deadline, events);
     }
     if state.storm.deadline(context.settings.storm_window) == Some(deadline) {
         events.extend(storm_event(state, deadline, state.offset, state.storm.times.back().copied()));

@@ -3,13 +3,14 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::causes::{EXPIRED, departure_causes};
+use super::causes::Evidence;
 use super::commits::forget_commits;
-use super::difference::Difference;
+use super::departures::{Departure, EXPIRED, Shown};
+use super::difference::{Difference, GroupRecord};
 use super::events::{Event, EventDetails};
 use super::known_member::KnownMember;
 use super::model::GroupKind;
-use super::state::{GroupState, PendingLeave, StaticReturn};
+use super::state::{Context, GroupState, PendingLeave, StaticReturn};
 use crate::offsets::FieldValue;
 
 /// Change of a member.
@@ -43,26 +44,22 @@ impl<'a> Change<'a> {
     }
 }
 
-/// Return the time of the last commit for a partition of a member; None without one.
-pub(super) fn last_commit(state: &GroupState, member: &KnownMember) -> Option<i64> {
-    state.commit_times.get(&member.id).and_then(|commit_times| commit_times.last)
-}
+/// Highest number of departed members whose return is recognized.
+const DEPARTED: usize = 100;
 
 /// Return the events of the members of a classic group, from the difference to its previous record.
-///
-/// `began` and `until` are the times at which the previous and the new generation began, which are the ends of their join phases.
 pub(super) fn member_events(
+    evidence: &Evidence<'_>,
     state: &GroupState,
     place: (i64, i64),
     changes: &Difference,
-    generation: i32,
-    began: Option<i64>,
-    until: i64,
+    before: Option<&GroupRecord>,
+    after: &GroupRecord,
 ) -> Vec<Event> {
     let mut events = Vec::new();
-    let (generation, kind) = (Some(generation), Some(GroupKind::Classic));
+    let (generation, kind) = (Some(after.generation), Some(GroupKind::Classic));
     for old in &changes.left {
-        let causes = departure_causes(old, began, until, last_commit(state, old)).0;
+        let causes = evidence.departure(old, before, after).names;
         events.push(Change { causes, ..Change::new("left", old, generation) }.event(state, place, kind));
     }
     for (old, new) in &changes.replaced {
@@ -82,6 +79,7 @@ pub(super) fn member_events(
 
 /// Apply a record of a member of a group with an epoch; add its events.
 pub(super) fn apply_member(
+    context: &Context,
     state: &mut GroupState,
     place: (i64, i64),
     id: &str,
@@ -97,10 +95,17 @@ pub(super) fn apply_member(
     let Some(value) = value else {
         forget_commits(state, &id.into(), place, events);
         if let Some(member) = state.members.remove(id) {
-            let deadline = state.clock.unwrap_or(0).saturating_add(1);
-            let (at, offset) = place;
-            state.pending.push(PendingLeave { member, at, deadline, offset, kind, generation: epoch });
-            state.lower_deadline(deadline);
+            let found = Evidence::until(context, state, place.0).epoch_departure(&member, place.0);
+            let leave = pending_leave(state, member, place, (kind, epoch), found);
+            state.departed.insert(Arc::clone(&leave.member.id), place.0);
+            if state.departed.len() > DEPARTED {
+                let oldest = state.departed.iter().min_by_key(|(id, at)| (**at, Arc::clone(id)));
+                if let Some(oldest) = oldest.map(|(id, _)| Arc::clone(id)) {
+                    state.departed.remove(&oldest);
+                }
+            }
+            state.lower_deadline(leave.deadline);
+            state.pending.push(leave);
         }
         return;
     };
@@ -131,12 +136,29 @@ fn take_pending(state: &mut GroupState, is_wanted: impl Fn(&KnownMember) -> bool
     Some(state.pending.remove(found).member)
 }
 
+/// Return the pending leave of a member whose record was deleted.
+fn pending_leave(
+    state: &GroupState,
+    member: Arc<KnownMember>,
+    (at, offset): (i64, i64),
+    (kind, generation): (GroupKind, Option<i32>),
+    found: Departure,
+) -> PendingLeave {
+    let deadline = state.clock.unwrap_or(0).saturating_add(1);
+    let is_expiry = matches!(found.shown, Shown::Expiry | Shown::Silence);
+    let has_expired = member.has_paused || (kind != GroupKind::Classic && is_expiry);
+    let causes = if member.has_paused { EXPIRED.to_vec() } else { found.names };
+    PendingLeave { member, at, deadline, offset, kind, generation, has_expired, causes }
+}
+
 /// Move all members to the pending leaves, because the record of their classic group was deleted.
-pub(super) fn delete_members(state: &mut GroupState, (at, offset): (i64, i64)) {
-    let generation = state.last.map(|(last, _)| last.generation);
-    let (kind, deadline) = (GroupKind::Classic, state.clock.unwrap_or(0).saturating_add(1));
-    let left = mem::take(&mut state.members).into_values();
-    state.pending.extend(left.map(|member| PendingLeave { member, at, deadline, offset, kind, generation }));
+pub(super) fn delete_members(context: &Context, state: &mut GroupState, place: (i64, i64)) {
+    let kind = (GroupKind::Classic, state.last.map(|(last, _)| last.generation));
+    for member in mem::take(&mut state.members).into_values() {
+        let found = Evidence::until(context, state, place.0).epoch_departure(&member, place.0);
+        let leave = pending_leave(state, member, place, kind, found);
+        state.pending.push(leave);
+    }
     state.member_of = None;
 }
 
@@ -144,14 +166,10 @@ pub(super) fn delete_members(state: &mut GroupState, (at, offset): (i64, i64)) {
 pub(super) fn flush_pending(state: &mut GroupState) -> Vec<Event> {
     let mut pending = mem::take(&mut state.pending);
     pending.sort_by(|left, right| (left.offset, &left.member.id).cmp(&(right.offset, &right.member.id)));
-    let event = |leave: &PendingLeave| {
-        let (action, causes) = if leave.member.has_paused {
-            ("expired", EXPIRED.to_vec())
-        } else {
-            ("left", departure_causes(&leave.member, None, leave.at, None).0)
-        };
-        let change = Change { causes, ..Change::new(action, &leave.member, leave.generation) };
+    let event = |leave: PendingLeave| {
+        let action = if leave.has_expired { "expired" } else { "left" };
+        let change = Change { causes: leave.causes, ..Change::new(action, &leave.member, leave.generation) };
         change.event(state, (leave.at, leave.offset), Some(leave.kind))
     };
-    pending.iter().map(event).collect()
+    pending.into_iter().map(event).collect()
 }

@@ -43,6 +43,8 @@ impl GroupKind {
 /// Record of the log.
 #[derive(Debug, Clone, Copy)]
 pub struct LogRecord<'a> {
+    /// Partition of `__consumer_offsets`; None if it is not known.
+    pub partition: Option<i32>,
     /// Offset in the partition.
     pub offset: i64,
     /// Milliseconds since 1970.

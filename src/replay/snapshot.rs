@@ -16,7 +16,7 @@ use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata, Topolog
 use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
 use super::model::{Counts, GroupKind};
-use super::state::{GroupState, OpenEpoch, OpenRebalance, PendingLeave, Settings, StaticReturn};
+use super::state::{GroupState, OpenEpoch, OpenRebalance, PendingDeletion, PendingLeave, Settings, StaticReturn};
 use super::stored::{SnapshotError, Stored, read_text, write_text};
 use super::storms::Storm;
 use super::stuck::CommitTimes;
@@ -27,12 +27,12 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 3;
+const VERSION: u16 = 4;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
 /// Causes of rebalances and departures, which a snapshot stores by name.
-const CAUSES: [&str; 19] = [
+const CAUSES: [&str; 22] = [
     "unknown",
     "protocol_upgraded",
     "protocol_downgraded",
@@ -51,6 +51,9 @@ const CAUSES: [&str; 19] = [
     "subscription_changed",
     "consumer_subscribed",
     "sync_timed_out",
+    "rejoin_timed_out",
+    "poll_interval_exceeded",
+    "coordinator_moved",
     "expired",
 ];
 
@@ -118,11 +121,12 @@ pub(super) fn read_snapshot(data: &[u8], wanted: Settings) -> Result<(Counts, Ve
 
 impl std::fmt::Display for Settings {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed } = self;
+        let Self { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed, session_timeout } =
+            self;
         write!(
             f,
             "storm_rebalances={storm_rebalances}, storm_window_ms={storm_window}, stuck_factor={stuck_factor}, \
-             stuck_interval_ms={stuck_interval}, never_committed_ms={never_committed}"
+             stuck_interval_ms={stuck_interval}, never_committed_ms={never_committed}, session_timeout_ms={session_timeout}"
         )
     }
 }
@@ -222,7 +226,7 @@ macro_rules! stored_structs {
 }
 
 stored_structs! {
-    Settings { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed }
+    Settings { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed, session_timeout }
     Counts { records, duplicates, bad_records, unknown_types, time_backwards }
     TopicPartitions { topic, partitions }
     ParsedSubscription { version, topics, rack, owned, generation, user_data, strict_error }
@@ -253,19 +257,20 @@ stored_structs! {
         initialized, converted_from
     }
     Storm { times, since, count, changed }
-    CommitTimes { last, burst, intervals, stuck_since }
+    CommitTimes { last, burst, intervals, stuck_since, has_advanced, since_pause, is_idle_committer }
     Ownership { owner, since, has_commit, is_reported }
-    PartitionState { offset, ownership, last_owner, is_reported }
-    PendingLeave { member, at, deadline, offset, kind, generation }
+    PartitionState { offset, expires, deleted, ownership, last_owner, is_reported }
+    PendingLeave { member, at, deadline, offset, kind, generation, has_expired, causes }
+    PendingDeletion { at, deadline, offset, kind, generation }
     StaticReturn { at, previous, member }
     HeldGeneration { generation, before, duration }
     OpenRebalance { causes, evidence, joined, left, replaced }
     OpenEpoch { held, rebalance, topics, is_partial }
     GroupState {
-        cluster, group, storm, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, tally,
-        classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, returned, previous, ended,
+        cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, tally,
+        classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
-        has_known_owners, commit_times;
+        has_known_owners, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None
     }
 }

@@ -18,6 +18,7 @@ use super::known_member::KnownMember;
 use super::member::OwnedPartitions;
 use super::metadata::Metadata;
 use super::model::GroupKind;
+use super::silences::Silences;
 use super::storms::Storm;
 use super::stuck::CommitTimes;
 use super::tally::Tally;
@@ -36,6 +37,8 @@ pub struct Settings {
     pub stuck_interval: i64,
     /// Time after which a partition with an owner and without a committed offset is reported.
     pub never_committed: i64,
+    /// Session timeout of members whose records have none: those of groups with an epoch.
+    pub session_timeout: i64,
 }
 
 impl Default for Settings {
@@ -46,6 +49,7 @@ impl Default for Settings {
             stuck_factor: 10,
             stuck_interval: 100,
             never_committed: 60_000,
+            session_timeout: 45_000,
         }
     }
 }
@@ -55,6 +59,8 @@ impl Default for Settings {
 pub struct Context {
     /// Topic metadata.
     pub metadata: Arc<Metadata>,
+    /// Silences of the log.
+    pub silences: Silences,
     /// Thresholds of events.
     pub settings: Settings,
     /// True if later topic metadata can follow.
@@ -69,6 +75,20 @@ pub(super) struct PendingLeave {
     pub(super) member: Arc<KnownMember>,
     pub(super) at: i64,
     /// Time at which the leave becomes final; later than `at` and the clock of the group.
+    pub(super) deadline: i64,
+    pub(super) offset: i64,
+    pub(super) kind: GroupKind,
+    pub(super) generation: Option<i32>,
+    /// `left`, or `expired` if its session expired.
+    pub(super) has_expired: bool,
+    pub(super) causes: Vec<&'static str>,
+}
+
+/// Group whose record was deleted, while another record of the same time can still show that the group was converted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PendingDeletion {
+    pub(super) at: i64,
+    /// Time at which the deletion becomes final; later than `at` and the clock of the group.
     pub(super) deadline: i64,
     pub(super) offset: i64,
     pub(super) kind: GroupKind,
@@ -110,6 +130,8 @@ pub(super) struct GroupState {
     pub(super) cluster: Arc<str>,
     pub(super) group: Arc<str>,
     pub(super) storm: Storm,
+    /// Partition of `__consumer_offsets` that has the records of the group; None if it is not known.
+    pub(super) log_partition: Option<i32>,
     /// Offset of the last record.
     pub(super) offset: i64,
     /// The highest timestamp.
@@ -137,6 +159,11 @@ pub(super) struct GroupState {
     /// The current members.
     pub(super) members: Members,
     pub(super) pending: Vec<PendingLeave>,
+    pub(super) deletion: Option<PendingDeletion>,
+    /// Time of the last deleted offset, and true if it had expired.
+    pub(super) offsets_deleted: Option<(i64, bool)>,
+    /// Times at which members of a group with an epoch left, by member id; the latest `DEPARTED` of them.
+    pub(super) departed: BTreeMap<Arc<str>, i64>,
     pub(super) returned: Vec<StaticReturn>,
     /// The last group record.
     pub(super) previous: Option<Arc<GroupRecord>>,
@@ -159,6 +186,8 @@ pub(super) struct GroupState {
     pub(super) committed: Committed,
     pub(super) has_known_owners: bool,
     pub(super) commit_times: FxHashMap<Arc<str>, CommitTimes>,
+    /// Commit times of members that own no partitions any more, until the next group record.
+    pub(super) former_commits: FxHashMap<Arc<str>, CommitTimes>,
     /// Member ids by owner name; None if members changed since the map was computed. Not part of a snapshot.
     pub(super) member_of: Option<FxHashMap<Arc<str>, Arc<str>>>,
     /// Partitions of the members of a consumer group; None if they have to be computed. Not part of a snapshot.

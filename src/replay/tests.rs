@@ -178,7 +178,13 @@ fn machine() -> Replay {
 fn push(replay: &mut Replay, records: &[Pair], first: i64) -> Vec<Event> {
     let mut events = Vec::new();
     for ((key, value), place) in records.iter().zip(first..) {
-        let entry = LogRecord { offset: place, timestamp: place * 1_000, key: Some(key), value: value.as_deref() };
+        let entry = LogRecord {
+            partition: None,
+            offset: place,
+            timestamp: place * 1_000,
+            key: Some(key),
+            value: value.as_deref(),
+        };
         replay.push("c", &entry, &mut events);
     }
     events

@@ -169,6 +169,9 @@ ONLY_IN_LOGS = {
     RebalanceCause.PROTOCOL_UPGRADED,
     RebalanceCause.PROTOCOL_DOWNGRADED,
     RebalanceCause.PARTITIONS_INITIALIZED,
+    RebalanceCause.POLL_INTERVAL_EXCEEDED,
+    RebalanceCause.REJOIN_TIMED_OUT,
+    RebalanceCause.COORDINATOR_MOVED,
 }
 """Causes in logs of brokers that the classic coordinator never has: they need a group of another protocol."""
 

@@ -191,6 +191,7 @@ def allowed_causes(simulation: Simulation, step: Step) -> set[str]:
     before, after, seen, is_gap = step.members_before, step.members, step.changes, step.missing > 0
     leader = step.before.leader if step.before else None
     gone = {*seen.left, *seen.replaced.values()}
+    began = step.before.began if step.before else step.written.began
     others = [id for id in after.keys() & before.keys() if id != leader]
     rules = {
         ("consumer_subscribed",): bool(seen.joined),
@@ -200,6 +201,9 @@ def allowed_causes(simulation: Simulation, step: Step) -> set[str]:
         ("member_removed",): any(before[id].instance is not None for id in gone),
         ("consumer_closed", *EXPIRED): bool(gone) or (is_gap and not before and not after),
         ("sync_timed_out",): bool(gone) or is_gap,
+        ("poll_interval_exceeded",): any(before[id].instance is None for id in gone)
+        and step.written.began - began >= REBALANCE - SESSION,  # a join phase ends before the record is written
+        ("rejoin_timed_out",): bool(seen.left) and step.written.began - began >= REBALANCE - SESSION,
         ("leader_rejoined",): leader is not None,
         ("unknown",): not before and not after and not is_gap,  # its members came and went
         ("owned_partitions_changed",): is_gap
@@ -237,6 +241,8 @@ def is_hidden(simulation: Simulation, step: Step, *, has_topics: bool) -> bool:
         ids = step.changes.resubscribed if truth == "subscription_changed" else after
         is_shown = is_named(reason, {id: after[id] for id in ids})
         return not is_shown or any(began <= time <= step.written.at for time in simulation.reloads)
+    if truth == "sync_timed_out":  # only commits of other members show it
+        return not (is_named(reason, before) and has_other_commits(simulation, step))
     if truth in DEPARTED | {"static_member_returned"}:
         return not is_named(reason, before)
     if truth == "protocol_changed":
@@ -248,6 +254,15 @@ def is_hidden(simulation: Simulation, step: Step, *, has_topics: bool) -> bool:
     states = [each.get(topic) for each in topics_around(simulation, since, step.written.at)]
     is_subscribed = topic in topics_of(before) & topics_of(after)
     return not has_topics or not is_subscribed or sum(old != new for old, new in itertools.pairwise(states)) > 1
+
+
+def has_other_commits(simulation: Simulation, step: Step) -> bool:
+    """Return True if some members committed in the previous generation, and no member that left did."""
+    if step.before is None:
+        return False
+    since, until = step.before.began, step.written.began
+    found = {each.member_id for each in simulation.commits if since <= each.at <= until}
+    return bool(found & step.members_before.keys()) and not found & {*step.changes.left}
 
 
 def is_named(reason: str, members: Mapping[str, Known]) -> bool:
@@ -326,9 +341,13 @@ def wrong_commits(simulation: Simulation, events: Sequence[Event]) -> Iterator[s
     for commit in simulation.commits:
         last[commit.member_id] = commit.at
     for _, commits in itertools.groupby(sorted(simulation.commits, key=lambda each: each[:3]), lambda each: each[:3]):
-        for before, commit in itertools.pairwise(commits):
-            if before.offset is not None and commit.offset is not None and commit.offset < before.offset:
+        before = -1
+        for commit in commits:
+            if commit.offset is None:  # a deleted offset still counts
+                continue
+            if commit.offset < before:
                 expected.add((commit.group, commit.at, commit.topic, commit.partition))
+            before = commit.offset
     found = {
         (event["group"], event["at"], *each)
         for event in events

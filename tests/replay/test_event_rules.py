@@ -54,7 +54,7 @@ def cooperative(member_id: str, owned: Sequence[int], gets: Sequence[int]) -> di
         (["consumer_subscribed"], [BEGIN, classic(1, A), classic(2, HALF, B)]),
         (DEPARTED, [BEGIN, classic(1, HALF, B), classic(2, A)]),
         (DEPARTED, [BEGIN, classic(1, A), classic(2)]),
-        ([*DEPARTED, "consumer_subscribed"], [BEGIN, classic(1, A), classic(2, member("c", ["t"], {"t": [0, 1]}))]),
+        (["consumer_subscribed", *DEPARTED], [BEGIN, classic(1, A), classic(2, member("c", ["t"], {"t": [0, 1]}))]),
         (["leader_rejoined"], [BEGIN, classic(1, HALF, B), classic(2, HALF, B)]),
         (["unknown"], [classic(7, A)]),
         (["consumer_subscribed"], [classic(7), classic_gone(), BEGIN, classic(2, A)]),
@@ -134,7 +134,7 @@ def test_a_generation_has_the_expected_causes(expected: list[str], steps: list[S
     [
         (22_000, ["consumer_closed"]),  # less than half a session after the commit
         (25_000, DEPARTED),
-        (27_000, ["consumer_dead", "application_crashed", "consumer_closed"]),  # silent for a session
+        (27_000, DEPARTED),  # silent for a session, but one commit is no regular one
     ],
 )
 def test_the_last_commit_of_a_member_shows_whether_its_session_can_have_expired(time: int, expected: list[str]) -> None:
@@ -148,7 +148,7 @@ def test_the_last_commit_of_a_member_shows_whether_its_session_can_have_expired(
 def test_a_session_cannot_expire_shortly_after_the_generation_began() -> None:
     before = classic(1, HALF | SESSION, B | SESSION).at(2_000)
     assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(7_999)) == ["consumer_closed"]
-    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(8_000)) == DEPARTED
+    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(8_200)) == DEPARTED
 
 
 def test_a_static_member_can_miss_a_generation_and_expire_shortly_after_it() -> None:

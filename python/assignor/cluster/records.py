@@ -134,7 +134,8 @@ def _sorted(recording: Recording, first: str) -> Iterator[pa.RecordBatch]:
 def _extended(recording: Recording, records: pa.Table) -> pa.Table:
     """Return records with the columns `group_id` and `aborted`."""
     records = records.cast(_STORED)
-    groups = pa.chunked_array([part for chunk in records["key"].chunks for part in _groups(chunk)], pa.string())
+    parts = [groups for chunk in records["key"].chunks for _, groups in groups_of(chunk)]
+    groups = pa.chunked_array(parts, pa.string())
     return records.append_column("group_id", groups).append_column("aborted", _is_aborted(recording, records))
 
 
@@ -185,10 +186,10 @@ def _has_log_order(recording: Recording) -> bool:
     return True
 
 
-def _groups(keys: pa.Array) -> Iterator[pa.Array]:
-    """Yield the group in each key; null for a key without a group."""
+def groups_of(keys: pa.Array) -> Iterator[tuple[int, pa.Array]]:
+    """Yield the first place of a part of the keys, and the group in each key of it; null for a key without a group."""
     for start in range(0, len(keys), BATCH_RECORDS):  # the keys of a batch fit into a column of type binary
-        yield pa.array(_core.record_groups(keys.slice(start, BATCH_RECORDS).cast(pa.binary())))
+        yield start, pa.array(_core.record_groups(keys.slice(start, BATCH_RECORDS).cast(pa.binary())))
 
 
 def _is_aborted(recording: Recording, records: pa.Table) -> pa.Array:

@@ -5,7 +5,7 @@ Code that starts a rebalance passes a fact: a named tuple with the details of th
 
 The first seven causes are those that documentation for users of Kafka lists. A coordinator sees some of them
 indirectly: after a topic changes, the leader joins again; after a process dies, its heartbeats stop. The next causes
-are the remaining reasons for which Kafka's coordinator starts a rebalance of a classic group. The last three are causes
+are the remaining reasons for which Kafka's coordinator starts a rebalance of a classic group. The last six are causes
 that only `assignor.replay` reports, from the log.
 
 Source: the calls of `prepareRebalance` and `maybePrepareRebalanceOrCompleteJoin` in GroupMetadataManager,
@@ -66,6 +66,9 @@ class RebalanceCause(enum.Enum):
     PROTOCOL_UPGRADED = "The group changed from the classic protocol to the consumer protocol (KIP-848)."
     PROTOCOL_DOWNGRADED = "The group changed from the consumer protocol (KIP-848) to the classic protocol."
     PARTITIONS_INITIALIZED = "The state of partitions of a share group became ready."
+    POLL_INTERVAL_EXCEEDED = "A consumer did not poll within max.poll.interval.ms, so its client left the group."
+    REJOIN_TIMED_OUT = "A member did not join again within the rebalance timeout, and lost its place in the group."
+    COORDINATOR_MOVED = "The group's coordinator was not available or moved, and sessions expired because of it."
 
 
 @dataclass(frozen=True, slots=True)

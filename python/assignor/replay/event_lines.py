@@ -30,7 +30,10 @@ class EventLines:
 
     def line(self, event: Event) -> str:
         """Return the line of an event, without a line break."""
-        group = "(unknown group)" if event["group"] is None else escape(event["group"])
+        if event["group"] is not None:
+            group = escape(event["group"])
+        else:
+            group = "(unknown group)" if event["event"] == "bad_record" else "(log)"
         title, details = self._text(event)
         texts = (_detail(label, text) for label, text in details)
         return f"{format_time(event['at'])}  {group}  {'; '.join([title, *texts])}"

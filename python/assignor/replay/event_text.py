@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assignor.lines import escape, format_duration, format_partitions, format_time, member_name
+from assignor.lines import escape, format_count, format_duration, format_partitions, format_time, member_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +20,9 @@ _PROBLEMS = {
     "not_owned": "offset committed for a partition without an owner",
     "went_back": "committed offset went back",
 }
+
+
+_DELETIONS = {"expired": "expired", "deleted": "was deleted", "topic_deleted": "was deleted with its topic"}
 
 
 class MemberNames:
@@ -72,7 +75,7 @@ def rebalance_details(event: Event, names: MemberNames) -> Iterator[tuple[str, s
 
 
 def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Text:
-    """Return the text of a storm, a stuck member, unusual offsets or a record that cannot be used.
+    """Return the text of an event other than generations, rebalances and members.
 
     Args:
         event: The event.
@@ -87,6 +90,12 @@ def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Te
             return _stuck(event, names)
         case "offsets":
             return _offsets(event)
+        case "offsets_deleted" | "group_deleted":
+            return _deleted(event)
+        case "silence":
+            return _silence(event), []
+        case "coordinator":
+            return _coordinator(event), []
         case _:
             return _bad_record(event)
 
@@ -115,6 +124,37 @@ def _stuck(event: Event, names: MemberNames) -> Text:
 def _offsets(event: Event) -> Text:
     title = f"{_PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
     return title, [("evidence", escape(event["evidence"]))] if event["evidence"] else []
+
+
+def _deleted(event: Event) -> Text:
+    cause = _DELETIONS[event["causes"][0]]
+    if event["event"] == "group_deleted":
+        title = f"the group {cause}"
+    else:
+        title = f"committed offset {cause}: {format_partitions(event['topic_partitions'])}"
+    return title, [("evidence", escape(event["evidence"]))]
+
+
+def _silence(event: Event) -> str:
+    lasted = format_duration(event["until"] - event["since"])
+    which = "the whole log" if event["log_partitions"] is None else _log_partitions(event["log_partitions"])
+    return f"silence: {which} had no records for {lasted}, since {format_time(event['since'])}"
+
+
+def _coordinator(event: Event) -> str:
+    groups = format_count(event["groups"], "group")
+    before = "" if event["previous"] is None else f" from broker {event['previous']}"
+    if event["broker"] is None:
+        return (
+            f"coordinator of {groups} lost: {_log_partitions(event['log_partitions'])} had broker {event['previous']}"
+        )
+    return f"coordinator of {groups} moved{before} to broker {event['broker']}"
+
+
+def _log_partitions(partitions: Sequence[str]) -> str:
+    shown = ", ".join(partitions[:_NAMES_SHOWN])
+    more = f" and {len(partitions) - _NAMES_SHOWN} more" if len(partitions) > _NAMES_SHOWN else ""
+    return f"partition{'' if len(partitions) == 1 else 's'} {shown}{more} of __consumer_offsets"
 
 
 def _bad_record(event: Event) -> Text:

@@ -57,7 +57,7 @@ def _finished(history: _GroupHistory, width: int | None) -> Iterator[str]:
 
 
 def _heading(event: Event, colour: bool) -> str:
-    name = "records without a readable group" if event["group"] is None else escape(event["group"])
+    name = "the log" if event["group"] is None else escape(event["group"])
     return f"{_BOLD}{name}{_RESET}" if colour else name
 
 
@@ -84,6 +84,8 @@ class _GroupHistory:
         name = event["event"]
         if name != "rebalance":
             yield from self._without_rebalance()
+        if name == "group_deleted":
+            self._is_first = True
         if name == "generation":
             self._generation = event
         elif name == "rebalance":

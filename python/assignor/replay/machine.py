@@ -11,6 +11,8 @@ from assignor.replay.events import event_dicts
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from assignor.replay.silences import Silence
+
 __all__ = ["Replay"]
 
 Event = dict[str, Any]
@@ -32,6 +34,8 @@ class Replay:
         stuck_interval_ms: Commits of a member within this many milliseconds of the first one count as one commit. The
             usual interval of a member is never shorter.
         never_committed_ms: Time after which a partition with an owner and without a committed offset is reported.
+        session_timeout_ms: Session timeout of the members of KIP-848, share and streams groups, which the log does not
+            have: the broker's `group.consumer.session.timeout.ms`.
 
     Raises:
         IllegalArgumentError: A setting is not positive.
@@ -49,6 +53,7 @@ class Replay:
         stuck_factor: int = 10,
         stuck_interval_ms: int = 100,
         never_committed_ms: int = 60_000,
+        session_timeout_ms: int = 45_000,
     ) -> None:
         self._topics = list(topics or ())
         self._core = _core.Replay(
@@ -60,6 +65,7 @@ class Replay:
             stuck_factor=stuck_factor,
             stuck_interval_ms=stuck_interval_ms,
             never_committed_ms=never_committed_ms,
+            session_timeout_ms=session_timeout_ms,
         )
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
@@ -94,6 +100,15 @@ class Replay:
         """Add later snapshots of topic metadata and return the generations whose comparison waited for them."""
         self._topics += rows
         return event_dicts(self._core.observe_topics(topic_batch(self._topics)))
+
+    def observe_silences(self, silences: Iterable[Silence]) -> None:
+        """Add silences of the log, see `assignor.replay.silences`; call it before the records that follow them.
+
+        A session that expires right after a silence has the cause `coordinator_moved`, and no member counts as stuck
+        because of it. A silence of the whole log applies to all groups; one of a partition only to groups whose records
+        were pushed as Arrow batches with the column `partition`.
+        """
+        self._core.observe_silences([tuple(found) for found in silences])
 
     def forget(self, group: str, cluster: str = "") -> bool:
         """Forget a group, whose later records then begin a new log; return False if there is no such group."""

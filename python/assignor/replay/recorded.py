@@ -12,14 +12,16 @@ from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import in_log_order, scan
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
+from assignor.replay.silences import silence_events, silences_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from assignor.cluster.folder import Recording
     from assignor.replay.events import Event
+    from assignor.replay.silences import Silence
 
-_REPLAYED = ["offset", "timestamp", "key", "value"]
+_REPLAYED = ["partition", "offset", "timestamp", "key", "value"]
 
 
 def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = ()) -> Iterator[Event]:
@@ -41,18 +43,25 @@ def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[
             found = batch.filter(pc.invert(batch["aborted"])) if is_committed else batch
             yield found.filter(pc.is_in(found["group_id"], wanted)) if len(wanted) else found
 
-    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording))
+    silences = silences_of(recording)
+    if not len(wanted):
+        yield from silence_events(silences)
+    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), silences)
 
 
-def replay_batches(batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None) -> Iterator[Event]:
+def replay_batches(
+    batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None, silences: Sequence[Silence] = ()
+) -> Iterator[Event]:
     """Replay records and yield the events. The records of each group are in the order of the log.
 
     Args:
-        batches: Records with the columns offset, timestamp, key and value.
+        batches: Records with the columns partition, offset, timestamp, key and value.
         topics: Topic metadata.
         end: Time up to which deadlines fire at the end; None for an empty log.
+        silences: Silences of the log.
     """
     machine = _core.Replay(topics)
+    machine.observe_silences(silences)
     for batch in batches:
         yield from _rows(machine.push(batch.select(_REPLAYED)))
     if end is not None:

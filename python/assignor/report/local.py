@@ -15,14 +15,16 @@ from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import by_group
 from assignor.replay.recorded import end_of
+from assignor.replay.silences import silences_of
 from assignor.report.tables import LISTS, Pushed, push
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from concurrent.futures import Future
     from pathlib import Path
 
     from assignor.cluster.folder import Recording
+    from assignor.replay.silences import Silence
 
 _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 """Tables and their columns without nulls."""
@@ -43,7 +45,8 @@ def write_tables(recording: Recording, part: Path) -> None:
     """
     has_commits = recording.end_offsets.exists()
     metadata, end = topics_table(recording.topics()), end_of(recording)
-    write_batches(by_group(recording), metadata, end, part, has_commits=has_commits)
+    silences = silences_of(recording)
+    write_batches(by_group(recording), metadata, end, part, has_commits=has_commits, silences=silences)
 
 
 def write_batches(
@@ -53,6 +56,7 @@ def write_batches(
     part: Path,
     *,
     has_commits: bool,
+    silences: Sequence[Silence],
     file: str = "part-0",
 ) -> None:
     """Decode and replay records, and write them to one file of each table.
@@ -65,9 +69,11 @@ def write_batches(
         end: Time up to which deadlines fire at the end; None for an empty log.
         part: Folder of the tables.
         has_commits: True to write the offset commits.
+        silences: Silences of the log.
         file: Name of the files, without extension.
     """
     replay = _core.Replay(metadata)
+    replay.observe_silences(silences)
     with _Tables(part, f"{file}.parquet") as tables, ThreadPoolExecutor(1) as thread:
         before: Future[Pushed] | None = None
         for batch in itertools.chain(batches, (None,)):

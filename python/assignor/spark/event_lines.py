@@ -10,6 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
+from assignor.replay.silences import silence_events, silences_of
 from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.replay_events import events
 
@@ -51,6 +52,10 @@ def event_lines(
                 yield pa.RecordBatch.from_arrays(columns, schema=_COLUMNS)
 
     # As in `assignor.replay.recorded.replay`, deadlines of groups without later records fire only at the end.
-    found = events(records, recording.topics(), until=end_of(recording), delay_ms=None)
+    silences = silences_of(recording)
+    if not groups:
+        for event in silence_events(silences):
+            yield None, event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
+    found = events(records, recording.topics(), until=end_of(recording), delay_ms=None, silences=silences)
     for row in found.mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

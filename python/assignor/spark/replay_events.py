@@ -19,9 +19,11 @@ from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, lookup_names
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import Column, DataFrame
+
+    from assignor.replay.silences import Silence
 
 
 DELAY_MS = 10_000
@@ -37,6 +39,7 @@ def events(
     delay_ms: int | None = DELAY_MS,
     idle_ms: int | None = IDLE_MS,
     buckets: int = 1,
+    silences: Sequence[Silence] = (),
     **settings: Any,
 ) -> DataFrame:
     """Return the events of each group: rebalances with their causes, members, storms, stuck members and more.
@@ -62,6 +65,8 @@ def events(
             time of processing, or None for never.
         buckets: Number of parts into which the groups of a partition are split, for more parallelism than the log has
             partitions. Each part has a clock of its own.
+        silences: Silences of the log, which `assignor.replay.silences.silences_of` finds in a recording. They decide on
+            causes and on stuck members. Their own events are not in the result: see `silence_events`.
         **settings: Settings of `assignor.replay.Replay`, such as `storm_rebalances` and `stuck_factor`.
 
     Returns:
@@ -81,7 +86,7 @@ def events(
             _check_number(name, value, 0)
     if until is not None:
         _check_number("until", until, -(2**63))
-    new_replay = functools.partial(_core.Replay, topics_table(topics), **settings)
+    new_replay = functools.partial(_new_replay, topics_table(topics), [tuple(found) for found in silences], settings)
     new_replay()  # report invalid metadata and settings here, not from a worker
     if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
@@ -100,6 +105,12 @@ def events(
 
     ordered = keyed.repartition(*KEY).sortWithinPartitions(*KEY, "offset", "timestamp")
     return ordered.mapInArrow(run, EVENTS)
+
+
+def _new_replay(topics: pa.RecordBatch, silences: Sequence[Any], settings: dict[str, Any]) -> _core.Replay:
+    replay = _core.Replay(topics, **settings)
+    replay.observe_silences(silences)
+    return replay
 
 
 def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -> Iterator[pa.RecordBatch]:

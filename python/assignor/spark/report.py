@@ -12,6 +12,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.replay.recorded import end_of
+from assignor.replay.silences import silences_of
 from assignor.report.local import write_batches
 from assignor.spark.progress import progress
 from assignor.spark.recording_files import read_records, with_groups
@@ -56,7 +57,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
     """
     part = part.absolute()
     metadata, end = topics_table(recording.topics()), end_of(recording)
-    has_commits = recording.end_offsets.exists()
+    has_commits, silences = recording.end_offsets.exists(), silences_of(recording)
     _core.Replay(metadata)  # report invalid metadata here, not from a worker
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -64,7 +65,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         assert task is not None
         records = (each for batch in batches for each in record_slices(batch))
         file = f"part-{task.partitionId()}"
-        write_batches(records, metadata, end, part, has_commits=has_commits, file=file)
+        write_batches(records, metadata, end, part, has_commits=has_commits, silences=silences, file=file)
         return iter(())
 
     with progress(spark, "decoding and replaying", quiet=quiet):
@@ -73,4 +74,4 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         by_group.mapInArrow(write, _COLUMNS).collect()
         if not (part / "records").exists():
             none = pa.RecordBatch.from_pylist([], to_arrow_schema(_COLUMNS))
-            write_batches([none], metadata, end, part, has_commits=has_commits, file="part-none")
+            write_batches([none], metadata, end, part, has_commits=has_commits, silences=(), file="part-none")

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type};
-use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, StringArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
@@ -17,6 +17,7 @@ use crate::replay::{LogRecord, Metadata, MetadataSnapshot};
 /// Columns of a batch of records.
 pub(crate) struct RecordColumns<'a> {
     clusters: Option<&'a StringArray>,
+    partitions: Option<&'a PrimitiveArray<Int32Type>>,
     offsets: &'a [i64],
     timestamps: &'a [i64],
     keys: BinaryColumn,
@@ -25,7 +26,7 @@ pub(crate) struct RecordColumns<'a> {
 }
 
 impl<'a> RecordColumns<'a> {
-    /// Read the columns offset, timestamp, key and value, and the optional columns cluster and aborted.
+    /// Read the columns offset, timestamp, key and value, and the optional columns cluster, partition and aborted.
     pub(crate) fn read(records: &'a RecordBatch) -> PyResult<Self> {
         let type_error = |name: &str, wanted: &str| {
             let found = records.column_by_name(name).map_or("missing".to_owned(), |found| {
@@ -44,7 +45,10 @@ impl<'a> RecordColumns<'a> {
         let (clusters, aborted) = (records.column_by_name("cluster"), records.column_by_name("aborted"));
         let as_texts = |found: &'a ArrayRef| found.as_string_opt().ok_or_else(|| type_error("cluster", "Utf8"));
         let as_flags = |found: &'a ArrayRef| found.as_boolean_opt().ok_or_else(|| type_error("aborted", "Boolean"));
+        let partitions = records.column_by_name("partition");
+        let as_ids = |found: &'a ArrayRef| found.as_primitive_opt().ok_or_else(|| type_error("partition", "Int32"));
         Ok(Self {
+            partitions: partitions.map(as_ids).transpose()?,
             clusters: clusters.map(as_texts).transpose()?,
             offsets: numbers("offset")?,
             timestamps: numbers("timestamp")?,
@@ -71,6 +75,7 @@ impl<'a> RecordColumns<'a> {
 
     pub(crate) fn entry(&self, row: usize) -> LogRecord<'_> {
         LogRecord {
+            partition: self.partitions.filter(|found| found.is_valid(row)).map(|found| found.value(row)),
             offset: self.offsets[row],
             timestamp: self.timestamps[row],
             key: self.keys.get(row),

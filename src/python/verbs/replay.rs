@@ -16,7 +16,7 @@ use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::arrow::batch;
 use crate::python::read::recordings::{self, RecordColumns};
 use crate::replay::event_schema::{COLUMNS, COMMON, KINDS};
-use crate::replay::{Context, Event, EventDetails, LogRecord, Metadata, Replay, Settings};
+use crate::replay::{Context, Event, EventDetails, LogRecord, Metadata, Replay, Settings, Silence};
 
 /// Replay of many groups, by cluster and group id. `assignor.replay.Replay` is its public form.
 #[pyclass(frozen, name = "Replay", module = "assignor._core")]
@@ -61,7 +61,7 @@ impl PyReplay {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
     #[pyo3(signature = (topics, *, is_open = false, is_compared = true, storm_rebalances = 20, storm_window_ms = 60_000,
-                        stuck_factor = 10, stuck_interval_ms = 100, never_committed_ms = 60_000))]
+                        stuck_factor = 10, stuck_interval_ms = 100, never_committed_ms = 60_000, session_timeout_ms = 45_000))]
     fn new(
         topics: ArrowArray,
         is_open: bool,
@@ -71,6 +71,7 @@ impl PyReplay {
         stuck_factor: i64,
         stuck_interval_ms: i64,
         never_committed_ms: i64,
+        session_timeout_ms: i64,
     ) -> PyResult<Self> {
         let settings = Settings {
             storm_rebalances,
@@ -78,6 +79,7 @@ impl PyReplay {
             stuck_factor,
             stuck_interval: stuck_interval_ms,
             never_committed: never_committed_ms,
+            session_timeout: session_timeout_ms,
         };
         for (name, value) in [
             ("storm_rebalances", storm_rebalances),
@@ -85,13 +87,15 @@ impl PyReplay {
             ("stuck_factor", stuck_factor),
             ("stuck_interval_ms", stuck_interval_ms),
             ("never_committed_ms", never_committed_ms),
+            ("session_timeout_ms", session_timeout_ms),
         ] {
             if value < 1 {
                 return Err(IllegalArgumentError::new_err(format!("{name} must be >= 1, not {value}")));
             }
         }
         let metadata = recordings::metadata(&batch(&topics)?)?;
-        let replay = Replay::new(Context { metadata: metadata.into(), settings, is_open, is_compared });
+        let replay =
+            Replay::new(Context { metadata: metadata.into(), settings, is_open, is_compared, ..Context::default() });
         Ok(Self(Mutex::new(Groups { replay, open: None })))
     }
 
@@ -119,7 +123,13 @@ impl PyReplay {
     /// Apply one record: offset, timestamp, key and value.
     fn push_record(&self, record: Record, cluster: &str) -> PyResult<Vec<ArrowArray>> {
         let (offset, timestamp, key, value) = &record;
-        let entry = LogRecord { offset: *offset, timestamp: *timestamp, key: key.as_deref(), value: value.as_deref() };
+        let entry = LogRecord {
+            partition: None,
+            offset: *offset,
+            timestamp: *timestamp,
+            key: key.as_deref(),
+            value: value.as_deref(),
+        };
         let mut events = Vec::new();
         self.groups().replay.push(cluster, &entry, &mut events);
         batches(events).map_err(too_large)
@@ -152,6 +162,17 @@ impl PyReplay {
         let mut events = Vec::new();
         self.groups().replay.observe_topics(metadata, &mut events);
         batches(events).map_err(too_large)
+    }
+
+    /// Add silences of the log: since, until, partitions of the log, and true if the whole log was silent.
+    fn observe_silences(&self, silences: Vec<(i64, i64, Vec<i32>, bool)>) {
+        let silences = silences.into_iter().map(|(since, until, partitions, is_whole_log)| Silence {
+            since,
+            until,
+            partitions,
+            is_whole_log,
+        });
+        self.groups().replay.observe_silences(silences);
     }
 
     /// Return the state as bytes.
