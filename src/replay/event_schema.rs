@@ -41,7 +41,7 @@ impl ColumnType {
 use ColumnType::{Comparison as Compared, Flag, Number, Partitions, Text, Texts};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 39] = [
+pub const COLUMNS: [(&str, ColumnType); 38] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -79,7 +79,6 @@ pub const COLUMNS: [(&str, ColumnType); 39] = [
     ("record_type", Number),
     ("error", Text),
     ("log_partitions", Texts),
-    ("broker", Text),
     ("groups", Number),
 ];
 
@@ -118,7 +117,7 @@ pub const KINDS: [(&str, Meanings); 11] = [
         "coordinator",
         &[
             ("previous", "broker id of the previous leader; null if there was none"),
-            ("broker", "broker id of the new leader; null if there is none"),
+            ("leader", "broker id of the new leader; null if there is none"),
             ("log_partitions", "partitions of `__consumer_offsets` that changed their leader"),
             ("groups", "number of groups with these partitions"),
         ],

@@ -75,8 +75,8 @@ def test_a_regular_member_that_is_silent_for_its_session_is_dead(
     every: int, session: int, poll: int, remains: bool
 ) -> None:
     silence = (session + every + 1) * SECOND
-    timeouts = {"every": every * SECOND, "session": session * SECOND, "poll": poll * SECOND}
-    found = rebalance(leaving(silence, remains=remains, **timeouts))
+    steps = leaving(silence, remains=remains, every=every * SECOND, session=session * SECOND, poll=poll * SECOND)
+    found = rebalance(steps)
 
     assert found["causes"][:3] == DEAD
     assert f"It committed every {every} s, then nothing for {silence // SECOND} s" in found["evidence"]
@@ -90,8 +90,9 @@ def test_a_regular_member_that_is_silent_for_its_session_is_dead(
 def test_a_member_that_is_silent_for_its_poll_interval_has_exceeded_it(
     every: int, session: int, poll: int, remains: bool
 ) -> None:
-    timeouts = {"every": every * SECOND, "session": session * SECOND, "poll": poll * SECOND}
-    found = rebalance(leaving((poll + 2) * SECOND, remains=remains, **timeouts))
+    silence = (poll + 2) * SECOND
+    steps = leaving(silence, remains=remains, every=every * SECOND, session=session * SECOND, poll=poll * SECOND)
+    found = rebalance(steps)
 
     assert found["causes"] == ["poll_interval_exceeded", "consumer_closed", "consumer_dead", "application_crashed"]
     assert "max.poll.interval.ms" in found["evidence"]

@@ -144,11 +144,11 @@ def _silence(event: Event) -> str:
 def _coordinator(event: Event) -> str:
     groups = format_count(event["groups"], "group")
     before = "" if event["previous"] is None else f" from broker {event['previous']}"
-    if event["broker"] is None:
+    if event["leader"] is None:
         return (
             f"coordinator of {groups} lost: {_log_partitions(event['log_partitions'])} had broker {event['previous']}"
         )
-    return f"coordinator of {groups} moved{before} to broker {event['broker']}"
+    return f"coordinator of {groups} moved{before} to broker {event['leader']}"
 
 
 def _log_partitions(partitions: Sequence[str]) -> str:

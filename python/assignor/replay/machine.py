@@ -108,7 +108,7 @@ class Replay:
         because of it. A silence of the whole log applies to all groups; one of a partition only to groups whose records
         were pushed as Arrow batches with the column `partition`.
         """
-        self._core.observe_silences([tuple(found) for found in silences])
+        self._core.observe_silences(list(silences))
 
     def forget(self, group: str, cluster: str = "") -> bool:
         """Forget a group, whose later records then begin a new log; return False if there is no such group."""

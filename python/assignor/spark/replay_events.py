@@ -86,7 +86,7 @@ def events(
             _check_number(name, value, 0)
     if until is not None:
         _check_number("until", until, -(2**63))
-    new_replay = functools.partial(_new_replay, topics_table(topics), [tuple(found) for found in silences], settings)
+    new_replay = functools.partial(_new_replay, topics_table(topics), list(silences), settings)
     new_replay()  # report invalid metadata and settings here, not from a worker
     if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
