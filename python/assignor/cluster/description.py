@@ -11,13 +11,15 @@ import pyarrow.compute as pc
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
 from assignor.cluster.descriptions import GroupDescription, batches
 from assignor.cluster.topics import offsets
-from assignor.lag import END_OFFSETS, group_lag, join_owners, member_lag, partition_lag
+from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
     from assignor.cluster.connection import ClientSettings
+
+    Rows = list[tuple[Any, ...]]
 
 GROUPS_PER_CALL = 500
 """Number of groups that one call describes."""
@@ -114,8 +116,9 @@ def describe(
 ) -> ClusterDescription:
     """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
 
-    Owners are read first, then committed offsets, then end offsets. So an offset that is committed between these reads
-    does not appear to be beyond the end.
+    Owners are read first. Then the committed offsets of some groups are read, and directly after them the end offsets
+    of their partitions, until all groups are read. So an offset that is committed between the reads does not appear to
+    be beyond the end, and the lag does not include what was produced while other groups were read.
 
     Args:
         settings: Settings of the clients.
@@ -137,29 +140,22 @@ class _Reader:
         self._admin = settings.admin()
         self._on_progress = on_progress
         self._problems: list[tuple[str, str]] = []
+        self._failed: dict[tuple[str, int], str] = {}
 
     def read(self, wanted: list[str]) -> ClusterDescription:
         """Read the cluster."""
+        pa.array([], pa.int64())  # imports pandas, which takes seconds, before any offset is read
         cluster = self._settings.metadata(self._admin).cluster_id or ""
         groups = self._groups(wanted)
-        committed = self._committed(groups)
-        owners = [
-            (group.group_id, topic, partition, member.member_id)
-            for group in groups
-            for member in group.members
-            for topic, partition in sorted(set(member.assigned))
-        ]
-        positions = join_owners(_table(committed, _COMMITTED), _table(owners, _OWNERS))
-        named = {(topic, partition) for _, topic, partition, _ in (*committed, *owners)}
-        hidden = {topic for topic, _ in named} - self._settings.metadata(self._admin).topics.keys()
+        topics = self._settings.metadata(self._admin).topics.keys()
+        parts = [_lag(*read) for read in self._offsets(groups, topics)]
+        rows = pa.concat_tables([PARTITION_LAG.empty_table(), *parts])
+        rows = rows.sort_by([(name, "ascending") for name in ("group_id", "topic", "partition", "member_id")])
+        hidden = set(rows["topic"].unique().to_pylist()) - topics
         self._problems += [("", HIDDEN.format(topic=topic)) for topic in sorted(hidden)]
-        places = sorted(place for place in named if place[0] not in hidden)
-        self._on_progress(f"reading the end offsets of {len(places):,} partitions")
-        read = offsets(self._settings, self._admin, places)
-        ends = [(*place, start, end) for place, (start, end) in read.found.items()]
-        failed = sorted(read.problems.items())
+        failed = sorted(self._failed.items())
         self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in failed]
-        rows = _without_offsets(partition_lag(positions, _table(ends, END_OFFSETS)), hidden)
+        rows = _without_offsets(rows, hidden)
         by_group: dict[str, list[dict[str, Any]]] = {}
         for row in rows.to_pylist():
             by_group.setdefault(row["group_id"], []).append(row)
@@ -207,28 +203,40 @@ class _Reader:
             description.problem = self._text(error.args[0], f"describe group {listed.group_id!r}")
         return description
 
-    def _committed(self, groups: list[GroupDescription]) -> list[tuple[str, str, int, int]]:
+    def _offsets(self, groups: list[GroupDescription], topics: Collection[str]) -> Iterator[tuple[Rows, Rows, Rows]]:
+        """Yield owners, committed offsets and end offsets of some groups at a time.
+
+        Between the read of committed offsets and that of end offsets nothing else is done: the lag would include all
+        that is produced meanwhile.
+        """
+        owners = {group.group_id: list(_owned(group)) for group in groups}
+        readable = [group.group_id for group in groups if group.problem in (None, UNREAD)]
+        others = [group.group_id for group in groups if group.problem not in (None, UNREAD)]
+        done = 0
+        for names in (*batches(readable, OFFSET_CALLS), others):
+            self._on_progress(f"reading the offsets of group {done + 1:,} of {len(groups):,}")
+            owned = [row for name in names for row in owners[name]]
+            committed = self._committed(names) if names is not others else []
+            named = {(row[1], row[2]) for row in (*committed, *owned)}
+            read = offsets(self._settings, self._admin, sorted(place for place in named if place[0] in topics))
+            self._failed.update(read.problems)
+            yield owned, committed, [(*place, start, end) for place, (start, end) in read.found.items()]
+            done += len(names)
+
+    def _committed(self, groups: list[str]) -> list[tuple[str, str, int, int]]:
         """Return the committed offsets of groups: group id, topic, partition and offset."""
         from confluent_kafka import ConsumerGroupTopicPartitions
 
-        found: list[tuple[str, str, int, int]] = []
-        readable = [group.group_id for group in groups if group.problem in (None, UNREAD)]
-        done = 0
-        for names in batches(readable, OFFSET_CALLS):
-            self._on_progress(f"reading the committed offsets of group {done + 1:,} of {len(readable):,}")
-            calls = {
-                name: self._admin.list_consumer_group_offsets(
-                    [ConsumerGroupTopicPartitions(name)], request_timeout=self._settings.timeout
-                )[name]
-                for name in names
-            }
-            self._settings.wait(self._admin, calls.values(), "read committed offsets")
-            for name, future in calls.items():
-                found += self._offsets(name, future)
-            done += len(names)
-        return found
+        calls = {
+            name: self._admin.list_consumer_group_offsets(
+                [ConsumerGroupTopicPartitions(name)], request_timeout=self._settings.timeout
+            )[name]
+            for name in groups
+        }
+        self._settings.wait(self._admin, calls.values(), "read committed offsets")
+        return [row for name, future in calls.items() for row in self._committed_offsets(name, future)]
 
-    def _offsets(self, group: str, future: Future[Any]) -> Iterator[tuple[str, str, int, int]]:
+    def _committed_offsets(self, group: str, future: Future[Any]) -> Iterator[tuple[str, str, int, int]]:
         error = future.exception(0)
         if error is not None:
             doing = f"read the committed offsets of group {group!r}"
@@ -255,6 +263,18 @@ def _unlisted(group: Any) -> GroupDescription:
     return description
 
 
+def _owned(group: GroupDescription) -> Iterator[tuple[str, str, int, str]]:
+    """Yield group id, topic, partition and member id of the partitions that members own."""
+    for member in group.members:
+        for topic, partition in sorted(set(member.assigned)):
+            yield group.group_id, topic, partition, member.member_id
+
+
+def _lag(owned: Rows, committed: Rows, ends: Rows) -> pa.Table:
+    positions = join_owners(_table(committed, _COMMITTED), _table(owned, _OWNERS))
+    return partition_lag(positions, _table(ends, END_OFFSETS))
+
+
 def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:
     """Set the problem of all partitions of hidden topics to `unknown_end`.
 
@@ -266,7 +286,7 @@ def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:
     return rows.set_column(rows.schema.get_field_index("problem"), rows.schema.field("problem"), problem)
 
 
-def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+def _table(rows: Rows, schema: pa.Schema) -> pa.Table:
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

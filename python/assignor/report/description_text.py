@@ -29,6 +29,9 @@ NOTES = {
 }
 """Text of each of `lag.PROBLEMS`."""
 
+REBALANCING = "in a rebalance, for how long is not known: use `assignor watch`"
+"""Note on a group that waits for members to join. A description is of one point in time, so it has no finding."""
+
 _UNIQUE_PART = 8
 
 
@@ -83,7 +86,7 @@ def _groups(description: ClusterDescription) -> str:
                     else (str(lag["partitions"]), _number(lag["lag"]), _count(lag["unknown"]))
                 ),
                 "" if node is None else f"{node[1]}:{node[2]} (id {node[0]})",
-                _notes(lag) if lag else "",
+                _notes(group, lag),
             )
         )
     if not rows:
@@ -91,9 +94,12 @@ def _groups(description: ClusterDescription) -> str:
     return table(header, rows, right=range(4, 8))
 
 
-def _notes(lag: dict[str, Any]) -> str:
-    """Return the problems of the partitions of a group."""
-    found = [f"{text}: {lag[name]:,}" for name, text in NOTES.items() if lag[name]]
+def _notes(group: GroupDescription, lag: dict[str, Any] | None) -> str:
+    """Return the problems of a group and of its partitions."""
+    found = [REBALANCING] if group.state == "PreparingRebalance" else []
+    if lag is None:
+        return "; ".join(found)
+    found += [f"{text}: {lag[name]:,}" for name, text in NOTES.items() if lag[name]]
     if lag["unowned"]:
         found.append(f"without an owner: {lag['unowned']:,}, lag {_number(lag['unowned_lag'])}")
     return "; ".join(found)
