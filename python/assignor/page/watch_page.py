@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,13 @@ if TYPE_CHECKING:
 WRITE_SECONDS = 30.0
 """Shortest time between two writes of the page while events happen."""
 
+_JOIN_SECONDS = 0.05
+
 
 class WatchPage:
     """Page of a watch.
+
+    It is written in a thread of its own, for which the watch waits, so that Ctrl-C can end a long write.
 
     Args:
         path: The HTML file.
@@ -36,6 +41,7 @@ class WatchPage:
         notice: Function that gets a sentence if the page cannot be written while the watch goes on.
         lag: Function that returns the last table of `assignor.lag.partition_lag`, or None if the lag is not known.
         history: Lag of the groups over time.
+        is_stopped: Function that returns True if the watch ends, so that nothing waits for a write.
         clock: Function that returns seconds.
 
     Raises:
@@ -51,6 +57,7 @@ class WatchPage:
         notice: Callable[[str], None],
         lag: Callable[[], pa.Table | None] = lambda: None,
         history: LagHistory | None = None,
+        is_stopped: Callable[[], bool] = lambda: False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         check_page(path)
@@ -60,20 +67,75 @@ class WatchPage:
         self._notice = notice
         self._lag = lag
         self._history = history
+        self._is_stopped = is_stopped
         self._clock = clock
         self._timeline = Timeline()
         self._written: float | None = None
+        self._thread: threading.Thread | None = None
+        self._error: Exception | None = None
 
     def add(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Add new events, and write the page unless it was written less than `WRITE_SECONDS` ago."""
-        self._timeline.add(events)
+        self._timeline.add({**event, "cluster": ""} for event in events)  # a page of one cluster does not name it
         now = self._clock()
         if self._written is None or now - self._written >= WRITE_SECONDS:
             self._written = now
+            self._start()
+            while self._is_writing(_JOIN_SECONDS) and not self._is_stopped():
+                pass
             try:
-                self.write()
+                self._raise_error()
             except IllegalArgumentError as error:
                 self._notice(str(error))
+
+    def finish(self, seconds: float | None = None) -> None:
+        """Write the page for the last time.
+
+        Args:
+            seconds: How long to wait for it; None for no limit. After that, the page stays as it was written before.
+
+        Raises:
+            IllegalArgumentError: The file cannot be written.
+        """
+        if seconds is None:
+            self._is_writing(None)
+            self._error = None
+            self.write()
+            return
+        end = time.monotonic() + seconds
+        if not self._is_writing(seconds):
+            self._error = None
+            self._start()
+            if not self._is_writing(max(0, end - time.monotonic())):
+                self._raise_error()
+                return
+        self._notice(f"the page {self._path} lacks the last events: writing it takes longer than {seconds:g} s")
+
+    def _start(self) -> None:
+        """Start to write the page in a thread."""
+        self._thread = threading.Thread(target=self._write, daemon=True)
+        self._thread.start()
+
+    def _write(self) -> None:
+        try:
+            self.write()
+        except Exception as error:
+            self._error = error
+
+    def _is_writing(self, seconds: float | None) -> bool:
+        """Wait some seconds, or without a limit, for the end of the write; return True if it goes on."""
+        if self._thread is not None:
+            self._thread.join(seconds)
+            if self._thread.is_alive():
+                return True
+            self._thread = None
+        return False
+
+    def _raise_error(self) -> None:
+        """Raise the error of the last write."""
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
 
     def write(self) -> None:
         """Write the page.
@@ -105,6 +167,12 @@ class WatchPage:
                 )
             if found.unowned:
                 yield _finding("unowned", group, f"no owner for {format_count(found.unowned, 'partition')}")
+            if found.rebalancing_since is not None:
+                since = found.rebalancing_since
+                yield _finding("long_rebalance", group, f"in a rebalance since {format_time(since)}", since)
+            if found.growing_since is not None:
+                since = found.growing_since
+                yield _finding("lag_growing", group, f"lag has been growing since {format_time(since)}", since)
             if found.stuck:
                 yield _finding(
                     "stuck", group, f"{format_count(len(found.stuck), 'member')} stuck", None, sorted(found.stuck)

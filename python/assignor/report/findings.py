@@ -42,6 +42,9 @@ KINDS = {
         "a member owns at least twice the partitions of another, and the difference exceeds the number of topics",
     ),
     "lag_growing": Kind("warning", "the lag grew for some time although the generation did not change"),
+    "long_rebalance": Kind(
+        "warning", "a rebalance of a live group lasts longer than the largest rebalance timeout of its members"
+    ),
     "out_of_range": Kind("warning", "committed offsets are beyond the end or before the start of a partition's log"),
     "bad_records": Kind("warning", "records of the group cannot be decoded"),
     "different": Kind("warning", "assignments differ from those of Kafka's assignor", needs_attention=False),
