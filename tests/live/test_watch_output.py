@@ -21,7 +21,8 @@ from assignor.errors import IllegalArgumentError, SnapshotError
 from assignor.lag import GROUP_LAG
 from assignor.replay import watch_state
 from assignor.replay.event_lines import EventLines
-from assignor.replay.metrics import OTHERS, WatchMetrics, serve
+from assignor.replay.metric_labels import OTHERS
+from assignor.replay.metrics import WatchMetrics, serve
 from assignor.replay.watcher import Watcher
 from tests.live.test_watcher import batch, commit, fleet, generation, in_a_storm, snapshots, started
 
@@ -198,7 +199,7 @@ def test_a_saved_state_is_loaded_unchanged(tmp_path: Path) -> None:
     [
         (lambda data: data[:-1], "it is damaged: its checksum is wrong"),
         (lambda data: data[:90] + bytes([data[90] ^ 1]) + data[91:], "it is not a state file|it is damaged"),
-        (lambda data: data.replace(b"version 1", b"version 2", 1), "it has version 2, and this release .* version 1"),
+        (lambda data: data.replace(b"version 2", b"version 3", 1), "it has version 3, and this release .* version 2"),
         (lambda _: b"", "it is not a state file of assignor watch"),
         (lambda _: b"\x00\xff" * 40, "it is not a state file of assignor watch"),
     ],

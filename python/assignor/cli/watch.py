@@ -24,17 +24,23 @@ _STARTS = ("latest", "earliest")
 _HIGHEST_PORT = 65_535
 _METRICS_HOST = "127.0.0.1"
 _METRICS_GROUPS = 1_000
+_LAST_PAGE_SECONDS = 1.5
+"""Time to write the page after Ctrl-C or SIGTERM."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Follow the topic __consumer_offsets of a live cluster and print each event when it happens, on one line: "
-        "rebalances with causes and evidence, members, storms, stuck members and unusual offsets. The command changes "
-        "nothing on the cluster. It ends after the time of --for, or with exit code 130 after Ctrl-C."
+        "rebalances with causes and evidence, members, storms, stuck members, unusual offsets and moved coordinators. "
+        "Growing lag and long rebalances are lines on standard error. The command changes nothing on the cluster. It "
+        "ends after the time of --for, or with exit code 130 after Ctrl-C."
     )
     add_connection(command)
     add_groups(command)
+    command.add_argument(
+        "--cluster", default="", metavar="NAME", help="name of the cluster in the events of --json (default: empty)"
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
     command.add_argument(
         "--from",
@@ -85,7 +91,9 @@ def run(options: argparse.Namespace) -> int:
         is_earliest=options.start == "earliest",
         state_file=None if options.state is None else Path(options.state),
         seconds=options.seconds,
-        has_lag=options.metrics is not None or options.page is not None,
+        has_lag=True,
+        waits_for_lag=options.metrics is not None or options.page is not None,
+        cluster=options.cluster,
     )
     reports: list[Report] = []
 
@@ -108,12 +116,25 @@ def run(options: argparse.Namespace) -> int:
         return 0
     from assignor.page.watch_page import WatchPage
 
-    page = WatchPage(options.page, settings.address, watch.watcher, _notice, lambda: watch.lag, watch.lag_history)
+    page = WatchPage(
+        options.page,
+        settings.address,
+        watch.watcher,
+        _notice,
+        lambda: watch.lag,
+        watch.lag_history,
+        lambda: watch.is_stopped,
+    )
     reports.append(page.add)
     try:
         watch.run()
-    finally:
-        page.write()
+    except (KeyboardInterrupt, SystemExit):
+        page.finish(_LAST_PAGE_SECONDS)
+        raise
+    except Exception:
+        page.finish()
+        raise
+    page.finish()
     return 0
 
 

@@ -25,6 +25,7 @@ from assignor.errors import MissingDependencyError, WrongTypeError
 from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
+    from assignor.cluster.connection import ClientSettings
     from assignor.cluster.snapshot import ClusterSnapshot
     from assignor.model import PartitionInfo
 
@@ -252,6 +253,27 @@ def list_members(admin: Any, wanted: list[str] | None, timeout: float) -> tuple[
     if wanted is not None:
         found = {name: found[name] for name in wanted if name in found}
     return found, ""
+
+
+def rebalancing_groups(settings: ClientSettings, admin: Any) -> list[str]:
+    """Return the ids of the classic groups that are waiting for members to join: the state PreparingRebalance.
+
+    Args:
+        settings: Settings of the clients.
+        admin: AdminClient of the cluster.
+
+    Raises:
+        ClusterError: A broker does not answer, or cannot list the groups of a state (before Kafka 2.6).
+    """
+    from confluent_kafka import ConsumerGroupState
+
+    doing = "list the groups in a rebalance"
+    wanted = {ConsumerGroupState.PREPARING_REBALANCING}
+    call = admin.list_consumer_groups(states=wanted, request_timeout=settings.timeout)
+    listing = settings.result(admin, call, doing)
+    for error in listing.errors or ():
+        raise settings.failed(doing, error.args[0])
+    return [group.group_id for group in listing.valid or ()]
 
 
 def describe_unlisted(group: Any) -> GroupDescription:

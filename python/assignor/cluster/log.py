@@ -96,6 +96,22 @@ class OffsetsLog:
         reason = f": a broker creates {TOPIC} for the first consumer group" if self.topic == TOPIC else ""
         raise ClusterError(f"{self.settings.address} has no topic {self.topic}{reason}")
 
+    def leaders(self, admin: Any) -> dict[int, int | None]:
+        """Return the broker id of the leader of each partition; None for a partition without a leader.
+
+        Args:
+            admin: AdminClient of the cluster.
+
+        Raises:
+            ClusterError: The cluster does not answer, or does not describe the topic.
+        """
+        from confluent_kafka import TopicCollection
+
+        call = admin.describe_topics(TopicCollection([self.topic]), request_timeout=self.settings.timeout)
+        found = self.settings.result(admin, call[self.topic], f"describe topic {self.topic}")
+        leaders = {each.id: each.leader for each in found.partitions}
+        return {id: None if node is None or node.id < 0 else node.id for id, node in leaders.items()}
+
     def _is_hidden(self, admin: Any) -> bool:
         """Return True if the topic is not listed because the permission to describe it is missing."""
         from confluent_kafka import TopicCollection

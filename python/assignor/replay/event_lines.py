@@ -30,13 +30,9 @@ class EventLines:
 
     def line(self, event: Event) -> str:
         """Return the line of an event, without a line break."""
-        if event["group"] is not None:
-            group = escape(event["group"])
-        else:
-            group = "(unknown group)" if event["event"] == "bad_record" else "(log)"
         title, details = self._text(event)
         texts = (_detail(label, text) for label, text in details)
-        return f"{format_time(event['at'])}  {group}  {'; '.join([title, *texts])}"
+        return "  ".join([format_time(event["at"]), *_group(event), "; ".join([title, *texts])])
 
     def _text(self, event: Event) -> event_text.Text:
         match event["event"]:
@@ -52,6 +48,13 @@ class EventLines:
                 return _member(event), []
             case _:
                 return event_text.other(event, self._names, lasting="begins", colour=self._colour)
+
+
+def _group(event: Event) -> list[str]:
+    """Return the group of an event; nothing for the move of a coordinator or a silence, which concern many groups."""
+    if event["event"] in {"coordinator", "silence"}:
+        return []
+    return ["(unknown group)" if event["group"] is None else escape(event["group"])]
 
 
 def _detail(label: str, text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.lines import escape, format_count, format_duration, format_partitions, format_time, member_name
+from assignor.replay.coordinators import moved_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
 
 _NAMES_SHOWN = 8
 _RED, _RESET = "\x1b[1;31m", "\x1b[0m"
-_PROBLEMS = {
+PROBLEMS = {
     "never_committed": "no committed offset",
     "not_owned": "offset committed for a partition without an owner",
     "went_back": "committed offset went back",
 }
+"""Text of each problem of an event `offsets`."""
 
 
 _DELETIONS = {"expired": "expired", "deleted": "was deleted", "topic_deleted": "was deleted with its topic"}
@@ -95,7 +97,7 @@ def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Te
         case "silence":
             return _silence(event), []
         case "coordinator":
-            return _coordinator(event), []
+            return moved_text(event), [("partitions of __consumer_offsets", ", ".join(event["log_partitions"]))]
         case _:
             return _bad_record(event)
 
@@ -122,7 +124,7 @@ def _stuck(event: Event, names: MemberNames) -> Text:
 
 
 def _offsets(event: Event) -> Text:
-    title = f"{_PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
+    title = f"{PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
     return title, [("evidence", escape(event["evidence"]))] if event["evidence"] else []
 
 
@@ -139,16 +141,6 @@ def _silence(event: Event) -> str:
     lasted = format_duration(event["until"] - event["since"])
     which = "the whole log" if event["log_partitions"] is None else _log_partitions(event["log_partitions"])
     return f"silence: {which} had no records for {lasted}, since {format_time(event['since'])}"
-
-
-def _coordinator(event: Event) -> str:
-    groups = format_count(event["groups"], "group")
-    before = "" if event["previous"] is None else f" from broker {event['previous']}"
-    if event["leader"] is None:
-        return (
-            f"coordinator of {groups} lost: {_log_partitions(event['log_partitions'])} had broker {event['previous']}"
-        )
-    return f"coordinator of {groups} moved{before} to broker {event['leader']}"
 
 
 def _log_partitions(partitions: Sequence[str]) -> str:

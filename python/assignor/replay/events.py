@@ -57,12 +57,14 @@ def as_event(row: dict[str, Any]) -> Event:
 def to_json(event: Event, *, ascii_only: bool = False) -> str:
     """Return the JSON form of an event: the common fields and those of its kind, on one line.
 
+    An event of a kind that the replay does not return, such as `coordinator` of a watch, has all its fields.
+
     Args:
         event: Fields of the event; others are ignored. Partitions are pairs, or dicts with `topic` and `partition`.
         ascii_only: True to escape other characters than ASCII.
     """
     get = event.get
-    found = {name: get(name) for name in _ALL_FIELDS[event["event"]]}
+    found = {name: get(name) for name in _ALL_FIELDS.get(event["event"], event)}
     for name in PARTITIONS:
         partitions = found.get(name)
         if partitions and isinstance(partitions[0], dict):

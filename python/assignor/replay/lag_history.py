@@ -35,6 +35,12 @@ class LagHistory:
         if len(self._measurements) > MOST_MEASUREMENTS or rows > MOST_ROWS:
             self._measurements = self._measurements[::-1][::2][::-1]  # the latest one stays
 
+    def forget(self, groups: Sequence[str]) -> None:
+        """Drop the lag of groups that no longer exist."""
+        if groups:
+            is_kept = ~pc.field("group_id").isin(list(groups))
+            self._measurements = [(at, lag.filter(is_kept)) for at, lag in self._measurements]
+
     def rows(self, groups: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Yield group, time and lag (None if unknown) of groups for each measurement, in the order of time."""
         for at, lag in self._measurements:

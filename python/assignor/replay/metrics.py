@@ -1,7 +1,8 @@
 """Metrics of a watcher for Prometheus, in a registry of their own.
 
 Metrics of groups have the label `group`. To limit the number of series, only some groups have a label of their own; the
-others are summed up under one label.
+others are summed up under one label. Counters of a group with a label exist at 0 before the first event, because
+Prometheus computes an increase only between two samples.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.replay.conditions import Condition
+from assignor.replay.event_text import PROBLEMS
+from assignor.replay.metric_labels import GroupLabels, Weight
 
 try:
     from prometheus_client import CollectorRegistry, start_http_server
@@ -20,20 +24,18 @@ except ImportError as missing:
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     import pyarrow as pa
     from prometheus_client.core import Metric
 
-    from assignor.replay.watcher import Watcher
+    from assignor.replay.watcher import Summary, Watcher
 
 Event = dict[str, Any]
+Sums = dict[str, Counter[tuple[str, ...]]]
 
 MOST_GROUPS = 1_000
 """Highest number of groups with a label of their own."""
-
-OTHERS = "other groups"
-"""Label of all further groups."""
 
 
 class WatchMetrics(Collector):
@@ -56,18 +58,18 @@ class WatchMetrics(Collector):
         self.lag: pa.Table | None = None
         self._watcher = watcher
         self._lock = lock
-        self._most_groups = most_groups
-        self._labels: set[str] = set()
-        self._counts: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
+        self._labels = GroupLabels(most_groups)
+        self._counts: Sums = defaultdict(Counter)
 
     def observe(self, events: Iterable[Event]) -> None:
         """Count new events."""
         for event in events:
             if event["group"] is None:
                 continue
-            group = self._label(event["group"])
+            group = self._labels.of(event["group"])
             if event["event"] == "rebalance":
-                self._counts["rebalances"][group, event["kind"], event["causes"][0]] += 1
+                self._counts["rebalances"][group,] += 1
+                self._counts["causes"][group, event["kind"], event["causes"][0]] += 1
             elif event["event"] == "storm" and event["until"] is None:
                 self._counts["storms"][group,] += 1
             elif event["event"] == "offsets":
@@ -80,24 +82,25 @@ class WatchMetrics(Collector):
         yield from found
 
     def _of_groups(self) -> Iterator[Metric]:
-        summaries = [found for found in self._watcher.summaries() if found[2] != "gone"]
-        present = {group for group, *_ in summaries}
-        self._forget_all_but(present)
-        sums: dict[str, Counter[tuple[str, ...]]] = defaultdict(Counter)
-        conditions = self._watcher.conditions.groups
-        for group, kind, _, members in summaries:
-            label = self._label(group)
-            sums["members"][label, kind] += members
-            condition = conditions.get(group)
-            sums["storms"][label,] += condition is not None and condition.storm_since is not None
-            sums["stuck"][label,] += len(condition.stuck) if condition else 0
-            if condition is not None and condition.unowned is not None:
+        summaries = [found for found in self._watcher.summaries() if found.state != "gone"]
+        lags = {row["group_id"]: row for row in self.lag.to_pylist()} if self.lag is not None else {}
+        self._choose(summaries, lags)
+        sums: Sums = defaultdict(Counter)
+        for found in summaries:
+            label = self._labels.of(found.group)
+            self._add_zeros(label, found.kind)
+            condition = self._watcher.conditions.groups.get(found.group, _NO_CONDITION)
+            sums["members"][label, found.kind] += found.members
+            sums["storms"][label,] += condition.storm_since is not None
+            sums["stuck"][label,] += len(condition.stuck)
+            sums["rebalancing"][label,] += condition.rebalancing_since is not None
+            sums["growing"][label,] += condition.growing_since is not None
+            if condition.unowned is not None:
                 sums["unowned"][label,] += condition.unowned
-        for row in self.lag.to_pylist() if self.lag is not None else ():
-            if row["group_id"] in present:
-                label = self._label(row["group_id"])
-                sums["lag"][label,] += row["lag"] or 0
-                sums["lag_unknown"][label,] += row["unknown"]
+            lag = lags.get(found.group)
+            if lag is not None:
+                sums["lag"][label,] += lag["lag"] or 0
+                sums["lag_unknown"][label,] += lag["unknown"]
         for key, (name, text, labels) in _GAUGES.items():
             gauge = GaugeMetricFamily(f"assignor_{name}", text, labels=labels)
             for values, number in sums[key].items():
@@ -109,6 +112,36 @@ class WatchMetrics(Collector):
                 counter.add_metric(values, number)
             yield counter
 
+    def _choose(self, summaries: Iterable[Summary], lags: Mapping[str, Mapping[str, Any]]) -> None:
+        """Choose the groups with labels of their own, and end the counters of those that lose theirs."""
+        conditions = self._watcher.conditions.groups
+        lost = self._labels.choose(
+            [
+                Weight(
+                    found.group,
+                    conditions.get(found.group, _NO_CONDITION).is_problem,
+                    found.members,
+                    lags.get(found.group, {}).get("lag") or 0,
+                )
+                for found in summaries
+            ]
+        )
+        if lost:
+            for counts in self._counts.values():
+                for key in [key for key in counts if key[0] in lost]:
+                    del counts[key]
+
+    def _add_zeros(self, label: str, kind: str) -> None:
+        """Add the counters of a label at 0. There is a series for each cause that occurred, and at least one."""
+        if (label,) not in self._counts["storms"]:
+            self._counts["storms"][label,] = 0
+        if (label,) not in self._counts["rebalances"]:
+            self._counts["rebalances"][label,] = 0
+            self._counts["causes"][label, kind, "unknown"] = 0
+        for problem in PROBLEMS:
+            if (label, problem) not in self._counts["offset_problems"]:
+                self._counts["offset_problems"][label, problem] = 0
+
     def _of_log(self) -> Iterator[Metric]:
         counts = self._watcher.counts()
         bad = counts["bad_records"] + counts["unknown_types"]
@@ -119,33 +152,21 @@ class WatchMetrics(Collector):
             text = "Time at which all brokers last returned the ends of the log."
             yield GaugeMetricFamily("assignor_log_checked_timestamp_seconds", text, value=self.checked)
 
-    def _label(self, group: str) -> str:
-        """Return `OTHERS` if `most_groups` other groups have labels, else the group id, which becomes a label."""
-        if group not in self._labels:
-            if len(self._labels) >= self._most_groups:
-                return OTHERS
-            self._labels.add(group)
-        return group
 
-    def _forget_all_but(self, present: set[str]) -> None:
-        """Drop the labels of groups that no longer exist, with their counters."""
-        gone = self._labels - present
-        self._labels -= gone
-        for counts in self._counts.values():
-            for key in [key for key in counts if key[0] in gone]:
-                del counts[key]
-
-
+_NO_CONDITION = Condition()
 _GAUGES = {
     "members": ("group_members", "Members of the group.", ("group", "kind")),
     "storms": ("storms_active", "Rebalance storms in progress: 1 or 0 for a group.", ("group",)),
-    "stuck": ("stuck_members", "Members that stopped committing offsets.", ("group",)),
+    "stuck": ("stuck_members", "Members that stopped committing offsets although records wait.", ("group",)),
+    "rebalancing": ("long_rebalances_active", "Rebalances longer than the rebalance timeout: 1 or 0.", ("group",)),
+    "growing": ("lag_growing", "Groups whose lag grows: 1 or 0 for a group.", ("group",)),
     "unowned": ("unowned_partitions", "Partitions of subscribed topics without an owner.", ("group",)),
     "lag": ("group_lag_offsets", "End offsets minus committed offsets, where both are known.", ("group",)),
     "lag_unknown": ("group_lag_unknown_partitions", "Partitions whose lag is unknown.", ("group",)),
 }
 _COUNTERS = {
-    "rebalances": ("rebalances", "Rebalances by their most likely cause.", ("group", "kind", "cause")),
+    "rebalances": ("group_rebalances", "Rebalances.", ("group",)),
+    "causes": ("rebalances", "Rebalances by their most likely cause.", ("group", "kind", "cause")),
     "storms": ("storms", "Rebalance storms that began.", ("group",)),
     "offset_problems": ("offset_problems", "Events of unusual offsets.", ("group", "problem")),
 }

@@ -9,23 +9,28 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from assignor.cluster.background import Background
 from assignor.cluster.log import TOPIC, LogReader, OffsetsLog
 from assignor.cluster.log_ends import LogEnds
-from assignor.cluster.topics import end_offsets, no_end_offsets, topic_rows
+from assignor.cluster.topics import no_end_offsets, topic_rows
 from assignor.errors import AuthorizationError, ClusterError, SnapshotError
-from assignor.lag import group_lag, partition_lag
-from assignor.lines import format_count
+from assignor.lines import format_count, format_duration
 from assignor.replay import watch_state
+from assignor.replay.cluster_polls import poll_leaders, poll_rebalances
+from assignor.replay.coordinators import moved_text
+from assignor.replay.growing_lag import note_growth
 from assignor.replay.lag_history import LagHistory
+from assignor.replay.lag_meter import LagMeter
+from assignor.replay.long_rebalances import LongRebalances
+from assignor.replay.state_file import StateFile
 from assignor.replay.watcher import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
     from types import FrameType
+
+    import pyarrow as pa
 
     from assignor.cluster.connection import ClientSettings
     from assignor.cluster.log import LogEnd
@@ -51,8 +56,8 @@ TOPICS_PAUSE = 1.0
 LAG_SECONDS = 10.0
 """Time between two computations of lag."""
 
-SAVE_SECONDS = 10.0
-"""Time between two writes of the state file without events."""
+FORGET_SECONDS = 600.0
+"""Time between two searches for groups that have been gone for long."""
 
 _RECONNECT = {"reconnect.backoff.max.ms": 1_000}
 """Client settings to reconnect soon after brokers return (librdkafka's default: 10 s). The user can override them."""
@@ -67,7 +72,10 @@ class WatchOptions:
         is_earliest: True to report the events of the whole log, not only new ones.
         state_file: File from which to continue, and in which the state is saved; None for no file.
         seconds: Time to watch after the log has been read to its end; None for no limit.
-        has_lag: True to compute the lag of all groups every `LAG_SECONDS`.
+        has_lag: True to compute the lag of all groups every `LAG_SECONDS`. Without it, no member is reported as stuck
+            and no lag as growing.
+        waits_for_lag: True to end only when the lag has been computed.
+        cluster: Name of the cluster in the events.
     """
 
     groups: tuple[str, ...] = ()
@@ -75,6 +83,8 @@ class WatchOptions:
     state_file: Path | None = None
     seconds: float | None = None
     has_lag: bool = False
+    waits_for_lag: bool = False
+    cluster: str = ""
 
 
 class Watch:
@@ -108,14 +118,9 @@ class Watch:
         self._options = options
         self._report = report
         self._notice = notice
-        self._state = watch_state.load(options.state_file) if options.state_file else None
-        if self._state is not None and set(self._state.groups) != set(options.groups):
-            given = ", ".join(self._state.groups) or "all groups"
-            raise SnapshotError(
-                f"cannot continue from {options.state_file}: it is the state of {given}; give the same --group options"
-            )
+        self._file = StateFile(options.state_file, options.groups, notice)
         try:
-            self.watcher = Watcher(groups=options.groups, state=self._state)
+            self.watcher = Watcher(groups=options.groups, state=self._file.state, cluster=options.cluster)
         except SnapshotError as error:
             raise watch_state.unusable(options.state_file, error) from None
         self.lock = threading.Lock()
@@ -127,15 +132,16 @@ class Watch:
         self._cluster_id = ""
         self._topics = Background(lambda: topic_rows(self._settings, self._admin, _now()))
         self._topics_read = 0.0
-        self._lag = Background(self._current_lag)
+        self._meter = LagMeter(self._settings, self._admin, self.watcher)
         self._unanswered: frozenset[Place] = frozenset()
-        self._lag_read = 0.0
+        self._leaders = poll_leaders(self._settings, self._admin)
+        self._rebalancing = poll_rebalances(self._settings, self._admin)
+        self._rebalances = LongRebalances()
         self._topics_due = False
         self._is_stopped = threading.Event()
         self._ids: list[int] = []
         self._asked = 0.0
-        self._began = self._saved = time.monotonic()
-        self._is_saved = True
+        self._began = self._forgot = time.monotonic()
         self._lost_since: float | None = None
         self._target: dict[int, LogEnd] | None = None
         self._caught_up: float | None = None
@@ -153,7 +159,8 @@ class Watch:
         self._ids = self._partitions()
         if not self._ids:
             return
-        starts = self._starts()
+        bounds = self._log.bounds(self._admin, self._ids)
+        starts = self._file.starts(bounds, self._cluster_id, self._settings.address)
         if self._options.is_earliest and self.watcher.is_silent:
             self.watcher.start(is_earliest=True)
         self._deliver(self.watcher.observe_topics(topic_rows(self._settings, self._admin, _now())))
@@ -163,13 +170,18 @@ class Watch:
             reader.assign(starts)
             while not (self._is_over() or self._is_stopped.is_set()):
                 self._step(reader, ends)
-            if self._options.has_lag and self.lag is None and not self._is_stopped.is_set():
-                self._read_lag(2 * self._settings.timeout)  # a short watch, which ends before the first lag is known
-            self._save()
+            if self._options.waits_for_lag and self.lag is None and not self._is_stopped.is_set():
+                self._deliver(self._read_lag(2 * self._settings.timeout))  # a short watch ends before the lag is known
+            self._file.write(self.watcher, self._cluster_id)
 
     def stop(self) -> None:
         """End `run` when the current events are reported and saved. Any thread can call this."""
         self._is_stopped.set()
+
+    @property
+    def is_stopped(self) -> bool:
+        """True after `stop`, and after Ctrl-C or SIGTERM."""
+        return self._is_stopped.is_set()
 
     def _partitions(self) -> list[int]:
         """Return the partitions of the log; wait for the topic if the cluster does not have it yet.
@@ -194,29 +206,6 @@ class Watch:
                     self.watcher.start(is_earliest=True)
         return []
 
-    def _starts(self) -> dict[int, int]:
-        """Return the offset of each partition from which to read."""
-        bounds = self._log.bounds(self._admin, self._ids)
-        known = self.watcher.positions
-        state = self._state
-        if state is None:
-            return {id: start for id, (start, _) in bounds.items()}
-        if state.cluster_id != self._cluster_id:
-            raise SnapshotError(
-                f"cannot continue from {self._options.state_file}: it is the state of cluster {state.cluster_id}, "
-                f"and {self._settings.address} is cluster {self._cluster_id}; use one file per cluster"
-            )
-        for id, (start, end) in bounds.items():
-            if known.get(id, start) > end:
-                raise SnapshotError(
-                    f"cannot continue from {self._options.state_file}: it continues partition {id} of {TOPIC} at "
-                    f"offset {known[id]}, but the log ends at {end}; delete the file to start with the present state"
-                )
-            if known.get(id, start) < start:
-                lost = f"{start - known[id]:,} offsets of partition {id} of {TOPIC}"
-                self._notice(f"{lost} were deleted since the state was saved; their events are missing")
-        return {id: max(start, known.get(id, start)) for id, (start, _) in bounds.items()}
-
     def _is_over(self) -> bool:
         if self._caught_up is None or self._options.seconds is None:
             return False
@@ -237,14 +226,35 @@ class Watch:
             answer = ends.take()
             if answer is not None:
                 events += self._settle(answer)
+            if is_current:
+                events += self._read_cluster(now, events)
+            if self._options.has_lag:
+                events += self._read_lag()
             if self.metrics is not None:
                 self.metrics.observe(events)
         if time.monotonic() - self._asked >= ENDS_SECONDS:
             self._asked = time.monotonic()
             ends.ask(now)
         self._deliver(events)
-        if self._options.has_lag:
-            self._read_lag()
+
+    def _read_cluster(self, now: int, events: list[Event]) -> list[Event]:
+        """Take what the brokers say beside the log: moves of coordinators, which are events, and long rebalances."""
+        leaders = self._leaders.take()
+        moved = [] if leaders is None else self.watcher.observe_leaders(leaders, now)
+        for event in moved:
+            self._notice(moved_text(event))
+        self._rebalances.note(events)
+        groups = self._rebalancing.take()
+        if groups is not None:
+            wanted = self._options.groups
+            found = [group for group in groups if not wanted or group in wanted]
+            conditions = self.watcher.conditions
+            for text in self._rebalances.observe(now, found, self.watcher.rebalance_timeout, conditions):
+                self._notice(text)
+        if time.monotonic() - self._forgot >= FORGET_SECONDS:
+            self._forgot = time.monotonic()
+            self.lag_history.forget(self.watcher.forget_gone())
+        return moved
 
     def _current_topics(self, *, is_needed: bool) -> pa.RecordBatch | None:
         """Return topic metadata if new metadata has arrived; request it if a rebalance needs it or it is old."""
@@ -286,62 +296,47 @@ class Watch:
                 f"no answer from {self._settings.address} for {which} partitions of {TOPIC}; waiting for the brokers"
             )
         elif not missing and self._lost_since is not None:
-            lasted = time.monotonic() - self._lost_since
-            self._notice(f"{self._settings.address} answers again after {lasted:.0f} s; the watch continues")
+            lasted = format_duration(round(1_000 * (time.monotonic() - self._lost_since)))
+            self._notice(f"{self._settings.address} answers again after {lasted}; the watch continues")
             self._lost_since = None
 
     def _note_start(self) -> None:
-        summaries = [found for found in self.watcher.summaries() if found[2] != "gone"]
+        summaries = [found for found in self.watcher.summaries() if found.state != "gone"]
         groups = format_count(len(summaries), "group")
-        members = format_count(sum(count for *_, count in summaries), "member")
+        members = format_count(sum(found.members for found in summaries), "member")
         storms = sum(found.storm_since is not None for found in self.watcher.conditions.groups.values())
         lasting = f", {format_count(storms, 'storm')} in progress" if storms else ""
         took = time.monotonic() - self._began
         records = format_count(self.watcher.records, "record")
         self._notice(f"watching {groups} with {members}{lasting}; {records} read in {took:.1f} s")
-        known = {group for group, *_ in summaries}
+        known = {found.group for found in summaries}
         for group in self._options.groups:
             if group not in known:
                 self._notice(f"group {group!r} does not exist yet")
 
     def _deliver(self, events: list[Event]) -> None:
-        """Report events, and save the state after them. A full disk does not end the watch."""
+        """Report events, and save the state if that is due."""
         if events:
             self._report(events)
-        if not events and time.monotonic() - self._saved < SAVE_SECONDS:
-            return
-        try:
-            self._save()
-            self._is_saved = True
-        except OSError as error:
-            if self._is_saved:
-                self._notice(f"{error}; the watch continues without saving")
-            self._is_saved = False
-        self._saved = time.monotonic()
+        self._file.write_if_due(self.watcher, self._cluster_id, is_changed=bool(events))
 
-    def _save(self) -> None:
-        """Save the state in the state file, if there is one and the state is complete."""
-        file = self._options.state_file
-        if file is None or self.watcher.is_silent:
-            return
-        try:
-            watch_state.save(file, self.watcher.state(self._cluster_id))
-        except OSError as error:
-            raise OSError(f"cannot write {file}: {error.strerror or error}") from error
-
-    def _read_lag(self, seconds: float = 0) -> None:
-        """Start to compute the lag if it is due, and take a result if there is one within some seconds."""
-        if self._caught_up is not None and time.monotonic() - self._lag_read >= LAG_SECONDS:
-            self._lag_read = time.monotonic()
-            self._lag.start()
-        found = self._lag.take(seconds)
-        if found is not None:
-            at, self.lag, unanswered = found
-            self._note_unanswered(unanswered)
-            groups = group_lag(self.lag)
-            self.lag_history.add(at, groups)
-            if self.metrics is not None:
-                self.metrics.lag = groups
+    def _read_lag(self, seconds: float = 0) -> list[Event]:
+        """Start a measurement of the lag if it is due, and apply a new one if there is one within some seconds."""
+        if self._caught_up is not None:
+            self._meter.start(LAG_SECONDS)
+        found = self._meter.take(seconds)
+        if found is None:
+            return []
+        self.lag = found.partitions
+        self.lag_history.add(found.at, found.groups)
+        if self.metrics is not None:
+            self.metrics.lag = found.groups
+        self._note_unanswered(found.unanswered)
+        for text in note_growth(found.growing, self.watcher.conditions):
+            self._notice(text)
+        events, due = self.watcher.confirm_stuck(found.waiting, found.at)
+        self._meter.request(due)
+        return events
 
     def _note_unanswered(self, partitions: frozenset[Place]) -> None:
         """Send a notice if the partitions without end offsets have changed."""
@@ -350,15 +345,6 @@ class Watch:
         elif self._unanswered and not partitions:
             self._notice("all brokers return end offsets again")
         self._unanswered = partitions
-
-    def _current_lag(self) -> tuple[int, pa.Table, frozenset[Place]]:
-        """Return the time, the lag, and the partitions whose leader did not answer."""
-        committed = self.watcher.committed()
-        places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
-        wanted = [(place["topic"], place["partition"]) for place in places]
-        at = _now()
-        ends, unanswered = end_offsets(self._settings, self._admin, wanted, at)
-        return at, partition_lag(committed, pa.Table.from_batches([ends])), unanswered
 
 
 def _now() -> int:

@@ -24,7 +24,7 @@ from assignor.errors import SnapshotError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-VERSION = 1
+VERSION = 2
 
 _FIRST_LINE = re.compile(rb"assignor watch state, version (\d+), sha256 ([0-9a-f]{64})")
 
@@ -40,6 +40,8 @@ class WatchState:
         starts: Offset and time from which events are reported, by partition; other partitions report all events.
         clocks: Highest timestamp of each partition, and time up to which its deadlines have fired.
         conditions: Lasting conditions of the groups, as `Conditions.to_json` returns them.
+        timeouts: Largest rebalance timeout of the members of each classic group.
+        deleted: Time of the last tombstone of each group that has tombstones, by group.
         topics: Topic metadata over time.
         replay: Snapshot of the replay.
     """
@@ -50,6 +52,8 @@ class WatchState:
     starts: Mapping[int, tuple[int, int]]
     clocks: Mapping[int, tuple[int, int]]
     conditions: Mapping[str, Any]
+    timeouts: Mapping[str, int]
+    deleted: Mapping[str, int]
     topics: pa.RecordBatch
     replay: bytes
 
@@ -66,6 +70,8 @@ class WatchState:
             "starts": self.starts,
             "clocks": self.clocks,
             "conditions": self.conditions,
+            "timeouts": self.timeouts,
+            "deleted": self.deleted,
             "topics_bytes": len(topics),
         }
         rest = b"\n".join((json.dumps(head).encode(), topics + self.replay))
@@ -96,6 +102,8 @@ class WatchState:
             starts={id: (offset, time) for id, (offset, time) in _by_partition(head["starts"]).items()},
             clocks={id: (latest, now) for id, (latest, now) in _by_partition(head["clocks"]).items()},
             conditions=head["conditions"],
+            timeouts=head["timeouts"],
+            deleted=head["deleted"],
             topics=topics_table(pa.ipc.open_stream(rest[:size]).read_all()),
             replay=rest[size:],
         )

@@ -9,9 +9,10 @@ partition stays `MARGIN_MS` behind these times.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -19,8 +20,11 @@ import pyarrow.compute as pc
 from assignor import _core
 from assignor.cluster.topic_timeline import TopicTimeline
 from assignor.lag import POSITIONS
+from assignor.replay import stuck_members
 from assignor.replay.conditions import Conditions
+from assignor.replay.coordinators import Coordinators, moved_event
 from assignor.replay.events import event_dicts
+from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeouts
 from assignor.replay.watch_state import WatchState
 
 if TYPE_CHECKING:
@@ -33,11 +37,14 @@ Event = dict[str, Any]
 MARGIN_MS = 1_000
 """How far the clock of a partition stays behind the latest time that is known for the partition, in milliseconds."""
 
+FORGOTTEN_MS = 86_400_000
+"""How long a group is remembered after its last tombstone if nothing is left of it, in milliseconds."""
+
 _NO_TIME = -(2**63)
 _REPLAYED = ("offset", "timestamp", "key", "value")
 _GROUP_RECORDS = pa.array([kind.to_bytes(2, "big") for kind in (2, 3, 11, 17)], pa.binary())
-_LASTING = pa.array(["rebalance", "storm", "stuck"], pa.string())
-_LASTING_FIELDS = ["event", "group", "since", "until", "member", "unowned"]
+_LASTING = pa.array(["rebalance", "storm"], pa.string())
+_LASTING_FIELDS = ["event", "group", "since", "until", "unowned"]
 
 
 @dataclass
@@ -61,6 +68,33 @@ class PartitionClock:
         return min(asked, self.latest + asked - self.received)
 
 
+class Summary(NamedTuple):
+    """What most views need of a group.
+
+    Attributes:
+        group: Group id.
+        kind: Kind of the group.
+        state: Kafka's name of its state, or `gone`.
+        members: Number of its members.
+        generation: Its last generation or epoch; None if it has none.
+        committed: Number of its committed offsets.
+        log_partition: Partition of `__consumer_offsets` with its records.
+    """
+
+    group: str
+    kind: str
+    state: str
+    members: int
+    generation: int | None
+    committed: int
+    log_partition: int
+
+    @property
+    def is_gone(self) -> bool:
+        """True if nothing is left of the group. A group that only committed offsets has no tombstone of its own."""
+        return self.state == "gone" or (self.kind == "offsets" and not self.committed)
+
+
 class Watcher:
     """Replay of the groups of a live cluster.
 
@@ -70,6 +104,7 @@ class Watcher:
     Args:
         groups: Group ids to replay; empty for all groups.
         state: State of an earlier watcher, which this one continues; `groups` must be those of the state.
+        cluster: Name of the cluster in the events.
 
     Attributes:
         positions: Next offset to read of each partition of the log.
@@ -80,10 +115,14 @@ class Watcher:
         SnapshotError: The replay in the state is of another version.
     """
 
-    def __init__(self, *, groups: Iterable[str] = (), state: WatchState | None = None) -> None:
+    def __init__(self, *, groups: Iterable[str] = (), state: WatchState | None = None, cluster: str = "") -> None:
         self.positions: dict[int, int] = {}
         self.conditions = Conditions()
         self.records = 0
+        self._cluster = cluster
+        self._coordinators = Coordinators()
+        self._timeouts: dict[str, int] = {}
+        self._deleted: dict[str, int] = {}
         self._groups = pa.array(sorted(set(groups)), pa.string())
         self._clocks: dict[int, PartitionClock] = {}
         self._starts: dict[int, tuple[int, int]] | None = None
@@ -96,6 +135,7 @@ class Watcher:
             self.conditions = Conditions.from_json(state.conditions)
             self._clocks = {id: PartitionClock(latest=latest, now=now) for id, (latest, now) in state.clocks.items()}
             self._starts = dict(state.starts)
+            self._timeouts, self._deleted = dict(state.timeouts), dict(state.deleted)
             self._waits_for_topics = True
 
     @property
@@ -149,6 +189,7 @@ class Watcher:
         if len(self._groups):
             ids = pa.array(_core.record_groups(records["key"]))
             records = records.filter(pc.is_in(ids, self._groups))
+        self._note(records)
         columns = {name: records[name] for name in _REPLAYED}
         columns["cluster"] = records["partition"].cast(pa.string())
         return self._reported(self._machine.push(pa.RecordBatch.from_pydict(columns)))
@@ -174,6 +215,49 @@ class Watcher:
             clock.now = now
         return sorted(events, key=itemgetter("at"))
 
+    def observe_leaders(self, leaders: Mapping[int, int | None], now: int) -> list[Event]:
+        """Return an event for each move of the coordinator of groups from one broker to another.
+
+        Args:
+            leaders: Broker id of the leader of each partition of the log; None if it has no leader.
+            now: Local time in milliseconds.
+        """
+        moved = self._coordinators.observe(leaders)
+        if not moved:
+            return []
+        counts = Counter(found.log_partition for found in self.summaries() if not found.is_gone)
+        events = []
+        for brokers, partitions in moved.items():
+            used = [partition for partition in partitions if counts[partition]]
+            if used:
+                groups = sum(counts[partition] for partition in used)
+                events.append(moved_event(brokers, used, groups, at=now, cluster=self._cluster))
+        return events
+
+    def confirm_stuck(self, waiting: pa.Table, at: int) -> tuple[list[Event], int | None]:
+        """Return the events of the members that are stuck by a measurement of the lag, see `stuck_members.confirm`."""
+        events, due = stuck_members.confirm(self.conditions, waiting, at)
+        return [{**event, "cluster": self._cluster} for event in events], due
+
+    def rebalance_timeout(self, group: str) -> int:
+        """Return the largest rebalance timeout of the members of a group in milliseconds; a default if not known."""
+        return self._timeouts.get(group, DEFAULT_TIMEOUT_MS)
+
+    def forget_gone(self) -> list[str]:
+        """Forget the groups that have been gone for `FORGOTTEN_MS`, and return their ids."""
+        forgotten = []
+        for found in self.summaries():
+            if not found.is_gone or found.group not in self._deleted:
+                continue
+            clock = self._clock(found.log_partition)
+            if max(clock.latest, clock.now) - self._deleted[found.group] >= FORGOTTEN_MS:
+                self._machine.forget(found.group, str(found.log_partition))
+                self.conditions.groups.pop(found.group, None)
+                self._timeouts.pop(found.group, None)
+                del self._deleted[found.group]
+                forgotten.append(found.group)
+        return forgotten
+
     def behind(self, ends: Mapping[int, LogEnd]) -> int:
         """Return the number of offsets between the positions and the ends that a reader can reach."""
         return sum(max(0, end.stable - self.positions.get(partition, 0)) for partition, end in ends.items())
@@ -188,13 +272,19 @@ class Watcher:
         rows = zip(pa.record_batch(groups).to_pylist(), pa.array(histories).to_pylist(), strict=True)
         return [{**history, **group, "cluster": ""} for group, history in rows]
 
-    def summaries(self) -> list[tuple[str, str, str, int]]:
-        """Return group id, kind, state and number of members of each group."""
+    def summaries(self) -> list[Summary]:
+        """Return the summary of each group."""
         groups, histories = self._machine.states()
-        found = pa.array(histories)
-        members = pc.list_value_length(found.field("members"))
-        columns = (pa.record_batch(groups)["group"], found.field("kind"), found.field("state"), members)
-        return list(zip(*(column.to_pylist() for column in columns), strict=True))
+        keys, found = pa.record_batch(groups), pa.array(histories)
+        columns = (
+            keys["group"],
+            *(found.field(name) for name in ("kind", "state")),
+            pc.list_value_length(found.field("members")),
+            found.field("generation"),
+            found.field("committed_offsets"),
+            keys["cluster"].cast(pa.int32()),
+        )
+        return [Summary(*row) for row in zip(*(column.to_pylist() for column in columns), strict=True)]
 
     def committed(self) -> pa.Table:
         """Return committed offsets and owners, with the columns of `assignor.lag.POSITIONS`."""
@@ -218,6 +308,8 @@ class Watcher:
             starts=dict(self._starts or {}),
             clocks={id: (clock.latest, clock.now) for id, clock in self._clocks.items()},
             conditions=self.conditions.to_json(),
+            timeouts=dict(self._timeouts),
+            deleted=dict(self._deleted),
             topics=self._topics.rows(),
             replay=self._machine.snapshot(),
         )
@@ -225,19 +317,32 @@ class Watcher:
     def _clock(self, partition: int) -> PartitionClock:
         return self._clocks.setdefault(partition, PartitionClock())
 
+    def _note(self, records: pa.RecordBatch) -> None:
+        """Note what the replay does not return: rebalance timeouts, and the times of tombstones."""
+        for group, timeout in rebalance_timeouts(records).items():
+            if timeout is None:
+                self._timeouts.pop(group, None)
+            else:
+                self._timeouts[group] = timeout
+        tombstones = records.filter(pc.is_null(records["value"]))
+        if tombstones.num_rows:
+            ids = pa.array(_core.record_groups(tombstones["key"])).to_pylist()
+            for group, at in zip(ids, tombstones["timestamp"].to_pylist(), strict=True):
+                if group is not None:
+                    self._deleted[group] = max(at, self._deleted.get(group, at))
+
     def _reported(self, batches: Iterable[Any]) -> list[Event]:
         """Apply events to the conditions, and return those to report."""
         if self._starts is None:
             for batch in batches:
                 rows = pa.record_batch(batch)
-                rows = rows.filter(pc.is_in(rows["event"], _LASTING)).select(_LASTING_FIELDS)
-                self.conditions.apply(rows.to_pylist())
+                lasting = rows.filter(pc.is_in(rows["event"], _LASTING)).select(_LASTING_FIELDS)
+                self.conditions.apply(lasting.to_pylist())
+                self.conditions.apply(event_dicts([rows.filter(pc.equal(rows["event"], "stuck"))]))
             return []
-        events = event_dicts(batches)
-        self.conditions.apply(events)
-        events = [event for event in events if self._is_new(event)]
+        events = [event for event in self.conditions.apply(event_dicts(batches)) if self._is_new(event)]
         for event in events:
-            event["cluster"] = ""
+            event["cluster"] = self._cluster
         return events
 
     def _is_new(self, event: Event) -> bool:

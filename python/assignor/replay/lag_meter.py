@@ -1,0 +1,113 @@
+"""Measurements of the lag of a live cluster, each in a thread of its own, and what successive ones show."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from assignor.cluster.background import Background
+from assignor.cluster.topics import end_offsets
+from assignor.lag import group_lag, partition_lag
+from assignor.replay.growing_lag import GroupMeasurement, GrowingLag
+from assignor.replay.lag_progress import LagProgress
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from assignor.cluster.connection import ClientSettings
+    from assignor.cluster.topics import Place
+    from assignor.lag_growth import Growth
+    from assignor.replay.watcher import Watcher
+
+SHORTEST_PAUSE = 1.0
+"""Shortest time in seconds between two measurements of which the second was requested early."""
+
+
+class LagMeasurement(NamedTuple):
+    """Lag of all groups at one time.
+
+    Attributes:
+        at: The time in milliseconds.
+        partitions: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`.
+        groups: Lag of groups, with the columns of `assignor.lag.GROUP_LAG`.
+        waiting: Partitions in which records wait, see `LagProgress.waiting`.
+        growing: Groups whose lag grows.
+        unanswered: Partitions whose leader did not return the end offset.
+    """
+
+    at: int
+    partitions: pa.Table
+    groups: pa.Table
+    waiting: pa.Table
+    growing: dict[str, Growth]
+    unanswered: frozenset[Place]
+
+
+class LagMeter:
+    """Repeated measurement of the lag of all groups.
+
+    Args:
+        settings: Settings of the clients.
+        admin: AdminClient of the cluster.
+        watcher: The watcher, which knows the committed offsets.
+        clock: Function that returns the local time in milliseconds.
+    """
+
+    def __init__(
+        self,
+        settings: ClientSettings,
+        admin: Any,
+        watcher: Watcher,
+        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self._settings = settings
+        self._admin = admin
+        self._watcher = watcher
+        self._clock = clock
+        self._progress = LagProgress()
+        self._growing = GrowingLag()
+        self._calls = Background(self._measure)
+        self._started: int | None = None
+        self._requested: int | None = None
+
+    def start(self, pause: float) -> None:
+        """Start a measurement if the last one was started `pause` seconds ago, or if one was requested for now."""
+        now = self._clock()
+        if self._started is not None:
+            due = self._started + round(pause * 1_000)
+            if self._requested is not None:
+                due = min(due, max(self._requested, self._started + round(SHORTEST_PAUSE * 1_000)))
+            if now < due:
+                return
+        self._started, self._requested = now, None
+        self._calls.start()
+
+    def request(self, at: int | None) -> None:
+        """Request the next measurement for a time in milliseconds, if that is earlier than it would be; or not."""
+        self._requested = at
+
+    def take(self, seconds: float = 0) -> LagMeasurement | None:
+        """Return a new measurement, only once; None if there is none within some seconds."""
+        return self._calls.take(seconds)
+
+    def _measure(self) -> LagMeasurement:
+        committed = self._watcher.committed()
+        places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
+        wanted = [(place["topic"], place["partition"]) for place in places]
+        at = self._clock()
+        ends, unanswered = end_offsets(self._settings, self._admin, wanted, at)
+        partitions = partition_lag(committed, pa.Table.from_batches([ends]))
+        groups = group_lag(partitions)
+        self._progress.add(at, partitions)
+        growing = self._growing.add(at, self._measured(groups))
+        return LagMeasurement(at, partitions, groups, self._progress.waiting(), growing, unanswered)
+
+    def _measured(self, groups: pa.Table) -> Iterator[GroupMeasurement]:
+        generations = {found.group: found.generation for found in self._watcher.summaries() if found.members}
+        progress = {row["group_id"]: row for row in self._progress.groups().to_pylist()}
+        for group, lag in zip(groups["group_id"].to_pylist(), groups["lag"].to_pylist(), strict=True):
+            row = progress[group]
+            yield GroupMeasurement(group, lag, row["produced"], row["interval"], generations.get(group))
