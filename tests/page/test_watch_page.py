@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -120,3 +122,59 @@ def _merged(data: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _full_disk(*_: Any) -> None:
     raise IllegalArgumentError("cannot write the page: No space left on device")
+
+
+def test_the_last_write_is_bounded_and_the_earlier_page_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    notices: list[str] = []
+    is_stopped = threading.Event()
+    path = tmp_path / "page.html"
+    page = WatchPage(str(path), "x", Watcher(), notices.append, is_stopped=is_stopped.is_set, clock=lambda: 0.0)
+    page.add([rebalance("a", 1_000)])
+    first = path.read_text(encoding="utf-8")
+    release = threading.Event()
+
+    def slow(*_: Any) -> None:
+        release.wait(60)
+
+    monkeypatch.setattr("assignor.page.watch_page.write_page", slow)
+    began = time.monotonic()
+    page.finish(0.2)
+    assert time.monotonic() - began < 5
+    assert [f"the page {path} lacks the last events: writing it takes longer than 0.2 s"] == notices
+    assert path.read_text(encoding="utf-8") == first
+    release.set()
+
+
+def test_a_write_does_not_hold_up_the_end_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_stopped = threading.Event()
+    release = threading.Event()
+    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail, is_stopped=is_stopped.is_set)
+
+    def slow(*_: Any) -> None:
+        is_stopped.set()  # Ctrl-C while the page is written
+        release.wait(60)
+
+    monkeypatch.setattr("assignor.page.watch_page.write_page", slow)
+    page.add([rebalance("a", 1_000)])
+
+    monkeypatch.undo()
+    monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
+    release.set()
+    page.finish(60)
+    assert [1] == [row["rebalances"] for row in _merged(content(tmp_path / "page.html"))]
+
+
+def test_the_last_write_reports_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assignor.page.watch_page.write_page", _full_disk)
+    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail)
+
+    for seconds in (None, 60):
+        with pytest.raises(IllegalArgumentError, match="No space left"):
+            page.finish(seconds)
+
+
+def test_the_name_of_the_cluster_is_no_part_of_the_groups_of_the_page(tmp_path: Path) -> None:
+    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail)
+    page.add([{**rebalance("a", 1_000), "cluster": "blue"}])
+
+    assert ["a"] == content(tmp_path / "page.html")["groups"]

@@ -212,18 +212,19 @@ class _Reader:
         owners = {group.group_id: list(_owned(group)) for group in groups}
         readable = [group.group_id for group in groups if group.problem in (None, UNREAD)]
         others = [group.group_id for group in groups if group.problem not in (None, UNREAD)]
-        done = 0
-        for names in (*batches(readable, OFFSET_CALLS), others):
-            self._on_progress(f"reading the offsets of group {done + 1:,} of {len(groups):,}")
+        for number, names in enumerate((others, *batches(readable, OFFSET_CALLS))):
+            committed: Rows = []
             owned = [row for name in names for row in owners[name]]
-            committed = self._committed(names) if names is not others else []
+            if number:
+                done = (number - 1) * OFFSET_CALLS
+                self._on_progress(f"reading the committed offsets of group {done + 1:,} of {len(readable):,}")
+                committed = self._committed(names)
             named = {(row[1], row[2]) for row in (*committed, *owned)}
             read = offsets(self._settings, self._admin, sorted(place for place in named if place[0] in topics))
             self._failed.update(read.problems)
             yield owned, committed, [(*place, start, end) for place, (start, end) in read.found.items()]
-            done += len(names)
 
-    def _committed(self, groups: list[str]) -> list[tuple[str, str, int, int]]:
+    def _committed(self, groups: list[str]) -> Rows:
         """Return the committed offsets of groups: group id, topic, partition and offset."""
         from confluent_kafka import ConsumerGroupTopicPartitions
 

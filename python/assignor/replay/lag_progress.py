@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import statistics
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -91,8 +93,10 @@ class LagProgress:
             pc.if_else(has_interval, intervals, pa.scalar(None, pa.int64())).cast(pa.float64()),
         )
         rows = self._rows.select(["group_id", "produced"]).append_column("interval", mean)
-        found = rows.group_by("group_id").aggregate([("produced", "sum"), ("interval", "approximate_median")])
-        return found.rename_columns(["group_id", "produced", "interval"])
+        found = rows.group_by("group_id").aggregate([("produced", "sum"), ("interval", "list")])
+        means = ([each for each in found if each is not None] for found in found["interval_list"].to_pylist())
+        medians = pa.array([statistics.median(found) if found else None for found in means], pa.float64())
+        return pa.table([found["group_id"], found["produced_sum"], medians], ["group_id", "produced", "interval"])
 
 
 def _is_true(condition: pa.ChunkedArray) -> pa.ChunkedArray:
