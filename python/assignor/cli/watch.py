@@ -24,7 +24,7 @@ _STARTS = ("latest", "earliest")
 _HIGHEST_PORT = 65_535
 _METRICS_HOST = "127.0.0.1"
 _METRICS_GROUPS = 1_000
-_LAST_PAGE_SECONDS = 1.5
+_LAST_PAGE_SECONDS = 1.0
 """Time to write the page after Ctrl-C or SIGTERM."""
 
 

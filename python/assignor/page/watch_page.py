@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import threading
 import time
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count, format_time
+from assignor.page import html
 from assignor.page.data import PageData, member_rows
 from assignor.page.html import check_page, write_page
 from assignor.page.report_data import lag_rows, last_topics
@@ -73,6 +76,10 @@ class WatchPage:
         self._written: float | None = None
         self._thread: threading.Thread | None = None
         self._error: Exception | None = None
+        # What every page needs takes seconds to load. It is loaded while the log is read, in a thread that does not
+        # hold up the end of the process.
+        self._loading = threading.Thread(target=_load, daemon=True)
+        self._loading.start()
 
     def add(self, events: Sequence[Mapping[str, Any]]) -> None:
         """Add new events, and write the page unless it was written less than `WRITE_SECONDS` ago."""
@@ -109,7 +116,8 @@ class WatchPage:
             if not self._is_writing(max(0, end - time.monotonic())):
                 self._raise_error()
                 return
-        self._notice(f"the page {self._path} lacks the last events: writing it takes longer than {seconds:g} s")
+        lacks = "lacks the last events" if Path(self._path).exists() else "was not written"
+        self._notice(f"the page {self._path} {lacks}: writing it takes longer than {seconds:g} s")
 
     def _start(self) -> None:
         """Start to write the page in a thread."""
@@ -117,6 +125,7 @@ class WatchPage:
         self._thread.start()
 
     def _write(self) -> None:
+        self._loading.join()
         try:
             self.write()
         except Exception as error:
@@ -177,6 +186,12 @@ class WatchPage:
                 yield _finding(
                     "stuck", group, f"{format_count(len(found.stuck), 'member')} stuck", None, sorted(found.stuck)
                 )
+
+
+def _load() -> None:
+    """Load the scripts and the modules of pages."""
+    html.bundle()
+    import_module("assignor.page.charts")
 
 
 def _finding(kind: str, group: str, text: str, since: int | None = None, members: Sequence[str] = ()) -> Row:
