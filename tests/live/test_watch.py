@@ -190,11 +190,11 @@ def commit(admin: AdminClient) -> Callable[[str, int], None]:
     return lambda group, offset: commit_offset(admin, group, offset)
 
 
-def commit_offset(admin: AdminClient, group: str, offset: int) -> None:
+def commit_offset(admin: AdminClient, group: str, offset: int, topic: str = "watched") -> None:
     """Commit an offset; a lower one than before is an event. Repeat it while the coordinator is not available."""
 
     def is_committed() -> bool:
-        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition("watched", 0, offset)])
+        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
         (future,) = admin.alter_consumer_group_offsets([wanted]).values()
         try:
             (found,) = future.result(120).topic_partitions

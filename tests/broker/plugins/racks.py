@@ -19,21 +19,23 @@ class RackedCluster:
     Args:
         folder: Folder with a folder per broker.
         racks: Rack of each broker; broker n, counted from 1, is in rack n.
+        **settings: Further settings of the brokers, with `_` for `.` in their names.
 
     Raises:
         BrokerMissingError: Java or Maven is missing, or Maven could not fetch the jars.
     """
 
-    def __init__(self, folder: Path, racks: tuple[str, ...]) -> None:
+    def __init__(self, folder: Path, racks: tuple[str, ...], **settings: str) -> None:
         controller, *ports = free_ports(1 + len(racks))
         voters = f"{CONTROLLER}@127.0.0.1:{controller}"
         common = {"controller.quorum.voters": voters, "offsets.topic.num.partitions": "1"}
+        common |= {name.replace("_", "."): value for name, value in settings.items()}
         cluster_id = random_id()
         self._nodes = []
         for number, (rack, port) in enumerate(zip(racks, ports, strict=True), 1):
             listener = f"PLAINTEXT://127.0.0.1:{port}"
             is_controller = number == CONTROLLER
-            settings = {
+            own = {
                 **common,
                 "node.id": str(number),
                 "process.roles": "broker,controller" if is_controller else "broker",
@@ -42,7 +44,7 @@ class RackedCluster:
                 "broker.rack": rack,
             }
             (folder / str(number)).mkdir()
-            node = Cluster(folder / str(number), settings, cluster_id=cluster_id)
+            node = Cluster(folder / str(number), own, cluster_id=cluster_id)
             node.port = port
             self._nodes.append(node)
 
@@ -69,6 +71,10 @@ class RackedCluster:
     def connect(self) -> list[Connection]:
         """Open a connection to each broker; the caller closes them."""
         return [node.connect() for node in self._nodes]
+
+    def stop(self, broker: int) -> None:
+        """Stop a broker, which hands its partitions over to others first."""
+        self._nodes[broker - 1].stop()
 
     def kill(self) -> None:
         """Kill all processes."""
