@@ -93,7 +93,7 @@ def test_without_a_file_nothing_is_written(tmp_path: Path) -> None:
 
 
 def deleted(at: int, **given: Any) -> Watcher:
-    """Return a watcher of two groups, one of which is deleted at a time."""
+    """Return a watcher of a group that is deleted at a time, and of another one."""
     watcher = started(**given)
     rows = [
         generation(0, 1_000, 1),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from assignor.replay.watcher import Watcher
 
 SHORTEST_PAUSE = 1.0
-"""Shortest time in seconds between two measurements of which the second was requested early."""
+"""Shortest time in seconds between two measurements."""
 
 
 class LagMeasurement(NamedTuple):
@@ -90,7 +90,7 @@ class LagMeter:
         self._requested = at
 
     def take(self, seconds: float = 0) -> LagMeasurement | None:
-        """Return a new measurement, only once; None if there is none within some seconds."""
+        """Return a new measurement, only once; None if it does not end within some seconds."""
         return self._calls.take(seconds)
 
     def _measure(self) -> LagMeasurement:

@@ -36,7 +36,7 @@ class LongRebalances:
         self._since: dict[str, int] = {}
 
     def note(self, events: Iterable[Event]) -> None:
-        """Note new generations, each of which ends a rebalance."""
+        """Note new generations. Each one ends a rebalance."""
         for event in events:
             if event["event"] == "generation":
                 self._since.pop(event["group"], None)
