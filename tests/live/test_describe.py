@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import subprocess
+import sys
 import threading
 import uuid
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ from kafka import KafkaConsumer
 from kafka.structs import OffsetAndMetadata
 
 from assignor.cli import main
+from assignor.cluster import description
 from assignor.cluster.confluent import describe_group
 from assignor.cluster.connection import ClientSettings
 from assignor.cluster.description import UNREAD, describe
@@ -307,6 +309,39 @@ def test_small_batches_give_the_same_description(
     assert found == describe(ClientSettings.read(groups.address), list(GROUPS), on_progress=shown.append)
     assert "describing group 2 of 4" in shown
     assert "reading the committed offsets of group 5 of 5" in shown
+
+
+def test_end_offsets_are_read_right_after_the_committed_offsets(
+    groups: LiveGroups, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def noted(name: str) -> None:
+        real = getattr(description, name)
+
+        def call(*given: Any) -> Any:
+            assert "pandas" in sys.modules  # its import takes seconds
+            calls.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(description, name, call)
+
+    monkeypatch.setattr(description, "OFFSET_CALLS", 2)
+    for name in ("join_owners", "offsets", "partition_lag"):
+        noted(name)
+    real = description._Reader._committed
+
+    def committed(*given: Any) -> Any:
+        found = real(*given)
+        calls.append("committed")
+        return found
+
+    monkeypatch.setattr(description._Reader, "_committed", committed)
+
+    describe(ClientSettings.read(groups.address), list(GROUPS))
+
+    assert ["offsets", "join_owners", "partition_lag"] == calls[:3]
+    assert ["committed", "offsets", "join_owners", "partition_lag"] * 3 == calls[3:]
 
 
 def test_members_are_sorted_by_member_id(

@@ -77,6 +77,15 @@ def test_a_group_that_rebalances_again_and_again_has_no_long_rebalance() -> None
     assert 1 == len(polls.poll("billing", times=30, generation="other"))
 
 
+def test_a_time_without_answers_is_no_rebalance() -> None:
+    polls = Rebalancing()
+    assert [] == polls.poll("billing", times=3)
+    polls.at += 3_600_000
+
+    assert [] == polls.poll("billing", times=7)
+    assert 1 == len(polls.poll("billing"))
+
+
 def timeouts(*values: int) -> dict[str, Any]:
     """Return the record of a generation whose members have these rebalance timeouts."""
     members = [

@@ -31,7 +31,7 @@ def test_a_silent_member_is_stuck_when_records_have_waited_for_ten_intervals() -
     assert ("blue", "billing", "m", None) == (event["cluster"], event["group"], event["member"], event["until"])
     assert (LAST, LAST + 3_000 + WAIT, INTERVAL) == (event["since"], event["at"], event["usual_interval_ms"])
     assert {"m"} == stuck(watcher)
-    assert ([], None) == lag.measure(LATER, COMMITTED + 90)
+    assert ([], None) == lag.measure(LAST + 9_000 + WAIT, COMMITTED + 90)
 
 
 def test_a_stuck_member_is_found_within_ten_intervals_and_one_measurement() -> None:
@@ -50,7 +50,7 @@ def test_a_member_without_records_to_read_is_not_stuck() -> None:
     watcher = silent()
     lag = Measuring(watcher)
 
-    for at in range(LAST, LATER, 500_000):
+    for at in range(LAST, LAST + 10 * WAIT, 10_000):
         assert ([], None) == lag.measure(at, COMMITTED)
     assert set() == stuck(watcher)
 
@@ -59,7 +59,6 @@ def test_a_member_that_reads_a_late_record_in_time_is_not_stuck() -> None:
     watcher = silent()
     lag = Measuring(watcher)
     lag.measure(DEADLINE, COMMITTED)
-
     assert ([], DEADLINE + 1_000 + WAIT) == lag.measure(DEADLINE + 1_000, COMMITTED + 1)
     late = DEADLINE + 1_000 + INTERVAL
     assert [] == watcher.push(batch(commit(50, late, COMMITTED + 1)), {3: 51}, received=late)
@@ -74,13 +73,36 @@ def test_a_wait_ends_when_the_lag_is_0_and_begins_again() -> None:
     assert ([], LAST + 3_000 + WAIT) == lag.measure(LAST + 3_000, COMMITTED + 1)
 
 
-def test_a_wait_goes_on_while_the_end_offset_is_not_known() -> None:
+def test_a_wait_begins_anew_when_the_broker_of_the_records_answers_again() -> None:
     lag = Measuring(silent())
 
-    assert ([], None) == lag.measure(LAST + 1_000, None)
-    assert ([], LAST + 2_000 + WAIT) == lag.measure(LAST + 2_000, COMMITTED + 1)
-    assert ([], LAST + 2_000 + WAIT) == lag.measure(LAST + 3_000, None)
-    assert 1 == len(lag.measure(LAST + 2_000 + WAIT, COMMITTED + 1)[0])
+    assert ([], LAST + 1_000 + WAIT) == lag.measure(LAST + 1_000, COMMITTED + 1)
+    assert ([], None) == lag.measure(LAST + 1_000 + WAIT, None)
+    assert ([], LAST + 2_000 + 2 * WAIT) == lag.measure(LAST + 2_000 + WAIT, COMMITTED + 1)
+
+
+def test_a_wait_begins_anew_after_a_time_without_measurements() -> None:
+    lag = Measuring(silent())
+    lag.measure(LAST + 1_000, COMMITTED + 1)
+
+    assert ([], LATER + WAIT) == lag.measure(LATER, COMMITTED + 1)
+
+
+@pytest.mark.parametrize("has_moved", [True, False])
+def test_a_wait_begins_anew_when_the_coordinator_answers_again(has_moved: bool) -> None:
+    watcher = silent()
+    lag = Measuring(watcher)
+    lag.measure(LAST + 1_000, COMMITTED + 1)
+    lost = LAST + WAIT
+    if has_moved:
+        for broker in (1, 2, 2):
+            watcher.observe_leaders({3: broker}, lost)
+    else:
+        watcher.interrupt([3], lost)
+    watcher.interrupt([4], lost + 9_000)
+
+    assert ([], lost + WAIT) == lag.measure(LAST + 1_000 + WAIT, COMMITTED + 1)
+    assert 1 == len(lag.measure(lost + WAIT, COMMITTED + 1)[0])
 
 
 def test_deleted_records_do_not_wait() -> None:
@@ -97,7 +119,7 @@ def test_the_end_is_reported_if_the_beginning_was(is_confirmed: bool, is_restart
     lag = Measuring(watcher)
     if is_confirmed:
         lag.measure(LAST + 1_000, COMMITTED + 1)
-        lag.measure(LATER, COMMITTED + 1)
+        lag.measure(LAST + 1_000 + WAIT, COMMITTED + 1)
     if is_restarted:
         watcher = Watcher(state=WatchState.from_bytes(watcher.state("c").to_bytes()))
     assert is_confirmed == bool(stuck(watcher))

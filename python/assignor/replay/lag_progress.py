@@ -7,6 +7,9 @@ import statistics
 import pyarrow as pa
 import pyarrow.compute as pc
 
+LONGEST_GAP_MS = 60_000
+"""Time between two measurements after which this machine, or all machines, may have been suspended in between."""
+
 _KEYS = ["group_id", "topic", "partition"]
 _MEASURED = ["committed", "end_offset", "lag", "deleted"]
 _ROWS = pa.schema(
@@ -34,6 +37,7 @@ class LagProgress:
 
     def __init__(self) -> None:
         self._rows = _ROWS.empty_table()
+        self._at: int | None = None
 
     def add(self, at: int, lag: pa.Table) -> None:
         """Add a measurement.
@@ -49,10 +53,11 @@ class LagProgress:
         now, never, zero = (pa.scalar(value, pa.int64()) for value in (at, None, 0))
         is_known = pc.is_valid(rows["lag"])
         is_same = _is_true(pc.equal(rows["committed"], rows["committed_before"]))
+        if self._at is None or at - self._at > LONGEST_GAP_MS:
+            is_same = pc.and_(is_same, pa.scalar(False))
+        self._at = at
         has_moved = _is_true(pc.not_equal(rows["committed"], rows["committed_before"]))
         waits = _is_true(pc.greater(pc.subtract(rows["lag"], rows["deleted"]), zero))
-        unmoved_since = pc.if_else(is_same, rows["waiting_since_before"], never)
-        is_unknown = pc.invert(is_known)
         columns = {
             "produced": pc.if_else(
                 pc.and_(is_known, pc.is_valid(rows["lag_before"])),
@@ -60,7 +65,7 @@ class LagProgress:
                 zero,
             ),
             "waiting_since": pc.if_else(
-                waits, pc.coalesce(unmoved_since, now), pc.if_else(is_unknown, unmoved_since, never)
+                waits, pc.coalesce(pc.if_else(is_same, rows["waiting_since_before"], never), now), never
             ),
             "moves": pc.add(pc.fill_null(rows["moves_before"], zero), has_moved.cast(pa.int64())),
             "first_move": pc.coalesce(rows["first_move_before"], pc.if_else(has_moved, now, never)),
@@ -74,7 +79,8 @@ class LagProgress:
         """Return the partitions in which records wait, with the columns group_id, topic, partition and waiting_since.
 
         `waiting_since` is the first measurement at which records waited behind the present committed offset. Records
-        that were deleted do not wait.
+        that were deleted do not wait. A wait begins anew if an end offset was not known in between, because its
+        broker did not answer members either, or if nothing was measured for `LONGEST_GAP_MS`.
         """
         rows = self._rows.filter(pc.is_valid(self._rows["waiting_since"]))
         return rows.select([*_KEYS, "waiting_since"])

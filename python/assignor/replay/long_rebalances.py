@@ -25,6 +25,9 @@ Event = dict[str, Any]
 DEFAULT_TIMEOUT_MS = 300_000
 """Rebalance timeout of a group whose members are not known: the default of `max.poll.interval.ms`."""
 
+LONGEST_GAP_MS = 60_000
+"""Time between two answers after which a group may have completed a rebalance in between."""
+
 _GROUP_METADATA = b"\x00\x02"
 """First bytes of the key of a classic group's record: its type."""
 
@@ -34,6 +37,7 @@ class LongRebalances:
 
     def __init__(self) -> None:
         self._since: dict[str, int] = {}
+        self._at: int | None = None
 
     def note(self, events: Iterable[Event]) -> None:
         """Note new generations. Each one ends a rebalance."""
@@ -55,6 +59,9 @@ class LongRebalances:
         Returns:
             A sentence for each rebalance that has become too long, and for each such rebalance that is over.
         """
+        if self._at is None or at - self._at > LONGEST_GAP_MS:
+            self._since = {}
+        self._at = at
         self._since = {group: self._since.get(group, at) for group in groups}
         is_long = {group: since for group, since in self._since.items() if at - since > timeout(group)}
         sentences = []

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from assignor.replay.conditions import Conditions
 
 Event = dict[str, Any]
@@ -21,13 +23,17 @@ INTERVALS = 10
 """Number of usual intervals for which records wait until their member is stuck."""
 
 
-def confirm(conditions: Conditions, waiting: pa.Table, at: int) -> tuple[list[Event], int | None]:
+def confirm(
+    conditions: Conditions, waiting: pa.Table, at: int, interrupted: Mapping[str, int]
+) -> tuple[list[Event], int | None]:
     """Find the silent members that are stuck, and mark them in the conditions.
 
     Args:
         conditions: The conditions of the groups.
         waiting: Result of `LagProgress.waiting`.
         at: Time of the measurement in milliseconds, which becomes the time of the events.
+        interrupted: Latest time at which the coordinator of a partition of `__consumer_offsets` did not answer or
+            moved, by the partition as in the field `cluster` of the events. Members could not commit until then.
 
     Returns:
         A tuple. First the events `stuck` of the members. Then the time at which the next member becomes stuck if it
@@ -46,6 +52,7 @@ def confirm(conditions: Conditions, waiting: pa.Table, at: int) -> tuple[list[Ev
         first = min((since[place] for place in places if place in since), default=None)
         if first is None:
             continue
+        first = max(first, interrupted.get(event["cluster"], first))
         due = first + INTERVALS * event["usual_interval_ms"]
         if due <= at:
             conditions.of(group).stuck.add(event["member"])

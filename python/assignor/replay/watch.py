@@ -272,6 +272,7 @@ class Watch:
         events = self.watcher.settle(answer.ends, answer.asked)
         missing = [id for id in self._ids if id not in answer.ends]
         self._note_lost(missing)
+        self.watcher.interrupt(missing, _now())
         if missing:
             self._topics_due = True  # librdkafka repeats a rejected leader epoch until it gets new metadata
         else:

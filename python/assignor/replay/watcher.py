@@ -121,6 +121,7 @@ class Watcher:
         self.records = 0
         self._cluster = cluster
         self._coordinators = Coordinators()
+        self._interrupted: dict[int, int] = {}
         self._timeouts: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
         self._groups = pa.array(sorted(set(groups)), pa.string())
@@ -225,6 +226,8 @@ class Watcher:
         moved = self._coordinators.observe(leaders)
         if not moved:
             return []
+        for partitions in moved.values():
+            self.interrupt(partitions, now)
         counts = Counter(found.log_partition for found in self.summaries() if not found.is_gone)
         events = []
         for brokers, partitions in moved.items():
@@ -234,9 +237,19 @@ class Watcher:
                 events.append(moved_event(brokers, used, groups, at=now, cluster=self._cluster))
         return events
 
+    def interrupt(self, partitions: Iterable[int], now: int) -> None:
+        """Note that coordinators did not answer, so that members could not commit.
+
+        Args:
+            partitions: Partitions of the log.
+            now: Local time in milliseconds.
+        """
+        self._interrupted.update(dict.fromkeys(partitions, now))
+
     def confirm_stuck(self, waiting: pa.Table, at: int) -> tuple[list[Event], int | None]:
         """Return the events of the members that are stuck by a measurement of the lag, see `stuck_members.confirm`."""
-        events, due = stuck_members.confirm(self.conditions, waiting, at)
+        interrupted = {str(partition): time for partition, time in self._interrupted.items()}
+        events, due = stuck_members.confirm(self.conditions, waiting, at, interrupted)
         return [{**event, "cluster": self._cluster} for event in events], due
 
     def rebalance_timeout(self, group: str) -> int:
