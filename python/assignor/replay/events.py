@@ -64,7 +64,7 @@ def to_json(event: Event, *, ascii_only: bool = False) -> str:
         ascii_only: True to escape other characters than ASCII.
     """
     get = event.get
-    found = {name: get(name) for name in _ALL_FIELDS.get(event["event"], event)}
+    found = {name: get(name) for name in _ALL_FIELDS[event["event"]]}
     for name in PARTITIONS:
         partitions = found.get(name)
         if partitions and isinstance(partitions[0], dict):

@@ -25,6 +25,7 @@ from assignor.replay.conditions import Conditions
 from assignor.replay.coordinators import Coordinators, moved_event
 from assignor.replay.events import event_dicts
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeouts
+from assignor.replay.silences import Silence, silence_events
 from assignor.replay.watch_state import WatchState
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ FORGOTTEN_MS = 86_400_000
 """How long a group is remembered after its last tombstone if nothing is left of it, in milliseconds."""
 
 _NO_TIME = -(2**63)
-_REPLAYED = ("offset", "timestamp", "key", "value")
+_REPLAYED = ("partition", "offset", "timestamp", "key", "value")
 _GROUP_RECORDS = pa.array([kind.to_bytes(2, "big") for kind in (2, 3, 11, 17)], pa.binary())
 _LASTING = pa.array(["rebalance", "storm"], pa.string())
 _LASTING_FIELDS = ["event", "group", "since", "until", "unowned"]
@@ -122,6 +123,7 @@ class Watcher:
         self._cluster = cluster
         self._coordinators = Coordinators()
         self._interrupted: dict[int, int] = {}
+        self._silences = _core.SilenceFinder()
         self._timeouts: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
         self._groups = pa.array(sorted(set(groups)), pa.string())
@@ -187,13 +189,26 @@ class Watcher:
             clock.latest = max(clock.latest, latest)
             clock.received = received
         self._waits_for_topics |= self.has_group_records(records)
+        ids = pa.array(_core.record_groups(records["key"]))
+        silences = self._observe_silences(records, ids) if received is not None else []
         if len(self._groups):
-            ids = pa.array(_core.record_groups(records["key"]))
             records = records.filter(pc.is_in(ids, self._groups))
         self._note(records)
         columns = {name: records[name] for name in _REPLAYED}
         columns["cluster"] = records["partition"].cast(pa.string())
-        return self._reported(self._machine.push(pa.RecordBatch.from_pydict(columns)))
+        return silences + self._reported(self._machine.push(pa.RecordBatch.from_pydict(columns)))
+
+    def _observe_silences(self, records: pa.RecordBatch, groups: pa.Array) -> list[Event]:
+        """Return the events of silences that end with records of all groups, and consider them in the replay.
+
+        The partitions of a log that is read from its beginning arrive one after another, not in the order of time. So
+        silences are only known once the log is followed.
+        """
+        columns = [records["partition"], records["timestamp"], groups]
+        self._silences.add(pa.RecordBatch.from_arrays(columns, ["partition", "timestamp", "group_id"]))
+        found = [Silence(since, until, tuple(ids), is_whole) for since, until, ids, is_whole in self._silences.take()]
+        self._machine.observe_silences(found)
+        return [{**event, "cluster": self._cluster} for event in silence_events(found)]
 
     def settle(self, ends: Mapping[int, LogEnd], asked: int) -> list[Event]:
         """Advance the clocks of partitions, and return the events of the deadlines that are due.
