@@ -44,9 +44,14 @@ impl Scanner {
         Some(next)
     }
 
+    /// Return true if the expected characters are next.
+    fn is_next(&self, expected: &str) -> bool {
+        expected.chars().enumerate().all(|(index, char)| self.look(index) == Some(char))
+    }
+
     /// Consume the expected characters if they are next; return true if they are.
     pub(crate) fn eat(&mut self, expected: &str) -> bool {
-        let found = expected.chars().enumerate().all(|(index, char)| self.look(index) == Some(char));
+        let found = self.is_next(expected);
         if found {
             self.at += expected.chars().count();
         }
@@ -65,6 +70,16 @@ impl Scanner {
     pub(crate) fn has_name_end(&self) -> bool {
         let find = || self.chars.windows(2).rposition(|pair| pair == [':', ']']);
         self.last_name_end.get_or_init(find).is_some_and(|last| last >= self.at)
+    }
+
+    /// Fail if a look-around group is next, for a dialect that has none. Other errors of such a group would not name the cause.
+    pub(crate) fn reject_look_around(&self, dialect: &str) -> Result<(), PatternError> {
+        match ["(?=", "(?!", "(?<=", "(?<!"].into_iter().find(|start| self.is_next(start)) {
+            Some(start) => {
+                Err(invalid(self.at, &format!("look-around '{start}' is not supported by dialect {dialect}")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Enter a nested group or class; fail at the maximum depth.

@@ -59,6 +59,35 @@ def test_error_has_position_and_reason(dialect: str, engine: Engine) -> None:
     assert str(error) == str(pickle.loads(pickle.dumps(error)))
 
 
+LOOK_AROUND = ["(?=", "(?!", "(?<=", "(?<!"]
+
+
+@pytest.mark.parametrize("dialect", ["re2j", "librdkafka"])
+@pytest.mark.parametrize("start", LOOK_AROUND)
+def test_the_error_of_look_around_names_it_in_dialects_without_it(dialect: str, start: str, engine: Engine) -> None:
+    with pytest.raises(errors.InvalidPatternError) as caught:
+        match_topics(f"^t({start}a)b)", TOPICS, dialect=dialect, engine=engine)
+
+    assert f"look-around '{start}' is not supported by dialect {dialect}" == caught.value.reason
+    assert 3 == caught.value.position
+
+
+@pytest.mark.parametrize("dialect", ["re2j", "librdkafka"])
+@pytest.mark.parametrize("start", LOOK_AROUND)
+def test_text_that_looks_like_look_around_is_valid(dialect: str, start: str, engine: Engine) -> None:
+    for pattern in (f"^[{start}]", f"^\\{start}b"):
+        assert [] == match_topics(pattern, ["t"], dialect=dialect, engine=engine)
+    with pytest.raises(errors.InvalidPatternError) as caught:
+        match_topics("^(?", ["t"], dialect=dialect, engine=engine)
+    assert "look-around" not in caught.value.reason
+
+
+@pytest.mark.parametrize("dialect", ["java", "python"])
+def test_dialects_with_look_around_match_it(dialect: str, engine: Engine) -> None:
+    for pattern, found in (("^(?=t)..", ["tu"]), ("^(?!t)..", ["uu"]), (".u(?<=tu)", ["tu"]), (".u(?<!tu)", ["uu"])):
+        assert found == match_topics(pattern, ["tu", "uu"], dialect=dialect, engine=engine)
+
+
 @pytest.mark.parametrize(
     ("dialect", "engine"),
     # The reference of the dialect python is `re`, which does not have this limit; see the next test.

@@ -212,6 +212,7 @@ impl Parser {
     }
 
     fn open(&mut self) -> Result<(), PatternError> {
+        self.text.reject_look_around("librdkafka")?;
         let position = self.text.at;
         self.text.take();
         self.text.enter()?;

@@ -229,6 +229,7 @@ impl Parser {
     }
 
     fn open(&mut self) -> Result<(), PatternError> {
+        self.text.reject_look_around("re2j")?;
         let position = self.text.at;
         let before = self.folded;
         if self.text.eat("(?P<") || self.text.eat("(?<") {

@@ -81,6 +81,15 @@ class Scanner:
             self.at += 1
         return self._pattern[start : self.at]
 
+    def reject_look_around(self, dialect: str) -> None:
+        """Raise if a look-around group is next, for a dialect that has none.
+
+        Other errors of such a group would not name the cause.
+        """
+        for start in ("(?=", "(?!", "(?<=", "(?<!"):
+            if self._pattern.startswith(start, self.at):
+                raise invalid(self.at, f"look-around '{start}' is not supported by dialect {dialect}")
+
     def enter(self) -> None:
         """Enter a nested group or class; raise at the maximum depth."""
         if self._depth == MAX_DEPTH:

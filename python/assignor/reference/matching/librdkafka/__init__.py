@@ -195,6 +195,7 @@ class _Parser:
                 self.repeated(_Part(node, range(0), used))
 
     def open(self) -> None:
+        self.text.reject_look_around("librdkafka")
         position = self.text.at
         self.text.take()
         self.text.enter()

@@ -184,6 +184,7 @@ class _Parser:
         return int(digits) if len(digits) <= len(str(MAX_COUNT)) else MAX_COUNT + 1
 
     def open(self) -> None:
+        self.text.reject_look_around("re2j")
         position = self.text.at
         before = self.folded
         if self.text.eat("(?P<") or self.text.eat("(?<"):
