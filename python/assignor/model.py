@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from assignor.errors import IllegalArgumentError
 from assignor.ordering import java_order
 from assignor.tuples import Balance, Diff, PartitionInfo, Spans, TopicPartition
-from assignor.validation import check_dialect, check_name, is_int, read_names, read_partitions, shown, wrong_type
+from assignor.validation import (
+    check_dialect,
+    check_name,
+    is_int,
+    read_names,
+    read_partitions,
+    read_patterns,
+    wrong_type,
+)
 
 __all__ = [
     "Balance",
@@ -51,27 +59,36 @@ class RebalanceProtocol(enum.IntEnum):
 class Subscription:
     """A member's subscription, with the data that it sends to the leader (ConsumerPartitionAssignor.Subscription).
 
+    A member can have names and patterns together. It gets each topic once, whether a name, a pattern or several of them
+    stand for it. The order of names and patterns has no effect.
+
     Attributes:
-        topics: Topic names, from any iterable of `str`. Duplicate names have no effect.
+        topics: Topic names, from any iterable of `str`. Duplicate names have no effect. In the dialect `librdkafka`, a
+            name that begins with `^` is a pattern, as in the list of topics that librdkafka takes. It is moved to
+            `pattern`.
         group_instance_id: Instance id of a static member (KIP-345). `""` counts as an instance id, as in Kafka.
         rack: Rack of the member (KIP-881). None and `""` mean no rack.
         owned_partitions: Partitions that the member owns. Sticky assignors read them; range and round robin do not.
         generation: Generation in which the member got its owned partitions.
         user_data: Bytes of the member's assignor. If given, `sticky` reads the owned partitions from them.
-        pattern: Topic pattern, instead of `topics`. It is matched against the existing topics.
-        dialect: Dialect of the pattern: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. The pattern is parsed when it
-            is resolved, not here.
+        pattern: Topic pattern, or several in any iterable of `str`. They are matched against the existing topics. The
+            attribute is None without patterns, a `str` for one pattern and a tuple for several distinct ones.
+        dialect: Dialect of the patterns: `"java"`, `"re2j"`, `"librdkafka"` or `"python"`. Patterns are parsed when
+            they are resolved, not here.
 
     Raises:
         WrongTypeError: `topics` is a `str` or not iterable, or another value has the wrong type.
-        NullArgumentError: `topics` or a name is None.
-        IllegalArgumentError: A name has a lone surrogate, the dialect is unknown, or both pattern and topics are given.
+        NullArgumentError: `topics`, a name or one of several patterns is None.
+        IllegalArgumentError: A name has a lone surrogate, or the dialect is unknown.
 
     Example:
         >>> Subscription(["orders", "payments"], rack="r1").topics
         ('orders', 'payments')
         >>> Subscription(pattern="orders-.*").dialect
         'java'
+        >>> mixed = Subscription(["orders", "^eu-.*", "^us-.*"], dialect="librdkafka")
+        >>> mixed.topics, mixed.pattern
+        (('orders',), ('^eu-.*', '^us-.*'))
     """
 
     topics: tuple[str, ...] = ()
@@ -80,29 +97,44 @@ class Subscription:
     owned_partitions: tuple[TopicPartition, ...] = ()
     generation: int | None = None
     user_data: bytes | None = None
-    pattern: str | None = None
+    pattern: str | tuple[str, ...] | None = None
     dialect: str = "java"
 
     def __post_init__(self) -> None:
-        """Validate the fields, and convert topics and owned partitions to tuples."""
+        """Validate the fields, convert topics and owned partitions to tuples, and separate names from patterns."""
         object.__setattr__(self, "topics", read_names(self.topics, "Subscription"))
         check_dialect(check_name(self.dialect, "Subscription: dialect"), "Subscription: dialect")
         for field in ("group_instance_id", "rack"):
             value = getattr(self, field)
             if value is not None:
                 check_name(value, f"Subscription: {field}")
-        if self.pattern is not None:
-            check_name(self.pattern, "Subscription: pattern")
-            if self.topics:
-                raise IllegalArgumentError(
-                    f"Subscription: give topics or a pattern, not both: {shown(self.topics)} and {shown(self.pattern)}"
-                )
+        if self.pattern is not None or self.dialect == "librdkafka":
+            self._set_patterns()
         owned = read_partitions(self.owned_partitions, "Subscription: owned_partitions")
         object.__setattr__(self, "owned_partitions", tuple(TopicPartition(*partition) for partition in owned))
         if self.generation is not None and not is_int(self.generation):
             raise wrong_type("Subscription: generation", "an int", self.generation)
         if self.user_data is not None and not isinstance(self.user_data, bytes):
             raise wrong_type("Subscription: user_data", "bytes", self.user_data)
+
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The distinct patterns, in the order given; empty without patterns."""
+        if self.pattern is None:
+            return ()
+        return (self.pattern,) if isinstance(self.pattern, str) else self.pattern
+
+    def _set_patterns(self) -> None:
+        """Store each pattern once; those among the names of a librdkafka list come first."""
+        given = read_patterns(self.pattern, "Subscription: pattern")
+        if self.dialect == "librdkafka":
+            listed = tuple(name for name in self.topics if name.startswith("^"))
+            if listed:
+                object.__setattr__(self, "topics", tuple(name for name in self.topics if not name.startswith("^")))
+                given = (*listed, *given)
+        distinct = tuple(dict.fromkeys(given))
+        pattern = distinct if len(distinct) > 1 else next(iter(distinct), None)
+        object.__setattr__(self, "pattern", pattern)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

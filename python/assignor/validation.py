@@ -66,6 +66,16 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     return tuple(sorted(found, key=java_order) if isinstance(names, (set, frozenset)) else found)
 
 
+def read_patterns(pattern: object, what: str) -> tuple[str, ...]:
+    """Return the patterns in a value that is None, one pattern, or an iterable of patterns."""
+    if pattern is None:
+        return ()
+    if isinstance(pattern, str):
+        return (check_name(pattern, what),)
+    entries = _entries(pattern, what, "a str or an iterable of str")
+    return tuple(check_name(entry, f"{what}: a pattern") for entry in entries)
+
+
 def read_partitions(partitions: object, what: str) -> list[tuple[str, int]]:
     """Return the (topic, partition) pairs of an iterable, in its order."""
     entries = _entries(partitions, what, "an iterable of (topic, partition)")

@@ -166,7 +166,7 @@ def encode_subscription(
         raise wrong_type("subscription", "a Subscription or DecodedSubscription", subscription)
     if isinstance(subscription, Subscription) and subscription.pattern is not None:
         raise IllegalArgumentError(
-            f"subscription: ConsumerProtocol cannot carry the pattern {shown(subscription.pattern)}; "
+            f"subscription: ConsumerProtocol cannot carry the pattern {', '.join(map(shown, subscription.patterns))}; "
             "resolve it to topics first (`assignor.resolve`)"
         )
     generation, rack = subscription.generation, subscription.rack

@@ -15,10 +15,10 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from assignor import TopicMatcher, errors, match_topics, resolve
+from assignor import TopicMatcher, assign, errors, match_topics, resolve
 from assignor.model import Subscription
 from assignor.validation import DIALECTS
 from tests.matching import grammar
@@ -83,6 +83,34 @@ def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
         matcher.add_topics([*names, *padding])
         found[f"{order}, many"] = [name for name in matcher.matches("k") if name not in padding]
     return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@given(data=st.data())
+def test_engines_agree_on_names_with_several_patterns(dialect: str, data: st.DataObject) -> None:
+    names = data.draw(NAMES)
+    patterns = data.draw(st.lists(grammar.patterns(dialect), max_size=3))
+    listed = data.draw(st.lists(st.one_of(st.sampled_from([*names, "gone"]), grammar.patterns(dialect)), max_size=4))
+    member = Subscription(tuple(listed), pattern=tuple(patterns), dialect=dialect)
+    try:
+        each = [
+            [match_topics(it, names, dialect=dialect, engine=engine) for it in member.patterns] for engine in ENGINES
+        ]
+    except (errors.InvalidPatternError, errors.UnsupportedPatternError):
+        reject()
+    matched, _ = each
+    # `match_topics` keeps duplicates; a subscription has each topic once.
+    union = {*names}.intersection(member.topics).union(*matched)
+
+    for engine in ENGINES:
+        (found,) = resolve({"a": member}, names, engine=engine).values()
+        assert (union, len(union)) == (set(found), len(found))
+        expected = [topic for topic in dict.fromkeys(member.topics) if topic in names]
+        assert expected == found[: len(expected)]
+    topics = dict.fromkeys(names, 1)
+    by_name = assign(topics, {"a": sorted(union), "b": names[:1]})
+    for engine in ENGINES:
+        assert by_name == assign(topics, {"a": member, "b": names[:1]}, engine=engine)
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

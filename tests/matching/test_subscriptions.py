@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
-from assignor import Group, Subscription, Topics, assign, check, errors, plan
+from assignor import Group, Subscription, Topics, assign, check, errors, plan, resolve
 from assignor.wire import encode_subscription
 from tests.support.engines import Engine, outcomes
 
@@ -85,7 +87,13 @@ def test_member_table_may_have_patterns() -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"topics": [["t"]], "pattern": ["t"]}, "topics or a pattern, not both"),
+        ({"topics": [["t"]], "pattern": [["(", "t"]]}, r"member 'a': java pattern '\('"),
+        ({"topics": [["t"]], "pattern": [["t", None]]}, "member 'a': a pattern is null"),
+        ({"topics": [["t", None]], "pattern": ["t"]}, r"topics\[0\] has a null"),
+        ({"topics": [["t"]], "pattern": [7]}, "column pattern must be of text or lists of text, not Int64"),
+        ({"topics": [["t"]], "pattern": [[7]]}, "column pattern must be of lists of text, not List"),
+        ({"topics": [["^("]], "dialect": ["librdkafka"]}, r"member 'a': librdkafka pattern '\^\('"),
+        ({"topics": pa.array([None], pa.list_(pa.string())), "dialect": ["librdkafka"]}, r"topics\[0\] is null"),
         ({"topics": [None], "pattern": ["("]}, r"member 'a': java pattern '\('"),
         (
             {"topics": [None], "pattern": ["t"], "dialect": ["perl"]},
@@ -133,15 +141,118 @@ def test_unmatchable_topic_names_are_allowed_without_patterns(engine: Engine) ->
     assert {"m": [("größe", 0)]} == assign({"größe": 1}, {"m": ["größe"]}, engine=engine)
 
 
-def test_pattern_together_with_topics_raises() -> None:
-    with pytest.raises(errors.IllegalArgumentError, match=r"topics or a pattern, not both: \('t',\) and 'orders\.\*'"):
-        Subscription(("t",), pattern="orders.*")
+def test_invalid_patterns_of_a_subscription_raise() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"Subscription: dialect must be one of .*, not 'perl'"):
         Subscription(pattern="a", dialect="perl")
-    with pytest.raises(errors.WrongTypeError, match="Subscription: pattern must be a str, not int: 7"):
+    with pytest.raises(errors.WrongTypeError, match="pattern must be a str or an iterable of str, not int: 7"):
         Subscription(pattern=7)  # type: ignore[arg-type]  # deliberately wrong type
+    with pytest.raises(errors.WrongTypeError, match="Subscription: pattern: a pattern must be a str, not int: 7"):
+        Subscription(pattern=("a", 7))  # type: ignore[arg-type]  # deliberately wrong type
+    with pytest.raises(errors.NullArgumentError, match="Subscription: pattern: a pattern must be a str, not None"):
+        Subscription(pattern=(None,))  # type: ignore[arg-type]  # deliberately wrong type
+
+
+LISTED = ("mail", "gone", "^orders$", "^orders-.*", "^orders$")
+
+
+def test_a_list_of_librdkafka_has_names_and_patterns(engine: Engine) -> None:
+    listed = Subscription(LISTED, dialect="librdkafka")
+
+    assert (("mail", "gone"), ("^orders$", "^orders-.*")) == (listed.topics, listed.pattern)
+    assert listed == Subscription(("mail", "gone"), pattern=("^orders$", "^orders-.*"), dialect="librdkafka")
+    assert listed == pickle.loads(pickle.dumps(listed)) == replace(listed) == eval(repr(listed))
+    assert assign(TOPICS, {"a": ["mail", "orders", "orders-eu"]}, engine=engine) == assign(
+        TOPICS, {"a": listed}, engine=engine
+    )
+    assert {"a": ["mail", "orders", "orders-eu"]} == resolve({"a": listed}, TOPICS, engine=engine)
+
+
+@pytest.mark.parametrize("dialect", ["java", "re2j", "python"])
+def test_a_name_with_a_caret_stays_a_name_in_other_dialects(dialect: str, engine: Engine) -> None:
+    named = Subscription(("^orders",), dialect=dialect)
+
+    assert (("^orders",), None) == (named.topics, named.pattern)
+    assert {"a": []} == assign(TOPICS, {"a": named}, engine=engine)
+    assert {"a": []} == resolve({"a": named}, TOPICS, engine=engine)
+
+
+@pytest.mark.parametrize(
+    ("given", "pattern"),
+    [
+        (None, None),
+        ((), None),
+        ("a", "a"),
+        ("", ""),
+        (["a"], "a"),
+        (("a", "a"), "a"),
+        (["b", "a", "b"], ("b", "a")),
+        (iter("ab"), ("a", "b")),
+    ],
+)
+def test_the_attribute_has_one_pattern_or_several(given: Any, pattern: str | tuple[str, ...] | None) -> None:
+    found = Subscription(("t",), pattern=given)
+
+    assert (("t",), pattern) == (found.topics, found.pattern)
+    assert (() if pattern is None else (pattern,) if isinstance(pattern, str) else pattern) == found.patterns
+
+
+def test_a_member_gets_the_union_of_its_names_and_patterns(engine: Engine) -> None:
+    several = {
+        "a": Subscription(("mail", "mail", "gone"), pattern=("orders", "orders.*", "mail")),
+        "b": Subscription(("orders",), pattern="nothing", rack="r1"),
+        "c": Subscription(("orders-eu",), pattern=".*", dialect="python", group_instance_id="i"),
+    }
+    names: dict[str, Subscription] = {
+        "a": Subscription(("mail", "gone", "orders", "orders-eu")),
+        "b": Subscription(("orders",), rack="r1"),
+        "c": Subscription(("orders-eu", "mail", "orders"), group_instance_id="i"),
+    }
+
+    by_name = assign(TOPICS, names, engine=engine)
+    assert by_name == assign(TOPICS, several, engine=engine)
+    assert by_name == shown(plan(TOPICS, several, engine=engine))
+    assert by_name == Group(Topics(TOPICS), several).assign()
+    assert not check(by_name, TOPICS, several)
+    assert plan(TOPICS, names).to_json() == plan(TOPICS, several).to_json()
+    found = {"a": ["mail", "orders", "orders-eu"], "b": ["orders"], "c": ["orders-eu", "orders", "mail"]}
+    assert found == resolve(several, TOPICS, engine=engine)
+
+
+def test_check_accepts_topics_of_a_name_and_of_each_pattern() -> None:
+    member = Subscription(("mail",), pattern=("orders", "__consumer.*"))
+    owned = {"a": [("mail", 0), ("orders", 1), ("orders-eu", 0), ("__consumer_offsets", 1)]}
+
+    found = check(owned, TOPICS, {"a": member}).not_subscribed
+
+    assert (("a", ("__consumer_offsets", 1)), ("a", ("orders-eu", 0))) == found
+
+
+def test_a_member_table_may_have_names_and_several_patterns() -> None:
+    several = {
+        "a": Subscription(("mail", "gone"), pattern=("orders", "orders-.*")),
+        "b": Subscription(("mail", "^orders"), dialect="librdkafka"),
+        "c": Subscription(("^orders", "mail"), dialect="java"),
+        "d": Subscription(pattern=("orders", "mail"), dialect="python"),
+        "e": Subscription(("mail",)),
+    }
+    table = pa.table(
+        {
+            "member_id": list(several),
+            "topics": [["mail", "gone"], ["mail", "^orders"], ["^orders", "mail"], None, ["mail"]],
+            "pattern": [["orders", "orders-.*"], None, [], ["orders", "mail"], None],
+            "dialect": [None, "librdkafka", "java", "python", None],
+        }
+    )
+
+    assert plan(TOPICS, several) == plan(TOPICS, table)
+    lists = table.column("topics").combine_chunks()
+    shared = pa.DictionaryArray.from_arrays(pa.array([0, 1, 1, None, 2], pa.int8()), lists.take(pa.array([0, 1, 4])))
+    several["c"] = Subscription(("mail", "^orders"))
+    assert plan(TOPICS, several) == plan(TOPICS, table.set_column(1, "topics", shared))
 
 
 def test_pattern_cannot_be_encoded_as_consumer_protocol(engine: Engine) -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"cannot carry the pattern 'orders\.\*'; resolve"):
         encode_subscription(Subscription(pattern="orders.*"), engine=engine)
+    with pytest.raises(errors.IllegalArgumentError, match=r"cannot carry the pattern 'o\.\*', 'p'; resolve"):
+        encode_subscription(Subscription(("t",), pattern=("o.*", "p")), engine=engine)

@@ -62,7 +62,8 @@ def resolve(
 ) -> dict[str, list[str]]:
     """Resolve the patterns and names of a whole group to topics that exist.
 
-    Each distinct pattern is matched once. Members with the same pattern share one list; copy it before you change it.
+    Each distinct pattern is matched once. Members with the same names and patterns share one list if they have a
+    pattern; copy it before you change it.
 
     Args:
         subscriptions: Member id to a `Subscription` or an iterable of topic names, as for `assign`.
@@ -71,8 +72,8 @@ def resolve(
         engine: `"rust"` or `"reference"`.
 
     Returns:
-        Member id to the distinct topics of the member: matches of a pattern in the order of `topics`, names in the
-        order of the subscription. Names of topics that do not exist are left out.
+        Member id to the distinct topics of the member: names in the order of the subscription, then other topics that
+        match a pattern, in the order of `topics`. Names of topics that do not exist are left out.
 
     Raises:
         InvalidPatternError, UnsupportedPatternError: A pattern is invalid or not supported; the message names the
@@ -83,33 +84,48 @@ def resolve(
         >>> group = {"a": Subscription(pattern="orders.*"), "b": ["mail", "gone"]}
         >>> resolve(group, ["mail", "orders", "orders-eu"])
         {'a': ['orders', 'orders-eu'], 'b': ['mail']}
+        >>> resolve({"a": Subscription(["mail"], pattern=["orders", "orders-.*"])}, ["orders-eu", "orders", "mail"])
+        {'a': ['mail', 'orders-eu', 'orders']}
     """
     names = _distinct(read_topic_names(topics))
     if not isinstance(subscriptions, Mapping):
         raise wrong_type("subscriptions", "a mapping of member ids to subscriptions", subscriptions)
     owners: dict[tuple[str, str], str] = {}
-    patterns: dict[str, tuple[str, str]] = {}
-    wanted: dict[str, tuple[str, ...]] = {}
+    wanted: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {}
     for member, subscription in subscriptions.items():
         owner = f"member '{check_name(member, 'a member id')}'"
         if not isinstance(subscription, Subscription):
-            wanted[member] = read_names(subscription, owner)
-        elif subscription.pattern is None:
-            wanted[member] = subscription.topics
-        else:
-            patterns[member] = subscription.pattern, subscription.dialect
-            owners.setdefault(patterns[member], owner)
-            wanted[member] = ()
+            wanted[member] = read_names(subscription, owner), ()
+            continue
+        patterns = tuple((pattern, subscription.dialect) for pattern in subscription.patterns)
+        wanted[member] = subscription.topics, patterns
+        for pattern in patterns:
+            owners.setdefault(pattern, owner)
     implementation = choose(engine, _core.match_each, "matching.pattern")
     each = [(pattern, dialect, owner) for (pattern, dialect), owner in owners.items()]
     found = dict(zip(owners, implementation(each, names, check_flag(include_internal)), strict=True))
     existing = frozenset(names)
-    return {
-        member: found[patterns[member]]
-        if member in patterns
-        else [topic for topic in dict.fromkeys(of_member) if topic in existing]
-        for member, of_member in wanted.items()
-    }
+    lists: dict[tuple[tuple[str, ...], tuple[tuple[str, str], ...]], list[str]] = {}
+    resolved = {}
+    for member, of_member in wanted.items():
+        topics_of_member = lists.get(of_member)
+        if topics_of_member is None:
+            topics_of_member = _union(of_member[0], [found[pattern] for pattern in of_member[1]], names, existing)
+            if of_member[1]:
+                lists[of_member] = topics_of_member
+        resolved[member] = topics_of_member
+    return resolved
+
+
+def _union(
+    wanted: tuple[str, ...], matching: list[list[str]], topics: list[str], existing: frozenset[str]
+) -> list[str]:
+    """Return the existing names, then the other topics that are in a list of matches, in the order of `topics`."""
+    named = dict.fromkeys(topic for topic in wanted if topic in existing)
+    if not named and len(matching) == 1:
+        return matching[0]
+    matched = frozenset().union(*matching)
+    return [*named, *(topic for topic in topics if topic in matched and topic not in named)]
 
 
 def check_flag(include_internal: object) -> bool:

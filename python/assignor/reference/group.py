@@ -72,7 +72,7 @@ def read_topics(partitions_per_topic: Mapping[str, object]) -> dict[str, list[Pa
 
 
 def read_members(subscriptions: Mapping[str, object], existing: Collection[str]) -> list[Member]:
-    """Parse members, in the order of the mapping; a pattern is replaced by the existing topics that it matches."""
+    """Parse members, in the order of the mapping; patterns are replaced by the existing topics that they match."""
     members = []
     for name, subscription in _items(subscriptions, "subscriptions", "member ids to subscriptions"):
         member_id = check_name(name, "a member id")
@@ -144,11 +144,13 @@ def _generation(given: int | None) -> int | None:
 
 
 def _wanted(subscription: Subscription, existing: Collection[str], owner: str) -> tuple[str, ...]:
-    """Return the topics of a subscription; topics that match a pattern are in the order of the existing topics."""
-    if subscription.pattern is None:
+    """Return the topics of a subscription: its names, then other topics that match a pattern, as they exist."""
+    patterns = [Pattern(text, subscription.dialect, owner=owner) for text in subscription.patterns]
+    if not patterns:
         return subscription.topics
-    pattern = Pattern(subscription.pattern, subscription.dialect, owner=owner)
-    return tuple(topic for topic in map(check_topic, existing) if pattern.matches(topic))
+    matching = [topic for topic in map(check_topic, existing) if any(pattern.matches(topic) for pattern in patterns)]
+    named = frozenset(subscription.topics)
+    return (*subscription.topics, *(topic for topic in matching if topic not in named))
 
 
 def kafka_order(members: list[Member]) -> list[Member]:

@@ -20,23 +20,40 @@ fn unreadable(column: &str) -> PyErr {
     IllegalArgumentError::new_err(format!("column {column} has lists that cannot be read"))
 }
 
-/// Call `read` with the names in each row, and return its results. Rows with the same list in a dictionary share a result. A null
-/// row counts as an empty list if `may_be_null` is true for it; otherwise it is an error.
+/// Read lists of text, which may be in a dictionary.
+pub(crate) fn text_lists(array: &ArrayRef, column: &str) -> PyResult<TextLists> {
+    let shared = array.as_any_dictionary_opt().map(AnyDictionaryArray::values);
+    check_column(shared.unwrap_or(array), column, "lists of text", |kind| is_list_column(kind, is_text_column))?;
+    TextLists::read(array, lists_of(column), texts_of(column))
+}
+
+/// Return the names in the list of a row; None for null.
+pub(crate) fn names_in_row(lists: &TextLists, row: usize) -> PyResult<Option<Vec<&str>>> {
+    let Some(place) = lists.place(row) else { return Ok(None) };
+    let names: Option<Vec<&str>> = lists.texts(place).collect();
+    names.map(Some).ok_or_else(|| IllegalArgumentError::new_err(format!("topics[{row}] has a null")))
+}
+
+/// Call `read` with the names in each row, and return its results. Rows with the same list in a dictionary share a result. A row
+/// for which `is_left_out` is true is not read, and has the result 0.
 pub(crate) fn names_in_lists(
     array: &ArrayRef,
-    may_be_null: &dyn Fn(usize) -> bool,
+    is_left_out: &dyn Fn(usize) -> bool,
     read: &mut dyn FnMut(&[&str]) -> u32,
 ) -> PyResult<Vec<u32>> {
     let shared = array.as_any_dictionary_opt().map(AnyDictionaryArray::values);
-    check_column(shared.unwrap_or(array), "topics", "lists of text", |kind| is_list_column(kind, is_text_column))?;
-    let lists = TextLists::read(array, lists_of("topics"), texts_of("topics"))?;
+    let lists = text_lists(array, "topics")?;
     let mut known: Vec<Option<u32>> = vec![None; shared.map_or(0, |lists| lists.len())];
     let mut found = Vec::with_capacity(lists.len());
     let mut names = Vec::new();
     for row in 0..lists.len() {
         names.clear();
+        if is_left_out(row) {
+            found.push(0);
+            continue;
+        }
         let place = lists.place(row);
-        if place.is_none() && !may_be_null(row) {
+        if place.is_none() {
             return Err(IllegalArgumentError::new_err(format!("topics[{row}] is null")));
         }
         let shared = place.and_then(|place| known.get_mut(place));

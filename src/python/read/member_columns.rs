@@ -2,17 +2,21 @@
 //!
 //! It creates no Python object for a member or a name.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 
-use super::arrow::{arrow_array, batches, missing_columns, same_length};
+use super::arrow::{arrow_array, batches, missing_columns, not_of, same_length};
+use super::arrow_types::Texts;
 use super::integer_column::IntegerColumn;
-use super::list_columns::names_in_lists;
+use super::list_columns::{names_in_lists, names_in_row, text_lists};
 use super::member_data_columns::MemberDataColumns;
 use super::members::{Owner, intern_names};
 use super::named_topics::NamedTopics;
-use super::pattern_subscriptions::PatternSubscriptions;
+use super::pattern_column::{PatternColumn, split};
+use super::pattern_subscriptions::{PatternSubscriptions, Wanted};
 use super::patterns::unknown_dialect;
 use super::subscriptions::SubscriptionInterner;
 use super::text_column::TextColumn;
@@ -60,25 +64,16 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
                 ));
             };
             let optional = |name: &str| column(name).map(|column| TextColumn::of(&column, name)).transpose();
-            let (patterns, dialects) = (optional("pattern")?, optional("dialect")?);
-            let pattern = |row: usize| patterns.as_ref().and_then(|patterns| patterns.get(row));
+            let ids = TextColumn::of(&ids, "member_id")?;
+            let by_pattern = patterns_of(&ids, wanted.as_ref(), column("pattern").as_ref(), optional("dialect")?)?;
             let mut read = |names: &[&str]| interner.intern_texts(&mut group, names.iter().copied());
             let mut numbers = match wanted {
-                Some(wanted) => names_in_lists(&wanted, &|row| pattern(row).is_some(), &mut read)?,
+                Some(wanted) => names_in_lists(&wanted, &|row| by_pattern.contains_key(&row), &mut read)?,
                 None => vec![read(&[]); ids.len()],
             };
-            let ids = TextColumn::of(&ids, "member_id")?;
-            for (row, number) in numbers.iter_mut().enumerate() {
-                let Some(pattern) = pattern(row) else { continue };
+            for (row, wanted) in by_pattern {
                 let owner = Owner::Member(ids.required(row, "member_id")?).to_string();
-                if !group.subscriptions().get(*number).is_empty() {
-                    let reason = format!("{owner}: give topics or a pattern, not both: the pattern is '{pattern}'");
-                    return Err(IllegalArgumentError::new_err(reason));
-                }
-                let dialect = dialects.as_ref().and_then(|dialects| dialects.get(row)).unwrap_or("java");
-                let dialect = Dialect::named(dialect)
-                    .ok_or_else(|| unknown_dialect(&format!("{owner}: dialect"), &format!("'{dialect}'")))?;
-                *number = pattern_subscriptions.intern(py, &mut group, topics, (pattern, dialect), &owner)?;
+                numbers[row] = pattern_subscriptions.intern(py, &mut group, topics, wanted, &owner)?;
             }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
             let data = MemberDataColumns::of_table(column)?;
@@ -89,6 +84,42 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
     }
     twice("column member_id", group.members(), group.first_duplicate())?;
     Ok(Some(group))
+}
+
+/// Return the names and patterns of the rows that have a pattern, in the order of rows.
+fn patterns_of(
+    ids: &TextColumn,
+    topics: Option<&ArrayRef>,
+    patterns: Option<&ArrayRef>,
+    dialects: Option<TextColumn>,
+) -> PyResult<BTreeMap<usize, Wanted>> {
+    let mut found = BTreeMap::new();
+    if patterns.is_none() && dialects.is_none() {
+        return Ok(found);
+    }
+    let texts = |array: &ArrayRef| Texts::of(array).ok_or_else(|| not_of("text or lists of text", array, "pattern"));
+    let lists = |array: &ArrayRef| text_lists(array, "pattern");
+    let patterns = patterns.map(|patterns| PatternColumn::read(patterns, texts, lists)).transpose()?;
+    let topics = topics.map(|topics| text_lists(topics, "topics")).transpose()?;
+    for row in 0..ids.len() {
+        let of_row = patterns.as_ref().map(|patterns| patterns.get(row)).unwrap_or_default();
+        let dialect = dialects.as_ref().and_then(|dialects| dialects.get(row)).unwrap_or("java");
+        let known = Dialect::named(dialect);
+        if of_row.is_empty() && known != Some(Dialect::Librdkafka) {
+            continue; // the dialect has no effect
+        }
+        let owner = Owner::Member(ids.required(row, "member_id")?);
+        let dialect = known.ok_or_else(|| unknown_dialect(&format!("{owner}: dialect"), &format!("'{dialect}'")))?;
+        let of_row: Option<Vec<&str>> = of_row.into_iter().collect();
+        let of_row = of_row.ok_or_else(|| IllegalArgumentError::new_err(format!("{owner}: a pattern is null")))?;
+        let names = topics.as_ref().map(|topics| names_in_row(topics, row)).transpose()?.flatten();
+        let (names, patterns) = split(names.unwrap_or_default(), of_row, dialect);
+        if !patterns.is_empty() {
+            let [names, patterns] = [names, patterns].map(|texts| texts.into_iter().map(str::to_owned).collect());
+            found.insert(row, Wanted { names, patterns, dialect });
+        }
+    }
+    Ok(found)
 }
 
 /// Return the numbers of distinct subscriptions, given as lists of names in Python or as an Arrow column of lists.

@@ -9,7 +9,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBytes, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
 
 use super::named_topics::NamedTopics;
-use super::pattern_subscriptions::PatternSubscriptions;
+use super::pattern_subscriptions::{PatternSubscriptions, Wanted};
 use super::patterns;
 use super::subscriptions::SubscriptionInterner;
 use super::topic_ids::TopicIds;
@@ -164,24 +164,21 @@ impl<'py> MemberReader<'py> {
         intern_names(self.group, &mut self.interner, &Owner::Member(id), names)
     }
 
-    /// Return the subscription to the topics, or to the pattern, of a `Subscription`.
-    fn topics_or_pattern(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<u32> {
+    /// Return the subscription to the topics and the patterns of a `Subscription`.
+    fn topics_and_patterns(&mut self, id: &str, subscription: &SubscriptionObject<'_, '_>) -> PyResult<u32> {
         let py = subscription.object.py();
         let names = subscription.get(SubscriptionField::Topics)?;
-        if names.cast_exact::<PyTuple>().is_ok_and(|names| !names.is_empty()) {
-            return self.names(id, &names); // a `Subscription` with topics has no pattern
-        }
         let pattern = subscription.get(SubscriptionField::Pattern)?;
         if pattern.is_none() {
             return self.names(id, &names);
         }
         let owner = Owner::Member(id).to_string();
-        let dialect = patterns::dialect(&subscription.get(SubscriptionField::Dialect)?)?;
-        let number = with_name(
-            &pattern,
-            || format!("{owner}: pattern"),
-            |pattern| self.patterns.intern(py, self.group, self.topics, (pattern, dialect), &owner),
-        )?;
+        let wanted = Wanted {
+            names: listed_names(&Owner::Member(id), &names)?,
+            patterns: patterns::texts(&pattern, &owner)?,
+            dialect: patterns::dialect(&subscription.get(SubscriptionField::Dialect)?)?,
+        };
+        let number = self.patterns.intern(py, self.group, self.topics, wanted, &owner);
         self.interner.forget_addresses(); // other threads may have run
         number
     }
@@ -254,7 +251,7 @@ impl<'py> MemberReader<'py> {
         let instance_id = optional(&instance_id, id, "group_instance_id")?;
         let rack = subscription.get(SubscriptionField::Rack)?;
         let rack = optional(&rack, id, "rack")?;
-        let number = self.topics_or_pattern(id, subscription)?;
+        let number = self.topics_and_patterns(id, subscription)?;
         self.group.push(id, number, instance_id, rack);
         let user_data = subscription.get(SubscriptionField::UserData)?;
         let owned = subscription.get(SubscriptionField::OwnedPartitions)?;
@@ -337,6 +334,13 @@ fn intern_iterable(
     owner: &Owner<'_>,
     names: &Bound<'_, PyAny>,
 ) -> PyResult<u32> {
+    let found = listed_names(owner, names)?;
+    interner.forget_addresses();
+    Ok(interner.intern_texts(group, found.iter().map(String::as_str)))
+}
+
+/// Return the names of an iterable; those of a set in Java's order.
+fn listed_names(owner: &Owner<'_>, names: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     let type_error = || wrong_type(&format!("{owner}: topics"), "an iterable of topic names", names);
     let mut found: Vec<String> = Vec::new();
     for name in iterate(names, type_error)? {
@@ -345,8 +349,7 @@ fn intern_iterable(
     if names.is_instance_of::<PySet>() || names.is_instance_of::<PyFrozenSet>() {
         found.sort_unstable_by(|left, right| java_order(left, right));
     }
-    interner.forget_addresses();
-    Ok(interner.intern_texts(group, found.iter().map(String::as_str)))
+    Ok(found)
 }
 
 /// Return the text of a field that may be None.

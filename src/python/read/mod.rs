@@ -15,6 +15,7 @@ pub(crate) mod members;
 pub(crate) mod name_objects;
 pub(crate) mod named_topics;
 pub(crate) mod owned_partitions;
+pub(crate) mod pattern_column;
 pub(crate) mod pattern_subscriptions;
 pub(crate) mod patterns;
 pub(crate) mod plan_parts;

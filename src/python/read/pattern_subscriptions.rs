@@ -9,31 +9,54 @@ use crate::group::Group;
 use crate::matching::dialect::Dialect;
 use crate::python::interrupt::interruptible;
 
-/// Subscriptions by pattern.
+/// Names and patterns of a subscription.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Wanted {
+    pub(crate) names: Vec<String>,
+    pub(crate) patterns: Vec<String>,
+    pub(crate) dialect: Dialect,
+}
+
+/// Subscriptions by their names and patterns.
 #[derive(Default)]
 pub(crate) struct PatternSubscriptions {
-    subscriptions: FxHashMap<(String, Dialect), u32>,
+    subscriptions: FxHashMap<Wanted, u32>,
+    /// Numbers of the topics that a pattern matches, ascending.
+    matched: FxHashMap<(String, Dialect), Vec<u32>>,
 }
 
 impl PatternSubscriptions {
-    /// Return the subscription of members with a pattern; errors name its `owner`.
+    /// Return the subscription of members with patterns: the names in their order, then the topics that a pattern matches and that
+    /// are not among the names, in Java's order. Errors name the `owner`.
     pub(crate) fn intern(
         &mut self,
         py: Python<'_>,
         group: &mut Group,
         topics: &NamedTopics,
-        (pattern, dialect): (&str, Dialect),
+        wanted: Wanted,
         owner: &str,
     ) -> PyResult<u32> {
-        let key = (pattern.to_owned(), dialect);
-        if let Some(&subscription) = self.subscriptions.get(&key) {
+        if let Some(&subscription) = self.subscriptions.get(&wanted) {
             return Ok(subscription);
         }
-        let found = patterns::parse(pattern, dialect, false, Some(owner))?;
-        let catalog = topics.catalog(py)?;
-        let found = interruptible(py, |proceed| found.select(catalog, proceed))?;
-        let subscription = group.intern_subscription(&found);
-        self.subscriptions.insert(key, subscription);
+        let mut found = Vec::new();
+        for text in &wanted.patterns {
+            let key = (text.clone(), wanted.dialect);
+            if !self.matched.contains_key(&key) {
+                let pattern = patterns::parse(text, wanted.dialect, false, Some(owner))?;
+                let catalog = topics.catalog(py)?;
+                let topics = interruptible(py, |proceed| pattern.select(catalog, proceed))?;
+                self.matched.insert(key.clone(), topics);
+            }
+            found.extend_from_slice(&self.matched[&key]);
+        }
+        found.sort_unstable();
+        found.dedup();
+        let mut numbers: Vec<u32> = wanted.names.iter().map(|name| group.topic_number(name)).collect();
+        found.retain(|number| !numbers.contains(number));
+        numbers.append(&mut found);
+        let subscription = group.intern_subscription(&numbers);
+        self.subscriptions.insert(wanted, subscription);
         Ok(subscription)
     }
 }

@@ -3,10 +3,10 @@
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-use super::values::with_name;
+use super::values::{iterate, with_name};
 use crate::matching::dialect::Dialect;
 use crate::matching::pattern::Pattern;
-use crate::python::error::shown;
+use crate::python::error::{shown, wrong_type};
 use crate::python::imports::{IllegalArgumentError, InvalidPatternError, UnsupportedPatternError};
 
 /// Parse a pattern; errors name its `owner`, if it has one.
@@ -15,6 +15,16 @@ pub(crate) fn parse(text: &str, dialect: Dialect, include_internal: bool, owner:
         let details = (error.reason, text.to_owned(), dialect.name(), error.position, owner.map(str::to_owned));
         if error.invalid { InvalidPatternError::new_err(details) } else { UnsupportedPatternError::new_err(details) }
     })
+}
+
+/// Return the patterns of a `Subscription`: one text, or several in an iterable. Errors name the `owner`.
+pub(crate) fn texts(pattern: &Bound<'_, PyAny>, owner: &str) -> PyResult<Vec<String>> {
+    if pattern.is_instance_of::<PyString>() {
+        return Ok(vec![with_name(pattern, || format!("{owner}: pattern"), str::to_owned)?]);
+    }
+    let wrong = || wrong_type(&format!("{owner}: pattern"), "a str or an iterable of str", pattern);
+    let each = iterate(pattern, wrong)?;
+    each.map(|text| with_name(&text?, || format!("{owner}: a pattern"), str::to_owned)).collect()
 }
 
 /// Return the dialect with the given name.
