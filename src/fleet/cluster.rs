@@ -91,6 +91,11 @@ impl Changed {
         }
     }
 
+    /// Return the topics that do not exist in the cluster without the changes.
+    pub(super) fn added(&self, cluster: &Cluster) -> impl Iterator<Item = String> {
+        self.counts.keys().filter(|topic| cluster.topics.number(topic).is_none()).cloned()
+    }
+
     /// Return the number of partitions of a topic after the changes; None if there is no such topic.
     #[must_use]
     pub fn count(&self, cluster: &Cluster, topic: &str) -> Option<u64> {

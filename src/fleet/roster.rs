@@ -30,12 +30,31 @@ pub struct RosterMember<'a> {
 /// Subscription that members share.
 #[derive(Debug, Clone, Default)]
 pub struct RosterSubscription<'a> {
-    /// The topic names, existing or not; with a pattern, the topics that match it.
+    /// The topics: names, existing or not, then the topics that a pattern matches and that are not among the names.
     pub topics: Vec<Cow<'a, str>>,
-    /// The number of the pattern, if there is one.
-    pub pattern: Option<u32>,
+    /// The names of a subscription with patterns; empty for other subscriptions.
+    pub names: Vec<Cow<'a, str>>,
+    /// The numbers of the patterns as given.
+    pub patterns: Vec<u32>,
+    /// The numbers of the patterns that are matched; scenarios change them where a switch of the protocol changes their meaning.
+    pub matched_by: Vec<u32>,
     /// True if the rows of these members have neither topics nor a pattern.
     pub is_missing: bool,
+}
+
+impl<'a> RosterSubscription<'a> {
+    /// Create a subscription to names, and to the topics that a pattern matches.
+    #[must_use]
+    pub fn by_patterns(
+        names: impl Iterator<Item = &'a str>,
+        matched: impl Iterator<Item = &'a str>,
+        patterns: Vec<u32>,
+    ) -> Self {
+        let names: Vec<Cow<'_, str>> = names.map(Cow::Borrowed).collect();
+        let mut topics = names.clone();
+        topics.extend(matched.filter(|topic| !names.iter().any(|name| name == topic)).map(Cow::Borrowed));
+        Self { topics, names, matched_by: patterns.clone(), patterns, is_missing: false }
+    }
 }
 
 /// Members of a group and their distinct subscriptions.
@@ -128,6 +147,16 @@ impl Roster<'_> {
             }
         }
         Plan::from_owners(&group, owners)
+    }
+
+    /// Return the group protocol: that of the assignor or, if the group is not computed, of the rows; `classic` if they differ.
+    pub(super) fn protocol(&self) -> GroupProtocol {
+        let of_rows = || {
+            let mut names = self.members.iter().filter_map(|member| member.names.group_protocol).peekable();
+            let is_consumer = names.peek().is_some() && names.all(|name| name == GroupProtocol::Consumer.name());
+            if is_consumer { GroupProtocol::Consumer } else { GroupProtocol::Classic }
+        };
+        self.computed.map_or_else(of_rows, Assignor::protocol)
     }
 
     /// Count the members whose rows have neither topics nor a pattern.

@@ -7,9 +7,10 @@ use thiserror::Error;
 
 use super::cluster::{Changed, Cluster};
 use super::owned::owned_spans;
+use super::pattern_meaning::{Matching, PatternChange, Patterns};
 use super::rebalance::rebalance;
 use super::roster::{Roster, RosterMember};
-use crate::assign::{Assignor, check_size};
+use crate::assign::{Assignor, GroupProtocol, check_size};
 use crate::error::GroupError;
 use crate::group::Group;
 use crate::plan::Plan;
@@ -34,7 +35,7 @@ pub enum Step {
     /// Restart each member, in Kafka's order. A dynamic member leaves and joins again with another id; the restart of a static
     /// member changes nothing. With a value, all members count as static (true) or dynamic (false).
     RollingRestart(Option<bool>),
-    /// Switch the group to another assignor, and rebalance.
+    /// Switch the group to another assignor, and rebalance. Another group protocol can change what the patterns of members mean.
     Use(Assignor),
 }
 
@@ -56,6 +57,8 @@ pub struct Outcome<'a> {
     pub rebalances: u64,
     /// The number of moves of partitions between members, over all rebalances.
     pub moved: i64,
+    /// The topics that members gain and lose because a switch of the group protocol changes what their patterns mean.
+    pub pattern_changes: Vec<PatternChange>,
     /// The members of the group after the last step.
     pub roster: Roster<'a>,
     /// The assignor after the last step; None if the group or one of its rebalances cannot be computed.
@@ -85,8 +88,11 @@ pub enum TooManyPartitions {
 struct SimulatedGroup<'a, 'r> {
     cluster: &'a Cluster,
     group_id: &'a str,
+    patterns: &'a dyn Patterns,
     roster: Roster<'r>,
+    protocol: GroupProtocol,
     changed: Changed,
+    pattern_changes: Vec<PatternChange>,
     plan: Arc<Plan>,
     rebalances: u64,
     moved: i64,
@@ -97,8 +103,7 @@ struct SimulatedGroup<'a, 'r> {
 }
 
 impl Scenario {
-    /// Apply the steps to a group, starting from a plan (see `starting_plan`). `matches` returns true if the pattern with a number
-    /// matches a new topic.
+    /// Apply the steps to a group, starting from a plan (see `starting_plan`). `patterns` are those of the group's cluster.
     ///
     /// # Errors
     /// A subscribed topic, or all subscribed topics together, would have too many partitions.
@@ -108,7 +113,7 @@ impl Scenario {
         group_id: &str,
         roster: &Roster<'a>,
         plan: &Arc<Plan>,
-        matches: &dyn Fn(u32, &str) -> bool,
+        patterns: &dyn Patterns,
     ) -> Result<Outcome<'a>, TooManyPartitions> {
         let mut roster = roster.clone();
         // After a rebalance of the scenario all members have the same generation.
@@ -116,8 +121,11 @@ impl Scenario {
         let mut simulated = SimulatedGroup {
             cluster,
             group_id,
+            patterns,
+            protocol: roster.protocol(),
             roster,
             changed: Changed::default(),
+            pattern_changes: Vec::new(),
             plan: Arc::clone(plan),
             rebalances: 0,
             moved: 0,
@@ -125,12 +133,13 @@ impl Scenario {
             generated_ids: 0,
         };
         for step in &self.steps {
-            simulated.apply(step, matches)?;
+            simulated.apply(step)?;
         }
         Ok(Outcome {
             plan: simulated.plan,
             rebalances: simulated.rebalances,
             moved: simulated.moved,
+            pattern_changes: simulated.pattern_changes,
             computed: simulated.roster.computed.filter(|_| simulated.is_computed),
             roster: simulated.roster,
         })
@@ -138,7 +147,7 @@ impl Scenario {
 }
 
 impl<'r> SimulatedGroup<'_, 'r> {
-    fn apply(&mut self, step: &Step, matches: &dyn Fn(u32, &str) -> bool) -> Result<(), TooManyPartitions> {
+    fn apply(&mut self, step: &Step) -> Result<(), TooManyPartitions> {
         if self.roster.members.is_empty() {
             return Ok(());
         }
@@ -183,7 +192,8 @@ impl<'r> SimulatedGroup<'_, 'r> {
                 let in_use = self.roster.in_use();
                 let mut any = false;
                 for (subscription, in_use) in self.roster.subscriptions.iter_mut().zip(in_use) {
-                    let wanted = subscription.pattern.is_none_or(|pattern| matches(pattern, topic));
+                    let is_matched = |pattern: &u32| self.patterns.matches(*pattern, topic);
+                    let wanted = subscription.patterns.is_empty() || subscription.matched_by.iter().any(is_matched);
                     if wanted && !subscription.topics.iter().any(|name| name == topic) {
                         subscription.topics.push(Cow::Owned(topic.clone()));
                         subscription.is_missing = false;
@@ -202,12 +212,35 @@ impl<'r> SimulatedGroup<'_, 'r> {
             }
             Step::RollingRestart(instance_ids) => self.restart(*instance_ids),
             Step::Use(assignor) => {
-                check_size(self.plan.group(), *assignor)?;
                 let before = self.roster.computed.replace(*assignor);
+                self.switch_protocol(assignor.protocol());
+                self.checked_group()?;
                 self.rebalance_if(before != Some(*assignor));
             }
         }
         Ok(())
+    }
+
+    /// Match the patterns of the members as the group protocol matches them, if it changes.
+    fn switch_protocol(&mut self, protocol: GroupProtocol) {
+        if protocol == self.protocol {
+            return;
+        }
+        self.protocol = protocol;
+        let matching = Matching { cluster: self.cluster, changed: &self.changed, patterns: self.patterns };
+        let order = self.plan.group().order();
+        let in_use = self.roster.in_use();
+        for (number, subscription) in (0..).zip(&mut self.roster.subscriptions) {
+            if !in_use[number as usize] {
+                continue;
+            }
+            if let Some(mut change) = matching.switch(subscription, protocol) {
+                let members = order.iter().map(|member| &self.roster.members[*member as usize]);
+                let members = members.filter(|member| member.subscription == number);
+                change.members = members.map(|member| member.id.clone().into_owned()).collect();
+                self.pattern_changes.push(change);
+            }
+        }
     }
 
     /// Return the last member, in Kafka's order, with the most frequent subscription.
@@ -262,6 +295,20 @@ impl<'r> SimulatedGroup<'_, 'r> {
 
     /// Rebalance if the group's topics or its subscriptions changed.
     fn rebalance_if_topics_changed(&mut self, subscriptions_changed: bool) -> Result<(), TooManyPartitions> {
+        let group = self.checked_group()?;
+        let counts = |group: &Group| {
+            let topics = group.topics();
+            let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());
+            topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
+        };
+        if subscriptions_changed || counts(&group) != counts(self.plan.group()) {
+            self.rebalance();
+        }
+        Ok(())
+    }
+
+    /// Return the group as it is now. Its size must be one that its assignor supports.
+    fn checked_group(&self) -> Result<Arc<Group>, TooManyPartitions> {
         let before = self.plan.group().topics();
         for topic in self.roster.wanted() {
             let Some(count) = self.changed.count(self.cluster, topic) else { continue };
@@ -274,15 +321,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
         if let Some(assignor) = self.roster.computed {
             check_size(&group, assignor)?;
         }
-        let counts = |group: &Group| {
-            let topics = group.topics();
-            let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());
-            topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
-        };
-        if subscriptions_changed || counts(&group) != counts(self.plan.group()) {
-            self.rebalance();
-        }
-        Ok(())
+        Ok(group)
     }
 
     /// Rebalance the group; a partition that moves through two cooperative rebalances (revoked, then assigned) counts as one move.

@@ -139,6 +139,7 @@ SCENARIOS: list[list[Step]] = [
     *([("set_racks", racks)] for racks in (["r1", "r0"], ["r0", "r1", "r2"], ["r0"])),
     *([("multiply_partitions", 3)], [("grow_partitions", "turns", 5)], [MORE, ("grow_partitions", "u", 4)]),
     *([UNIFORM], [COOPERATIVE], [UNIFORM, COOPERATIVE, MORE], [COOPERATIVE, UNIFORM, RESTART]),
+    *([NEW, DOUBLE, UNIFORM, ("add_topic", "turnover", 2)], [UNIFORM, LESS, ("use", "range", "classic"), NEW]),
 ]
 
 CHANGED: dict[str, Row] = {
@@ -155,6 +156,27 @@ CHANGED: dict[str, Row] = {
     "a static member with racks": group(member("a", "turns"), static("b", "x", "turns")),
     "topics of one member": group(member("a", "t"), member("b", "u", "gone")),
     "patterns": group(member("a", pattern="t|new"), member("b", pattern="t"), member("c"), member("d", "new")),
+    "patterns of librdkafka": group(
+        member("a", "^t", dialect="librdkafka"),
+        member("b", "u", "^t.*", "^n", dialect="librdkafka"),
+        member("c", "^t", dialect="librdkafka"),
+        member("d", r"^(t)\1?$", dialect="librdkafka"),
+        member("e", "^new", "^turn.*", pattern="u", dialect="librdkafka"),
+        member("f", "^O1|^[oO]", "^t", dialect="librdkafka"),
+    ),
+    "patterns of all dialects": group(
+        *(member(dialect, "u", pattern="t", dialect=dialect) for dialect in ("java", "re2j", "librdkafka", "python")),
+        member("names", "t"),
+    ),
+    "patterns of a group of the consumer protocol": group(
+        member("a", "^t", dialect="librdkafka", group_protocol="consumer"),
+        member("b", pattern="t", dialect="re2j", group_protocol="consumer"),
+        member("c", pattern="t", dialect="python", group_protocol="consumer"),
+    ),
+    "patterns of an unknown assignor": group(
+        member("a", "^t", dialect="librdkafka", group_protocol="consumer", assignor="own"),
+        member("b", "t", group_protocol="classic"),
+    ),
     **{
         f"{protocol} {name}": group(*ids("a", "b", assignor=name, protocol=protocol), current=[("a", "t", 0, 6)])
         for protocol, name in ASSIGNORS

@@ -34,7 +34,7 @@ def current_balance(group: Group) -> Row:
     without_row = sorted({member for member, *_ in group.runs} - ids, key=java_order)
     everyone = [
         *group.members,
-        *(Member(id, None, None, frozenset(), None, False, None) for id in without_row),
+        *(Member(id, None, None, frozenset(), None, None, False, None) for id in without_row),
     ]
     owned = claims(group.runs, [member.id for member in everyone], group.topics)
     members = [each._replace(topics=each.topics | {topic for topic, _ in owned[each.id]}) for each in everyone]

@@ -8,6 +8,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from assignor import Subscription, errors
+from assignor.ordering import java_order
 from tests.fleet.group_balance import balance_of
 from tests.fleet.single_group import (
     Assigned,
@@ -43,9 +45,11 @@ def outcome(group: Group, name: str, steps: Sequence[tuple[Any, ...]]) -> Row:
     """Return the answer of `what_if` for a scenario."""
     after = play(group, steps)
     if group.members and not after.is_computed:
-        return {"scenario": name, "rebalances": None, "moved": None, **balance_of(after, None, None, {})}
+        found = {"rebalances": None, "moved": None, "pattern_changes": after.pattern_changes}
+        return {"scenario": name, **found, **balance_of(after, None, None, {})}
     balance = balance_of(after, after.assigned, after.assignor, claimed(after, after.before))
-    return {"scenario": name, "rebalances": after.rebalances, "moved": after.moved, **balance}
+    found = {"rebalances": after.rebalances, "moved": after.moved, "pattern_changes": after.pattern_changes}
+    return {"scenario": name, **found, **balance}
 
 
 def assignment(group: Group, steps: Sequence[tuple[Any, ...]]) -> list[Row]:
@@ -65,6 +69,8 @@ class SimulatedGroup(Group):
         moved: The number of partitions that they moved.
         made: The number of new member ids.
         is_known: False after a rebalance of a group that Kafka has no assignor for.
+        protocol: The group protocol.
+        pattern_changes: The topics gained and lost because a switch of the protocol changes what patterns mean.
     """
 
     assigned: Assigned = field(default_factory=dict)
@@ -73,6 +79,8 @@ class SimulatedGroup(Group):
     moved: int = 0
     made: int = 0
     is_known: bool = True
+    protocol: str = "classic"
+    pattern_changes: list[Row] = field(default_factory=list)
 
     @property
     def is_computed(self) -> bool:
@@ -84,6 +92,8 @@ def play(group: Group, steps: Sequence[tuple[Any, ...]]) -> SimulatedGroup:
     """Return the group after the steps of a scenario."""
     owned = owned_now(group)
     found = SimulatedGroup(group.row, group.topics, group.members, group.assignor, standing(group, owned), owned)
+    named = {member["group_protocol"] for member in group.row["members"] if member and member.get("group_protocol")}
+    found.protocol = group.assignor[0] if group.assignor else "consumer" if named == {"consumer"} else "classic"
     if group.members and group.assignor:
         before, found.assigned = found.assigned, planned(found, owned)
         found.members = [member._replace(generation=None) for member in group.members]  # all have the same one now
@@ -159,7 +169,8 @@ def add_topic(group: SimulatedGroup, topic: str, count: int) -> None:
     """Add a topic, to which members subscribe unless they have a pattern that does not match it."""
 
     def subscribed(member: Member) -> Member:
-        if member.pattern and not matching(member.pattern, [topic]):
+        matched = member.matched
+        if member.given and not (matched and (topic in matched.topics or matching(matched, [topic]))):
             return member
         return member._replace(topics=member.topics | {topic}, is_subscribed=True)
 
@@ -195,8 +206,58 @@ def rolling_restart(group: SimulatedGroup, instance_ids: bool | None = None) -> 
 def use(group: SimulatedGroup, assignor: str, group_protocol: str) -> None:
     """Switch the group to another assignor."""
     before, group.assignor = group.assignor, (group_protocol, assignor)
+    if group_protocol != group.protocol:
+        group.protocol = group_protocol
+        switch_patterns(group)
     if before != group.assignor:
         rebalance(group)
+
+
+def switch_patterns(group: SimulatedGroup) -> None:
+    """Match the patterns of members as their clients and the broker do in another group protocol."""
+    changes: dict[Subscription, Row] = {}
+    switched = {}
+    for member in kafka_order(group.members):
+        if not member.given:
+            continue
+        matched, sent, has_problem = translated(member, group.protocol)
+        topics = frozenset[str]()
+        if matched:
+            by_name = (name for name in matched.topics if name in group.topics)
+            topics = frozenset({*member.given.topics, *by_name, *matching(matched, group.topics)})
+        switched[member.id] = member._replace(topics=topics, matched=matched)
+        gained, lost = (
+            sorted(changed & group.topics.keys(), key=java_order)
+            for changed in (topics - member.topics, member.topics - topics)
+        )
+        if gained or lost or has_problem:
+            patterns = list(member.given.patterns)
+            change = {"patterns": patterns, "sent": sent, "gained": gained, "lost": lost, "problem": has_problem}
+            changes.setdefault(member.given, {"members": [], **change})["members"].append(member.id)
+    group.members = [switched.get(member.id, member) for member in group.members]
+    group.pattern_changes += sorted(changes.values(), key=lambda change: change["members"])
+
+
+def translated(member: Member, protocol: str) -> tuple[Subscription | None, str | None, bool]:
+    """Return the patterns as they are matched in a protocol, the text that the broker gets, and True for a problem."""
+    assert member.given
+    match protocol, member.given.dialect:
+        case "consumer", "librdkafka":
+            sent = "|".join(pattern for pattern in member.given.patterns if pattern.startswith("^"))
+            if not sent:
+                return member.given, None, False
+            names = tuple(pattern for pattern in member.given.patterns if not pattern.startswith("^"))
+            by_broker = Subscription(names, pattern=sent, dialect="re2j")
+            try:
+                matching(by_broker, [])
+            except errors.InvalidPatternError:
+                return None, sent, True
+            except errors.UnsupportedPatternError:
+                return member.given, sent, True
+            return by_broker, sent, False
+        case ("consumer", "python") | ("classic", "re2j"):
+            return member.matched, None, True
+    return member.given, None, False
 
 
 def change_topics(group: SimulatedGroup, counts: Mapping[str, int], *, is_changed: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor import (
@@ -53,13 +53,17 @@ class Topic(NamedTuple):
 
 
 class Member(NamedTuple):
-    """Member, with the topics that it subscribes to by name or by its pattern."""
+    """Member, with the topics that it subscribes to by name or by its patterns.
+
+    `given` has the names and patterns of a member with a pattern; `matched` has them as they are matched now.
+    """
 
     id: str
     instance_id: str | None
     rack: str | None
     topics: frozenset[str]
-    pattern: Subscription | None
+    given: Subscription | None
+    matched: Subscription | None
     is_subscribed: bool
     generation: int | None
 
@@ -118,10 +122,13 @@ def _racks(given: Sequence[str | None] | None) -> tuple[str, ...]:
 
 
 def _read_member(row: Row, topics: Mapping[str, Topic]) -> Member:
-    names, pattern = row.get("topics"), None
-    if row.get("pattern") is not None:
-        pattern = Subscription((), pattern=row["pattern"], dialect=row.get("dialect") or "java")
-        names = matching(pattern, topics)
+    names, given = row.get("topics"), None
+    by_pattern = row.get("pattern") is not None
+    if by_pattern or (names and row.get("dialect") == "librdkafka"):
+        given = Subscription(tuple(names or ()), pattern=row.get("pattern"), dialect=row.get("dialect") or "java")
+        given = given if given.patterns else None
+    if given:
+        names = [*given.topics, *matching(given, topics)]
     is_subscribed = names is not None
     generation = row.get("generation")
     return Member(
@@ -129,15 +136,17 @@ def _read_member(row: Row, topics: Mapping[str, Topic]) -> Member:
         row.get("group_instance_id"),
         row.get("rack"),
         frozenset(names or ()),
-        pattern,
+        given,
+        given,
         is_subscribed,
         None if generation is None or generation < 0 else generation,
     )
 
 
-def matching(pattern: Subscription, topics: Iterable[str]) -> Sequence[str]:
+def matching(subscription: Subscription, topics: Iterable[str]) -> Sequence[str]:
     """Return the topics that match a pattern; names that are not ASCII never match."""
-    return resolve({"": pattern}, [topic for topic in topics if topic.isascii()])[""]
+    by_pattern = replace(subscription, topics=())
+    return resolve({"": by_pattern}, [topic for topic in topics if topic.isascii()])[""]
 
 
 def _assignor_of(rows: Sequence[Row]) -> tuple[str, str] | None:

@@ -23,6 +23,9 @@ NAMES = ("t", "u", "v", "tu", "__consumer_offsets", "é", "～", "😀", "")
 RACKS = ("r0", "r1", "r2", "")
 IDS = ("a", "b", "é", "～", "😀", "", "app-8c9f0b1e-6f0e-4e5c-9d0a-3b8f6f7f2a11", "app-8c9f0b1e-6f0e")
 PATTERNS = (".*", "t.*", "(t|u)", "^t", "[^t]+", "", "v")
+LISTED = ("^t", "^t.*", "^.*u", r"^(t)\1?$", "^[^t]", "^O1|^[oO]")
+"""Patterns in a list of librdkafka. The broker matches some of them differently, or rejects them."""
+
 WRONG_PATTERNS = ("(", "*", r"(?<x>a)\k<x>", "[a")
 ASSIGNORS = (
     *((name, None) for name in (None, "range", "roundrobin", "sticky", "cooperative-sticky", "stream")),
@@ -79,15 +82,19 @@ def clusters(draw: Draw, name: str) -> Row:
 
 @st.composite
 def members(draw: Draw, id: str | None, wrong: bool) -> Row:
-    """Draw a member that subscribes to topics, by a pattern, or not at all."""
+    """Draw a member that subscribes to topics, by a pattern, by both, or not at all."""
     row: Row = {"member_id": id, "rack": draw(some(st.sampled_from([*RACKS, "elsewhere"])))}
-    match draw(st.sampled_from(["topics", "topics", "topics", "pattern", "nothing", "both" if wrong else "topics"])):
+    kinds = ["topics", "topics", "topics", "pattern", "list", "nothing", "both" if wrong else "topics"]
+    match draw(st.sampled_from(kinds)):
         case "topics":
             row["topics"] = draw(st.lists(st.sampled_from(NAMES), max_size=4))
         case "pattern":
-            row["topics"] = draw(st.sampled_from([None, []]))
+            row["topics"] = draw(st.sampled_from([None, [], ["t"], ["u", "beyond"]]))
             row["pattern"] = draw(st.sampled_from(PATTERNS + WRONG_PATTERNS if wrong else PATTERNS))
             row["dialect"] = draw(some(st.sampled_from(["java", "re2j", "librdkafka", "python"])))
+        case "list":
+            row["topics"] = draw(st.lists(st.sampled_from([*LISTED, *NAMES[:4]]), max_size=4))
+            row["dialect"] = draw(st.sampled_from(["librdkafka", "librdkafka", "librdkafka", "java"]))
         case "both":
             row.update(topics=draw(st.sampled_from([["t"], [None], [""]])), pattern="t", dialect="perl")
             del row[draw(st.sampled_from(["topics", "pattern"]))]

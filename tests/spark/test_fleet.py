@@ -181,6 +181,58 @@ def test_optional_columns_may_be_missing(spark: SparkSession) -> None:
     assert expected == rows(Fleet(topics, by_pattern).assign())
 
 
+def test_a_member_may_have_names_and_several_patterns(spark: SparkSession) -> None:
+    from assignor.spark import Fleet
+
+    topics = spark.createDataFrame(
+        [("c", name, 1) for name in ("t", "u", "v1", "v2", "w")], "cluster string, topic string, partitions int"
+    )
+    several = [
+        ("names and patterns", ["t", "gone"], ["v.", "u"], None),
+        ("a list of librdkafka", ["t", "^v", "^u$"], None, "librdkafka"),
+        ("names only", ["w", "^v"], [], "java"),
+        ("a pattern", None, ["^[tu]"], "python"),
+        ("neither", None, None, None),
+    ]
+    keys = "cluster string, group_id string, member_id string, topics array<string>"
+    lists = spark.createDataFrame(
+        [("c", "g", *row) for row in several], f"{keys}, pattern array<string>, dialect string"
+    )
+    found = {row["member_id"]: row["topics"] for row in rows(Fleet(topics, lists).resolve())}
+
+    assert {
+        "names and patterns": ["t", "u", "v1", "v2"],
+        "a list of librdkafka": ["t", "u", "v1", "v2"],
+        "names only": ["w"],
+        "a pattern": ["t", "u"],
+        "neither": [],
+    } == found
+    wrong = lists.selectExpr("cluster", "group_id", "member_id", "1 pattern")
+    with pytest.raises(WrongTypeError, match=r"^members: column pattern must be of type string or array<string>, not"):
+        Fleet(topics, wrong)
+
+
+def test_what_if_says_which_topics_a_switch_of_the_protocol_changes(spark: SparkSession) -> None:
+    from assignor.spark import Fleet
+
+    topics = spark.createDataFrame([("c", "t-1", 2), ("c", "t-2", 2)], "cluster string, topic string, partitions int")
+    given = [
+        ("c", "g", "a", ["^t"], "librdkafka"),
+        ("c", "g", "b", ["^t.*"], "librdkafka"),
+        ("c", "h", "a", ["t-1"], None),
+    ]
+    members = spark.createDataFrame(
+        given, "cluster string, group_id string, member_id string, topics array<string>, dialect string"
+    )
+
+    found = rows(Fleet(topics, members).what_if(Scenario("move").use(group_protocol="consumer")))
+
+    change = {"patterns": ["^t"], "sent": "^t", "gained": [], "lost": ["t-1", "t-2"], "problem": None}
+    by_group = {row["group_id"]: (row["pattern_changes"], row["idle_members"]) for row in found}
+    assert [{"members": ["a"], **change}] == by_group["g"][0]
+    assert (1, ([], 0)) == (by_group["g"][1], by_group["h"])
+
+
 def test_columns_may_differ_by_case_if_spark_distinguishes_case(spark: SparkSession) -> None:
     from assignor.spark import Fleet
 
@@ -249,13 +301,13 @@ def test_rows_without_keys_are_counted(spark: SparkSession) -> None:
     [
         ([{"member_id": "a"}, {"member_id": "a"}], "group 'g' of cluster 'c': member 'a' is given twice"),
         (
-            [{"member_id": "a", "pattern": "t", "topics": [f"t{number}" for number in range(20)]}],
-            "group 'g' of cluster 'c': member 'a': give topics or a pattern, not both: the pattern is 't'",
+            [{"member_id": "a", "pattern": "(", "topics": [f"t{number}" for number in range(20)]}],
+            "group 'g' of cluster 'c': member 'a': java pattern '(', position 0: ",
         ),
         ([{"member_id": "a", "topics": [None]}], "group 'g' of cluster 'c': member 'a': a subscribed topic is null"),
         ([{"member_id": "a", "cluster": "twice"}], "cluster 'twice', topic 't': the topic is given twice"),
     ],
-    ids=["a member twice", "topics and a pattern", "a null topic", "a topic twice"],
+    ids=["a member twice", "an invalid pattern", "a null topic", "a topic twice"],
 )
 def test_an_error_of_a_worker_names_the_place_and_the_cause(
     spark: SparkSession, members: list[Row], message: str

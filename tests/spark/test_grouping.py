@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from assignor import _core
 from assignor.errors import IllegalStateError
-from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
+from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, groups_of
 from assignor.spark.packing import BUCKET, packed, packed_schema
 from tests.fleet.columns import CURRENT, clusters, groups
 from tests.fleet.columns import cluster as a_cluster
@@ -57,8 +57,8 @@ def text(topics: Sequence[str | None] | None) -> bytes | None:
     if topics is None:
         return None
     if not topics:
-        return NO_TOPICS
-    return SEPARATOR.join(NULL_TOPIC if topic is None else topic.encode() for topic in topics)
+        return NO_TEXTS
+    return SEPARATOR.join(NULL_TEXT if topic is None else topic.encode() for topic in topics)
 
 
 def batches(rows: Sequence[Row], sizes: Sequence[int], columns: Sequence[str] = MEMBERS) -> list[pa.RecordBatch]:

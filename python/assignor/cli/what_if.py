@@ -26,6 +26,9 @@ _COLUMNS = ("rebalances", "moved", "members", "partitions", "unowned", "idle_mem
 _MEMBERS_SHOWN = 20
 """Highest number of members whose changes the text of a scenario lists; the JSON form lists all."""
 
+_NAMES_SHOWN = 10
+"""Highest number of members or topics in a line about patterns; the JSON form has all."""
+
 _CLUSTER = ""
 _GROUP = ""
 
@@ -35,7 +38,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Predict the outcome of scenarios: how often the group rebalances, how many partitions move, the balance "
         "afterwards, and the members whose partitions change. A scenario is a list of steps; each is followed by the "
-        "rebalances that it causes. The first outcome is the group without a change."
+        "rebalances that it causes. The first outcome is the group without a change. If a switch of the group protocol "
+        "changes what the patterns of members mean, the answer says which topics they gain and lose."
     )
     add_group_input(command)
     command.add_argument(
@@ -257,15 +261,14 @@ def _group(group: GroupInput) -> dict[str, Any]:
         ):
             if number is not None:
                 read_int(number, f"{group.place}: member {name!r}: {what}", bits=32)
-        by_pattern = None if found.pattern is None else found.dialect
         members.append(
             {
                 "member_id": name,
                 "group_instance_id": found.group_instance_id,
                 "rack": found.rack,
                 "topics": list(found.topics),
-                "pattern": found.pattern,
-                "dialect": by_pattern,
+                "pattern": list(found.patterns),
+                "dialect": found.dialect if found.patterns else None,
                 "assignor": group.settings.get("assignor"),
                 "group_protocol": group.settings.get("group_protocol"),
                 "generation": found.generation,
@@ -289,7 +292,35 @@ def _print_text(outcomes: list[dict[str, Any]]) -> None:
         cells = [number.rjust(size) for number, size in zip(numbers, widths[1:], strict=True)]
         print("  ".join([first.ljust(widths[0]), *cells]))
     for outcome in outcomes[1:]:
+        _print_pattern_changes(outcome)
         _print_changes(outcome)
+
+
+def _print_pattern_changes(outcome: dict[str, Any]) -> None:
+    """Print the members whose patterns mean other topics after a switch of the group protocol, or cannot be used."""
+    changes = outcome["pattern_changes"]
+    if not changes:
+        return
+    members = len({member for change in changes for member in change["members"]})
+    whose = f"the patterns of {format_count(members, 'member')}"
+    print(f"\n{escape(outcome['scenario'])}: the other group protocol matches {whose} differently, or not at all")
+    for change in changes:
+        is_one = len(change["members"]) == 1
+        verbs = {"gains" if is_one else "gain": "gained", "loses" if is_one else "lose": "lost"}
+        parts = [f"{verb} {_some(change[key], 'topic')}" for verb, key in verbs.items() if change[key]]
+        if change["problem"]:
+            parts.append(change["problem"])
+        elif change["sent"] is not None:
+            parts.append(f"the broker matches '{change['sent']}' against whole names, by RE2/J")
+        else:
+            parts.append("the client matches the patterns again")
+        print(escape(f"  {_some(change['members'], 'member')}: {'; '.join(parts)}"))
+
+
+def _some(names: list[str], what: str) -> str:
+    """Return the first names, and the number of the others."""
+    more = len(names) - _NAMES_SHOWN
+    return ", ".join([*names[:_NAMES_SHOWN], *([f"{format_count(more, f'more {what}')}"] if more > 0 else [])])
 
 
 def _print_changes(outcome: dict[str, Any]) -> None:

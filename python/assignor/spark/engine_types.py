@@ -11,7 +11,9 @@ FLEET = {name: table.schema for name, table in ClusterSnapshot("", (), (), (), (
 
 
 def _lists(name: str, *keys: str) -> pa.ListType:
-    return pa.list_(pa.struct([field for field in FLEET[name] if field.name not in keys]))
+    several = {"pattern": pa.list_(pa.string())}
+    fields = [field.with_type(several.get(field.name, field.type)) for field in FLEET[name] if field.name not in keys]
+    return pa.list_(pa.struct(fields))
 
 
 CLUSTERS = pa.list_(pa.struct({"cluster": pa.string(), "topics": _lists("topics", "cluster")}))
@@ -20,4 +22,4 @@ CLUSTERS = pa.list_(pa.struct({"cluster": pa.string(), "topics": _lists("topics"
 _KEYS = {"cluster": pa.string(), "group_id": pa.string()}
 
 GROUPS = pa.struct({**_KEYS, **{name: _lists(name, *_KEYS) for name in ("members", "current")}})
-"""A group."""
+"""A group. The `pattern` of a member is a list here. The engine also reads it as one text."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from pyspark.sql import functions as F
@@ -17,7 +18,7 @@ from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from pyspark.sql import Column, DataFrame, SparkSession
 
@@ -45,7 +46,8 @@ class Fleet:
     Args:
         topics: The topics, with the columns of `schemas.TOPICS`; `racks` may be missing.
         members: The members of all groups, with the columns of `schemas.MEMBERS`; only `cluster`, `group_id`,
-            `member_id`, and `topics` or `pattern` are required. Other columns are ignored.
+            `member_id`, and `topics` or `pattern` are required. `pattern` may have the type `array<string>`, for
+            members with several patterns. Other columns are ignored.
         current: The partitions that members own, with the columns of `schemas.ASSIGNMENTS`. `sticky`,
             `cooperative-sticky` and `uniform` start from them; `moves` and `balance(of="current")` need them.
 
@@ -62,8 +64,8 @@ class Fleet:
             mistyped column. This is checked before any job starts.
 
     Invalid rows are found when the job reads them. The job then fails with an error that names the cluster and the
-    group or topic. These rows are invalid: a duplicate member or topic, a member with both topics and a pattern, an
-    invalid or unsupported pattern, a negative or null count, and racks for a different number of partitions.
+    group or topic. These rows are invalid: a duplicate member or topic, an invalid or unsupported pattern, a null in
+    a list of topics or patterns, a negative or null count, and racks for a different number of partitions.
 
     Example:
         >>> from assignor.spark import Fleet
@@ -85,7 +87,9 @@ class Fleet:
     def __init__(self, topics: DataFrame, members: DataFrame, current: DataFrame | None = None) -> None:
         self._topics, topic_columns = _read(topics, schemas.TOPICS, "topics", {"racks", "topic_id"})
         optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}
-        self._members, self._member_columns = _read(members, schemas.MEMBERS, "members", optional)
+        self._members, self._member_columns = _read(
+            members, schemas.MEMBERS, "members", optional, schemas.PATTERN_LISTS
+        )
         if not {"topics", "pattern"} & set(self._member_columns):
             kind = schemas.MEMBERS["topics"].dataType.simpleString()
             found = ", ".join(members.columns)
@@ -255,7 +259,8 @@ class Fleet:
 
         Returns:
             A row per scenario and group: the keys, `schemas.OUTCOME`, and `schemas.BALANCE_WITH_SKEW` of the final
-            assignment.
+            assignment. `pattern_changes` has the topics that members gain and lose because a step switches the group
+            protocol, which changes what their patterns mean (see `Scenario.use`).
 
         Raises:
             WrongTypeError: `scenarios` is not a Scenario or an iterable of them.
@@ -340,7 +345,8 @@ class Fleet:
 
     def _call(self, method: str, answer: StructType, *arguments: Any, with_current: bool = False) -> DataFrame:
         with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
-        rows, columns = group_rows(self._members, self._member_columns, self._current if with_current else None)
+        current = self._current if with_current else None
+        rows, columns = group_rows(self._members, self._member_columns, current)
         return call_engine(rows, columns, self._clusters, method, answer, *arguments)
 
 
@@ -350,11 +356,17 @@ def _active() -> SparkSession:
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
-def _read(frame: DataFrame, wanted: StructType, what: str, optional: Iterable[str]) -> tuple[DataFrame, list[str]]:
+def _read(
+    frame: DataFrame,
+    wanted: StructType,
+    what: str,
+    optional: Iterable[str],
+    other_types: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[DataFrame, list[str]]:
     """Select the columns of a schema that a DataFrame has; return them and their names."""
     if not hasattr(frame, "sparkSession"):
         raise wrong_type(what, "a Spark DataFrame", frame)
-    names = schemas.known_columns(frame, wanted, what, set(optional))
+    names = schemas.known_columns(frame, wanted, what, set(optional), other_types)
     if names is None:
         return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
     if frame.isStreaming:

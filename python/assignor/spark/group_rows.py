@@ -15,9 +15,9 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import ArrayType
 
-from assignor.spark.grouping import NO_TOPICS, NULL_TOPIC, SEPARATOR, answer_rows, groups_of
+from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, groups_of
 from assignor.spark.packing import BUCKET, RUN, joined, packed, packed_schema
-from assignor.spark.schemas import ASSIGNMENTS, KEYS, columns_are_known
+from assignor.spark.schemas import ASSIGNMENTS, KEYS, PATTERN_LISTS, columns_are_known
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -43,8 +43,12 @@ def group_rows(
     """
     # `select`, not `withColumn`: a pipeline's server resolves `withColumn` while the pipeline is being defined. With
     # `withColumn`, a second run would therefore read the tables as they are before it writes them.
-    topics = _topics_text().alias("topics")
-    rows = members.select(*(topics if name == "topics" else F.col(name) for name in columns))
+    listed = {"topics"}
+    if columns_are_known(members):  # else a pattern is a text
+        listed |= {
+            name for name in PATTERN_LISTS if name in columns and isinstance(members.schema[name].dataType, ArrayType)
+        }
+    rows = members.select(*(_joined_texts(name).alias(name) if name in listed else F.col(name) for name in columns))
     blobs, schema = _blobs(rows, columns)
     names = schema.fieldNames()
     if current is not None:
@@ -61,10 +65,11 @@ def _blobs(rows: DataFrame, columns: Sequence[str]) -> tuple[DataFrame, StructTy
     return _mapped(rows.select(*columns, F.xxhash64(*KEYS).alias(RUN)), packed, schema), schema
 
 
-def _topics_text() -> Column:
-    separator, null, nothing = (F.lit(mark).cast("string") for mark in (SEPARATOR, NULL_TOPIC, NO_TOPICS))
-    text = F.call_function("array_join", F.col("topics"), separator, null)
-    return F.when(F.size("topics") == 0, nothing).otherwise(text)
+def _joined_texts(name: str) -> Column:
+    """Return a column of lists as texts, which `grouping` splits."""
+    separator, null, nothing = (F.lit(mark).cast("string") for mark in (SEPARATOR, NULL_TEXT, NO_TEXTS))
+    text = F.call_function("array_join", F.col(name), separator, null)
+    return F.when(F.size(name) == 0, nothing).otherwise(text)
 
 
 def clusters_row(topics: DataFrame, columns: Sequence[str]) -> DataFrame:

@@ -1,8 +1,8 @@
 """Groups in Arrow batches of rows: the rows of members and owned partitions become a column of groups.
 
 A *run* is a sequence of rows with the same hash of cluster and group id. It has the rows of one group, or of several
-groups if their hashes are equal. A list of topics arrives as one text, which is smaller than a list and can be compared
-at once.
+groups if their hashes are equal. A list of topics or of patterns arrives as one text, which is smaller than a list and
+can be compared at once.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ if TYPE_CHECKING:
 TEXT = "text"
 """Column of answers that are texts."""
 
-SEPARATOR, NULL_TOPIC, NO_TOPICS = b"\xff\xfe\xff", b"\xff\xfd\xff", b"\xff\xfc\xff"
-"""Text between two topics, text of a null, and text of an empty list. They are not UTF-8, so no name contains them."""
+SEPARATOR, NULL_TEXT, NO_TEXTS = b"\xff\xfe\xff", b"\xff\xfd\xff", b"\xff\xfc\xff"
+"""Text between two entries of a list, text of a null, and text of an empty list.
+
+They are not UTF-8, so no name and no pattern contains them.
+"""
 
 _OWNED_FIELDS = [name for name in ASSIGNMENTS.fieldNames() if name not in KEYS]
 _MEMBER_FIELDS = [name for name in MEMBERS.fieldNames() if name not in KEYS]
@@ -67,9 +70,12 @@ def answer_rows(groups: pa.StructArray, columns: Iterable[ArrowArray]) -> Iterat
 
 def _grouped(rows: pa.RecordBatch) -> pa.StructArray:
     """Return the groups of complete runs."""
-    place = rows.schema.get_field_index("topics")
-    if place >= 0:
-        rows = rows.set_column(place, "topics", _split(rows.column(place)))
+    for name in ("topics", "pattern"):
+        place = rows.schema.get_field_index(name)
+        if place >= 0:
+            texts = rows.column(place)
+            is_encoded = pa.types.is_dictionary(texts.type)
+            rows = rows.set_column(place, name, _split(texts if is_encoded else texts.dictionary_encode()))
     run = rows[RUN].to_numpy()
     is_new_run = run[1:] != run[:-1]
     is_new = np.logical_or.reduce([is_new_run, *(differs(rows[name]) for name in KEYS)])
@@ -102,15 +108,15 @@ def _lists(rows: pa.RecordBatch, names: list[str], starts: npt.NDArray[np.int64]
 
 
 def _split(texts: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Return the list of topics in each text. The engine checks that names are UTF-8; this function does not."""
+    """Return the list in each text. The engine checks that its entries are UTF-8; this function does not."""
     is_large = pa.types.is_large_string(texts.dictionary.type)
     values = texts.dictionary.cast(pa.large_binary() if is_large else pa.binary())
     lists = pc.split_pattern(values, SEPARATOR)
     lengths = lists.value_lengths().to_numpy().copy()
-    lengths[pc.equal(values, NO_TOPICS).to_numpy(zero_copy_only=False)] = 0
+    lengths[pc.equal(values, NO_TEXTS).to_numpy(zero_copy_only=False)] = 0
     names = lists.flatten()
-    names = names.filter(pc.not_equal(names, NO_TOPICS))
-    names = pc.replace_with_mask(names, pc.equal(names, NULL_TOPIC), pa.scalar(None, names.type))
+    names = names.filter(pc.not_equal(names, NO_TEXTS))
+    names = pc.replace_with_mask(names, pc.equal(names, NULL_TEXT), pa.scalar(None, names.type))
     kind = pa.large_string() if is_large else pa.string()
     names = names.cast(options=pc.CastOptions(target_type=kind, allow_invalid_utf8=True))
     ends = pa.array(np.concatenate([[0], np.cumsum(lengths)]), pa.int32())

@@ -123,6 +123,15 @@ class Scenario:
         that already uses this assignor does not change. A group whose own assignor is not Kafka's is computed from this
         step on.
 
+        A switch to another protocol can change what the patterns of members mean. From `classic` to `consumer`:
+
+        * `librdkafka`: the client sends its names, and its patterns joined by `|`, to the broker, which matches whole
+          names by RE2/J. If the broker rejects the pattern, the member gets no partitions.
+        * `java`: the client matches a `java.util.regex.Pattern` in both protocols. Nothing changes.
+        * `python`: kafka-python and aiokafka do not support the protocol. The topics are assumed to stay the same.
+
+        The column `pattern_changes` of `Fleet.what_if` has the topics that members gain and lose, and the problems.
+
         Args:
             assignor: Kafka's name of the assignor; None means the default of the protocol.
             group_protocol: `"classic"` or `"consumer"`.

@@ -8,6 +8,7 @@ functions of Declarative Pipelines must not make.
 from __future__ import annotations
 
 import sys
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -20,7 +21,7 @@ from assignor.errors import WrongTypeError
 from assignor.spark.engine_types import CLUSTERS, FLEET, GROUPS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from pyspark.sql import DataFrame
 
@@ -71,10 +72,13 @@ topic_id  the topic's id as Kafka prints it (22 characters of base64), which dec
 """
 
 MEMBERS = columns(FLEET["members"])
-"""The members of a fleet's groups. A member subscribes to `topics`, or by `pattern` in a `dialect` (default `java`).
+"""The members of a fleet's groups. A member subscribes to `topics`, by `pattern` in a `dialect`, or by both.
 
 The first three columns and `topics` or `pattern` are required; the others are optional.
 
+topics          names of topics; in the dialect `librdkafka`, a name that begins with `^` is a pattern
+pattern         one pattern; several are a list, in a column of type `array<string>` (see `PATTERN_LISTS`)
+dialect         dialect of the patterns: `java` (also where it is null), `re2j`, `librdkafka` or `python`
 group_protocol  `classic` (also where it is null in all rows of a group), or `consumer` for a group of KIP-848
 assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `sticky` or `cooperative-sticky` of
                 `classic`, `uniform` or `range` of `consumer`; if it is null in all rows of a group, `range` for
@@ -82,6 +86,12 @@ assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `st
 generation      the generation in which the member got its partitions in `current`; null or negative for none
 
 A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here.
+"""
+
+PATTERN_LISTS = {"pattern": "array<string>"}
+"""Other type that the column of members may have, so that a member can have several patterns.
+
+In a function of a Declarative Pipeline the column must have the type in `MEMBERS`.
 """
 
 ASSIGNMENTS = columns(FLEET["current"])
@@ -209,9 +219,14 @@ MOVES = columns(_answer("moves"), KEYS)
 """A span of partitions whose owner changes; a null member means no owner."""
 
 OUTCOME = columns(_answer("what_if", [("", None, [])]), without=BALANCE.fieldNames())
-"""Outcome of a scenario: how often the group rebalances, and how many partitions move in all these rebalances.
+"""Outcome of a scenario.
 
-Both are null for a group that is not computed.
+rebalances       number of rebalances; null for a group that is not computed
+moved            number of partitions that move in all these rebalances; null for a group that is not computed
+pattern_changes  a struct for each subscription whose patterns mean something else after a switch of the group protocol,
+                 or cannot be used there: `members` and `patterns` of the subscription, the text that is `sent` to the
+                 broker as one pattern (null if none is), the existing topics that the members have `gained` and `lost`,
+                 and the `problem` if the patterns cannot be used or not be matched (null if they can)
 """
 
 PROBLEMS = StructType(
@@ -226,8 +241,16 @@ PROBLEMS = StructType(
 """
 
 
-def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Collection[str] = ()) -> list[str] | None:
+def known_columns(
+    frame: DataFrame,
+    wanted: StructType,
+    what: str,
+    optional: Collection[str] = (),
+    other_types: Mapping[str, str] = MappingProxyType({}),
+) -> list[str] | None:
     """Check the types of a DataFrame's columns, and return the names of the wanted columns that it has.
+
+    A column in `other_types` may also have the type there.
 
     Returns:
         The names in the order of `wanted`; None in functions of Declarative Pipelines, where the columns of a
@@ -241,7 +264,7 @@ def known_columns(frame: DataFrame, wanted: StructType, what: str, optional: Col
         return None
     there = lookup_names(frame)
     names = [name for name in wanted.fieldNames() if name not in optional or name in there]
-    check_columns(frame, StructType([wanted[name] for name in names]), what)
+    check_columns(frame, StructType([wanted[name] for name in names]), what, other_types)
     return names
 
 
@@ -298,8 +321,12 @@ def lookup_names(frame: DataFrame) -> list[str]:
     return [name if is_case_sensitive else name.lower() for name in frame.columns]
 
 
-def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
+def check_columns(
+    frame: DataFrame, wanted: StructType, what: str, other_types: Mapping[str, str] = MappingProxyType({})
+) -> None:
     """Check that a DataFrame has each wanted column once and with its type, before any job starts.
+
+    A column in `other_types` may also have the type there.
 
     Raises:
         WrongTypeError: A column is missing, duplicate or of another type.
@@ -313,5 +340,7 @@ def check_columns(frame: DataFrame, wanted: StructType, what: str) -> None:
         if field.name not in found:
             columns = ", ".join(found)
             raise WrongTypeError(f"{what} has no column {field.name} of type {kind}; its columns are {columns}")
-        if found[field.name] != kind:
-            raise WrongTypeError(f"{what}: column {field.name} must be of type {kind}, not {found[field.name]}")
+        other = other_types.get(field.name)
+        if found[field.name] not in (kind, other):
+            allowed = kind if other is None else f"{kind} or {other}"
+            raise WrongTypeError(f"{what}: column {field.name} must be of type {allowed}, not {found[field.name]}")

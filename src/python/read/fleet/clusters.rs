@@ -2,14 +2,15 @@
 
 use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::{Array, ArrayRef, Int32Array, StructArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::arrays::{field, lists, numbers, optional, rows, texts};
-use crate::fleet::Cluster;
+use crate::error::{MatchError, PatternError};
+use crate::fleet::{Cluster, Patterns};
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};
 use crate::matching::catalog::is_matchable;
 use crate::matching::dialect::Dialect;
@@ -25,11 +26,11 @@ pub(crate) struct ClusterColumn {
     by_name: FxHashMap<String, Cluster>,
     /// Cluster without topics, for groups whose cluster is not in `by_name`.
     empty: Cluster,
-    patterns: Mutex<Patterns>,
+    patterns: Mutex<KnownPatterns>,
 }
 
 #[derive(Default)]
-struct Patterns {
+struct KnownPatterns {
     numbers: FxHashMap<(String, Dialect), u32>,
     read: Vec<Pattern>,
     /// Topics that a pattern matches, by cluster and pattern.
@@ -63,6 +64,11 @@ impl ClusterColumn {
         self.by_name.get(name).unwrap_or(&self.empty)
     }
 
+    /// Return the patterns, with the topics of a cluster that they match.
+    pub(crate) fn patterns<'a>(&'a self, cluster: &'a str) -> ClusterPatterns<'a> {
+        ClusterPatterns { clusters: self, cluster }
+    }
+
     /// Return the number of a pattern and the topics of a cluster that it matches; errors name its `owner`.
     pub(crate) fn matching(
         &self,
@@ -71,34 +77,72 @@ impl ClusterColumn {
         dialect: Dialect,
         owner: &dyn Fn() -> String,
     ) -> PyResult<(u32, Vec<u32>)> {
-        // A panic leaves no partial change, so the value of a poisoned lock is valid.
-        let mut known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let key = (text.to_owned(), dialect);
-        let number = if let Some(number) = known.numbers.get(&key) {
-            *number
-        } else {
-            let pattern = patterns::parse(text, dialect, false, Some(&owner()))?;
-            let number = known.read.len() as u32;
-            known.read.push(pattern);
-            known.numbers.insert(key, number);
-            number
-        };
-        let key = (cluster.to_owned(), number);
-        if let Some(found) = known.matched.get(&key) {
-            return Ok((number, found.clone()));
-        }
-        let found = self
-            .get(cluster)
-            .matching(&known.read[number as usize])
-            .map_err(|error| match_error(error, Some(owner())))?;
-        known.matched.insert(key, found.clone());
-        Ok((number, found))
+        let mut known = self.known();
+        let parsed = known.number(text, dialect, |text| patterns::parse(text, dialect, false, Some(&owner())));
+        let number = parsed?;
+        let found = known.matching(cluster, self.get(cluster), number);
+        Ok((number, found.map_err(|error| match_error(error, Some(owner())))?))
     }
 
-    /// Return true if a pattern, given by number, matches a topic; false if matching takes too long.
-    pub(crate) fn matches(&self, pattern: u32, topic: &str) -> bool {
-        let known = self.patterns.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        is_matchable(topic) && known.read[pattern as usize].matches(topic).unwrap_or_default()
+    fn known(&self) -> MutexGuard<'_, KnownPatterns> {
+        // A panic leaves no partial change, so the value of a poisoned lock is valid.
+        self.patterns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KnownPatterns {
+    /// Return the number of a pattern, which `parse` parses if it is new.
+    fn number<E>(
+        &mut self,
+        text: &str,
+        dialect: Dialect,
+        parse: impl FnOnce(&str) -> Result<Pattern, E>,
+    ) -> Result<u32, E> {
+        let key = (text.to_owned(), dialect);
+        if let Some(number) = self.numbers.get(&key) {
+            return Ok(*number);
+        }
+        let number = self.read.len() as u32;
+        self.read.push(parse(text)?);
+        self.numbers.insert(key, number);
+        Ok(number)
+    }
+
+    /// Return the topics of a cluster that a pattern matches.
+    fn matching(&mut self, name: &str, cluster: &Cluster, number: u32) -> Result<Vec<u32>, MatchError> {
+        let key = (name.to_owned(), number);
+        if let Some(found) = self.matched.get(&key) {
+            return Ok(found.clone());
+        }
+        let found = cluster.matching(&self.read[number as usize])?;
+        self.matched.insert(key, found.clone());
+        Ok(found)
+    }
+}
+
+/// Patterns, with the topics of one cluster that they match.
+pub(crate) struct ClusterPatterns<'a> {
+    clusters: &'a ClusterColumn,
+    cluster: &'a str,
+}
+
+impl Patterns for ClusterPatterns<'_> {
+    fn pattern(&self, number: u32) -> (String, Dialect) {
+        let known = self.clusters.known();
+        let pattern = &known.read[number as usize];
+        (pattern.text().to_owned(), pattern.dialect())
+    }
+
+    fn broker_pattern(&self, text: &str) -> Result<u32, PatternError> {
+        self.clusters.known().number(text, Dialect::Re2j, |text| Pattern::new(Dialect::Re2j, text, false))
+    }
+
+    fn matches(&self, pattern: u32, topic: &str) -> bool {
+        is_matchable(topic) && self.clusters.known().read[pattern as usize].matches(topic).unwrap_or_default()
+    }
+
+    fn matching(&self, pattern: u32) -> Result<Vec<u32>, MatchError> {
+        self.clusters.known().matching(self.cluster, self.clusters.get(self.cluster), pattern)
     }
 }
 

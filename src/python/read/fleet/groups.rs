@@ -14,6 +14,7 @@ use crate::fleet::{
 use crate::matching::dialect::Dialect;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::arrow_types::{Lists, TextLists, Texts};
+use crate::python::read::pattern_column::{PatternColumn, split};
 use crate::python::read::patterns::unknown_dialect;
 
 /// Column of groups.
@@ -25,7 +26,7 @@ pub(crate) struct GroupColumn {
     instance_ids: Option<Texts>,
     racks: Option<Texts>,
     topics: Option<TextLists>,
-    patterns: Option<Texts>,
+    patterns: Option<PatternColumn>,
     dialects: Option<Texts>,
     assignors: Option<Texts>,
     group_protocols: Option<Texts>,
@@ -65,7 +66,9 @@ impl GroupColumn {
             instance_ids: optional(&of_members, "group_instance_id", texts)?,
             racks: optional(&of_members, "rack", texts)?,
             topics: optional(&of_members, "topics", text_lists)?,
-            patterns: optional(&of_members, "pattern", texts)?,
+            patterns: optional(&of_members, "pattern", |column, name| {
+                PatternColumn::read(column, |column| texts(column, name), |column| text_lists(column, name))
+            })?,
             dialects: optional(&of_members, "dialect", texts)?,
             assignors: optional(&of_members, "assignor", texts)?,
             group_protocols: optional(&of_members, "group_protocol", texts)?,
@@ -145,7 +148,7 @@ struct SubscriptionReader<'a> {
     last: Option<(usize, u32)>,
     by_place: FxHashMap<usize, u32>,
     by_topics: FxHashMap<Vec<Cow<'a, str>>, u32>,
-    by_pattern: FxHashMap<u32, u32>,
+    by_patterns: FxHashMap<(Vec<&'a str>, Vec<u32>), u32>,
     nothing: Option<u32>,
 }
 
@@ -161,7 +164,7 @@ impl<'a> SubscriptionReader<'a> {
             last: None,
             by_place: FxHashMap::default(),
             by_topics: FxHashMap::default(),
-            by_pattern: FxHashMap::default(),
+            by_patterns: FxHashMap::default(),
             nothing: None,
         }
     }
@@ -179,11 +182,22 @@ impl<'a> SubscriptionReader<'a> {
             IllegalArgumentError::new_err(format!("{}: member '{id}': {reason}", group_name(cluster_name, group_id)))
         };
         let topics = groups.topics.as_ref().and_then(|topics| Some((topics, topics.place(member)?)));
-        if let Some(text) = groups.patterns.as_ref().and_then(|patterns| patterns.get(member)) {
-            if topics.is_some_and(|(topics, place)| topics.texts(place).len() > 0) {
-                return Err(wrong(&format!("give topics or a pattern, not both: the pattern is '{text}'")));
+        let patterns = groups.patterns.as_ref().map(|patterns| patterns.get(member)).unwrap_or_default();
+        let dialect = groups.dialects.as_ref().and_then(|dialects| dialects.get(member)).unwrap_or("java");
+        let known = Dialect::named(dialect);
+        if !patterns.is_empty() || known == Some(Dialect::Librdkafka) {
+            let dialect = known.ok_or_else(|| {
+                let what = format!("{}: member '{id}': dialect", group_name(cluster_name, group_id));
+                unknown_dialect(&what, &format!("'{dialect}'"))
+            })?;
+            let names: Option<Vec<&str>> = topics.into_iter().flat_map(|(topics, place)| topics.texts(place)).collect();
+            let names = names.ok_or_else(|| wrong("a subscribed topic is null"))?;
+            let patterns: Option<Vec<&str>> = patterns.into_iter().collect();
+            let patterns = patterns.ok_or_else(|| wrong("a pattern is null"))?;
+            let (names, patterns) = split(names, patterns, dialect);
+            if !patterns.is_empty() {
+                return self.of_patterns(names, &patterns, dialect, id);
             }
-            return self.of_pattern(text, member, id);
         }
         let Some((topics, place)) = topics else {
             let missing = RosterSubscription { is_missing: true, ..RosterSubscription::default() };
@@ -214,19 +228,26 @@ impl<'a> SubscriptionReader<'a> {
         Ok(number)
     }
 
-    fn of_pattern(&mut self, text: &str, member: usize, id: &str) -> PyResult<u32> {
+    /// Return the subscription to names and patterns.
+    fn of_patterns(&mut self, names: Vec<&'a str>, texts: &[&str], dialect: Dialect, id: &str) -> PyResult<u32> {
         let owner = || format!("{}: member '{id}'", group_name(self.cluster_name, self.group_id));
-        let dialect = self.groups.dialects.as_ref().and_then(|dialects| dialects.get(member)).unwrap_or("java");
-        let dialect = Dialect::named(dialect)
-            .ok_or_else(|| unknown_dialect(&format!("{}: dialect", owner()), &format!("'{dialect}'")))?;
-        let (pattern, topics) = self.clusters.matching(self.cluster_name, text, dialect, &owner)?;
-        if let Some(number) = self.by_pattern.get(&pattern) {
+        let (mut numbers, mut matched) = (Vec::with_capacity(texts.len()), Vec::new());
+        for text in texts {
+            let (number, topics) = self.clusters.matching(self.cluster_name, text, dialect, &owner)?;
+            numbers.push(number);
+            matched.extend(topics);
+        }
+        let key = (names, numbers);
+        if let Some(number) = self.by_patterns.get(&key) {
             return Ok(*number);
         }
-        let names = self.cluster.topics().names();
-        let topics = topics.into_iter().map(|topic| Cow::Borrowed(names.get(topic as usize))).collect();
-        let number = self.push(RosterSubscription { topics, pattern: Some(pattern), is_missing: false });
-        self.by_pattern.insert(pattern, number);
+        let topics = self.cluster.topics().names();
+        matched.sort_unstable();
+        matched.dedup();
+        let matched = matched.into_iter().map(|topic| topics.get(topic as usize));
+        let subscription = RosterSubscription::by_patterns(key.0.iter().copied(), matched, key.1.clone());
+        let number = self.push(subscription);
+        self.by_patterns.insert(key, number);
         Ok(number)
     }
 }

@@ -103,9 +103,9 @@ impl PyClusters {
         let scenarios = scenarios::read(scenarios)?;
         self.each(py, &groups, column_bytes, OUTCOMES, |read, column| {
             let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
-            let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
+            let patterns = self.0.patterns(read.cluster_name);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
-                let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
+                let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
                 let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
                 push_outcome(column, &scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
             }
@@ -132,8 +132,8 @@ impl PyClusters {
             if !scenario.concerns(read) {
                 return push_assignment(column, None, None).map_err(|full| too_large(read, &full));
             }
-            let matches = |pattern: u32, topic: &str| self.0.matches(pattern, topic);
-            let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &matches);
+            let patterns = self.0.patterns(read.cluster_name);
+            let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
             let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
             // The plan can be that of the owned partitions, which does not have the layout of range.
             push_assignment(column, outcome.computed.map(|_| &*outcome.plan), None)

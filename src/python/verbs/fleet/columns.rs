@@ -1,7 +1,7 @@
 //! Columns of results, with one row per group; `assignor.spark.schemas` describes them.
 
 use crate::assign::Assignor;
-use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, Roster, balance};
+use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, PatternChange, Roster, balance};
 use crate::group::{Group, java_order};
 use crate::plan::{Plan, Span};
 use crate::python::read::fleet::groups::GroupRow;
@@ -67,12 +67,25 @@ const BALANCE_FIELDS: [Declared; 17] = [
     ("record_bytes", Type::Int64),
 ];
 
-const OUTCOME_FIELDS: [Declared; 3 + BALANCE_FIELDS.len()] = {
-    let mut fields = [("scenario", Type::Text); 3 + BALANCE_FIELDS.len()];
-    (fields[1], fields[2]) = (("rebalances", Type::Int64), ("moved", Type::Int64));
+/// Topics that members gain and lose because a switch of the group protocol changes what their patterns mean.
+const PATTERN_CHANGES: Declared = (
+    "pattern_changes",
+    Type::List(&Type::Struct(&[
+        ("members", TEXTS),
+        ("patterns", TEXTS),
+        ("sent", Type::Text),
+        ("gained", TEXTS),
+        ("lost", TEXTS),
+        ("problem", Type::Text),
+    ])),
+);
+
+const OUTCOME_FIELDS: [Declared; 4 + BALANCE_FIELDS.len()] = {
+    let mut fields = [("scenario", Type::Text); 4 + BALANCE_FIELDS.len()];
+    (fields[1], fields[2], fields[3]) = (("rebalances", Type::Int64), ("moved", Type::Int64), PATTERN_CHANGES);
     let mut index = 0;
     while index < BALANCE_FIELDS.len() {
-        fields[3 + index] = BALANCE_FIELDS[index];
+        fields[4 + index] = BALANCE_FIELDS[index];
         index += 1;
     }
     fields
@@ -191,6 +204,10 @@ pub(crate) fn push_outcome(
     let is_known = computed.is_some() || read.roster.members.is_empty();
     let mut row = column.item()?;
     row.put(scenario)?.put(is_known.then_some(outcome.rebalances as i64))?.put(is_known.then_some(outcome.moved))?;
+    row.put(Structs(&outcome.pattern_changes, |row: &mut Row<'_>, change: &PatternChange| {
+        row.put(Texts(&change.members))?.put(Texts(&change.patterns))?.put(change.sent.as_ref())?;
+        row.put(Texts(&change.gained))?.put(Texts(&change.lost))?.put(change.problem.as_ref()).map(drop)
+    }))?;
     if is_known {
         push_balance(&mut row, &balance(plan, read.group_id, *computed), read, roster, *computed)
     } else {
