@@ -172,7 +172,7 @@ impl Matching<'_> {
         }
     }
 
-    /// Return what the topics of members would be if the broker got their patterns, as the end of a sentence.
+    /// Return the end of a sentence: the topics that the broker would add, and those that it would not match, with the same patterns.
     fn elsewhere(&self, subscription: &RosterSubscription<'_>, text: &str) -> String {
         let topics = self.patterns.broker_pattern(text).ok().map(|number| self.topics(subscription, &[number]));
         let topics = match topics {

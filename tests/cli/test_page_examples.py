@@ -11,17 +11,22 @@ from assignor.cli import COMMANDS
 from tests.support.shell_examples import differences, examples, run
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"command-line.md": 11, "replay.md": 3, "report.md": 1, "tutorial.md": 5}
+SHOULD_MOVE = "should-this-group-move-to-kip-848.md"
+PAGES = {"command-line.md": 11, "replay.md": 3, "report.md": 1, SHOULD_MOVE: 1, "tutorial.md": 5}
 """Pages and the least number of their examples."""
+
+FILES = {"group.json": "command-line.md", "patterns.json": SHOULD_MOVE}
+"""Files that the examples read, and the pages that show them."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a folder with the bundled recording and the files of the pages."""
     (tmp_path / "data").symlink_to(ROOT / "data")
-    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
-    (group,) = re.findall(r"^```json\n(.*?)^```$", page, flags=re.MULTILINE | re.DOTALL)
-    (tmp_path / "group.json").write_text(group, encoding="utf-8")
+    for name, page in FILES.items():
+        text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        (group,) = re.findall(r"^```json\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+        (tmp_path / name).write_text(group, encoding="utf-8")
     return tmp_path
 
 

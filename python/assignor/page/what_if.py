@@ -94,7 +94,7 @@ def _subscription(member: MemberRow, group: Mapping[str, Any], *, is_new: bool =
 
     owned = () if is_new else member.spans
     return Subscription(
-        topics=() if member.pattern else member.topics,
+        topics=member.topics,
         group_instance_id=None if is_new else member.instance_id,
         rack=member.rack,
         owned_partitions=tuple(
