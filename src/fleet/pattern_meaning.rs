@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use rustc_hash::FxHashSet;
+
 use super::cluster::{Changed, Cluster};
 use super::roster::RosterSubscription;
 use crate::assign::GroupProtocol;
@@ -63,6 +65,10 @@ impl Meaning {
     fn as_given(subscription: &RosterSubscription<'_>) -> Self {
         Self { matched_by: Some(subscription.patterns.clone()), sent: None, problem: None }
     }
+
+    fn unchanged(subscription: &RosterSubscription<'_>) -> Self {
+        Self { matched_by: Some(subscription.matched_by.clone()), sent: None, problem: None }
+    }
 }
 
 /// Cluster in a scenario, with the patterns of the group.
@@ -113,41 +119,34 @@ impl Matching<'_> {
 
     fn meaning(&self, subscription: &RosterSubscription<'_>, protocol: GroupProtocol) -> Meaning {
         let as_given = Meaning::as_given(subscription);
-        let given: Vec<(u32, String, Dialect)> = subscription
-            .patterns
-            .iter()
-            .map(|number| (*number, self.patterns.pattern(*number)))
-            .map(|(number, (text, dialect))| (number, text, dialect))
-            .collect();
-        let Some((_, _, dialect)) = given.first() else { return as_given };
+        let given = subscription.patterns.iter().map(|number| (*number, self.patterns.pattern(*number)));
+        let given: Vec<(u32, (String, Dialect))> = given.collect();
+        let Some((_, (_, dialect))) = given.first() else { return as_given };
         match (protocol, dialect) {
             (GroupProtocol::Consumer, Dialect::Librdkafka) => {
                 // A librdkafka pattern without a leading `^` is a name, which the client sends as a name.
-                let (sent, names): (Vec<_>, Vec<_>) = given.into_iter().partition(|(_, text, _)| text.starts_with('^'));
-                let names = names.into_iter().map(|(number, _, _)| number).collect();
-                let sent: Vec<String> = sent.into_iter().map(|(_, text, _)| text).collect();
+                let (sent, names): (Vec<_>, Vec<_>) =
+                    given.into_iter().partition(|(_, (text, _))| text.starts_with('^'));
+                let names = names.into_iter().map(|(number, _)| number).collect();
+                let sent: Vec<String> = sent.into_iter().map(|(_, (text, _))| text).collect();
                 if sent.is_empty() { as_given } else { self.sent(as_given, names, sent.join("|")) }
             }
             (GroupProtocol::Consumer, Dialect::Python) => {
-                let texts: Vec<String> = given.into_iter().map(|(_, text, _)| text).collect();
+                let texts: Vec<String> = given.into_iter().map(|(_, (text, _))| text).collect();
                 let problem = format!(
                     "kafka-python and aiokafka do not support the protocol of KIP-848, so another client is needed; the topics \
                      are assumed to stay the same{}",
                     self.elsewhere(subscription, &texts.join("|"))
                 );
-                Meaning { problem: Some(problem), ..self.unchanged(subscription) }
+                Meaning { problem: Some(problem), ..Meaning::unchanged(subscription) }
             }
             (GroupProtocol::Classic, Dialect::Re2j) => {
                 let problem = "in the classic protocol the broker matches no patterns, so a pattern is needed that the client \
                                matches; the topics are assumed to stay the same";
-                Meaning { problem: Some(problem.to_owned()), ..self.unchanged(subscription) }
+                Meaning { problem: Some(problem.to_owned()), ..Meaning::unchanged(subscription) }
             }
             _ => as_given,
         }
-    }
-
-    fn unchanged(&self, subscription: &RosterSubscription<'_>) -> Meaning {
-        Meaning { matched_by: Some(subscription.matched_by.clone()), sent: None, problem: None }
     }
 
     /// Return the meaning of patterns that the broker gets as one text.
@@ -220,6 +219,7 @@ impl Matching<'_> {
 
 /// Return the topics that are not among others, in Java's order.
 fn without(topics: &[String], others: &[String]) -> Vec<String> {
+    let others: FxHashSet<&String> = others.iter().collect();
     let mut found: Vec<String> = topics.iter().filter(|topic| !others.contains(topic)).cloned().collect();
     found.sort_unstable_by(|left, right| java_order(left, right));
     found.dedup();

@@ -45,7 +45,7 @@ def outcome(group: Group, name: str, steps: Sequence[tuple[Any, ...]]) -> Row:
     """Return the answer of `what_if` for a scenario."""
     after = play(group, steps)
     if group.members and not after.is_computed:
-        found = {"rebalances": None, "moved": None, "pattern_changes": after.pattern_changes}
+        found: Row = {"rebalances": None, "moved": None, "pattern_changes": after.pattern_changes}
         return {"scenario": name, **found, **balance_of(after, None, None, {})}
     balance = balance_of(after, after.assigned, after.assignor, claimed(after, after.before))
     found = {"rebalances": after.rebalances, "moved": after.moved, "pattern_changes": after.pattern_changes}
