@@ -78,7 +78,7 @@ impl<'a> Evidence<'a> {
         after: &GroupRecord,
     ) -> Departure {
         let joining = after.members.values().filter_map(|member| member.rebalance_timeout).max();
-        Absence {
+        let absence = Absence {
             member,
             began: before.map(|before| before.began),
             recorded: before.map(|before| before.at),
@@ -87,8 +87,37 @@ impl<'a> Evidence<'a> {
             silence: self.silence,
             default_session: None,
             longest_join: joining.map_or(0, i64::from),
+        };
+        let mut found = absence.departure();
+        if let Some(before) = before
+            && let Some(timeout) = self.missed_sync(member, before, after)
+        {
+            found.names.push("sync_timed_out");
+            let text = format!(
+                " It may not have sent SyncGroup within {}: it committed nothing in the generation, and others did.",
+                duration(timeout)
+            );
+            found.text = format!("{}{text}", found.text).trim_start().to_owned();
         }
-        .departure()
+        found
+    }
+
+    /// Return the rebalance timeout if a member may not have requested its assignment within it.
+    ///
+    /// The times alone show nothing, so there must be other evidence: other members committed in the generation, and this one did not. The
+    /// leader has sent SyncGroup, because its assignment is in the record.
+    fn missed_sync(&self, member: &KnownMember, before: &GroupRecord, after: &GroupRecord) -> Option<i64> {
+        let timeout = longest_timeout(before);
+        let waited = after.began.saturating_sub(before.began);
+        let latest = timeout.saturating_mul(2).saturating_add(member.session_timeout.map_or(0, i64::from));
+        let has_committed =
+            |member: &KnownMember| self.commits(member).and_then(|found| found.last) >= Some(before.began);
+        let is_shown = timeout > 0
+            && (timeout..=latest).contains(&waited)
+            && before.leader.as_deref() != Some(&*member.id)
+            && !has_committed(member)
+            && before.members.values().any(|other| has_committed(other));
+        is_shown.then_some(timeout)
     }
 
     /// Return why a member of a group with an epoch is missing since a time.
@@ -142,11 +171,8 @@ pub(super) fn classic_causes(
     if join_phase.is_none() {
         add_departures(&mut causes, &departures);
     }
-    for old in &changes.left {
-        add_unsynced(&mut causes, old, before, after, evidence);
-    }
     for (old, new) in &changes.replaced {
-        add_replacement(&mut causes, old, new, before, after, evidence);
+        add_replacement(&mut causes, old, new, (before, after, missing), evidence);
     }
     for (names, sentence) in
         classic_topic_causes(before, after, changes, &evidence.state.highest, &evidence.context.metadata)
@@ -197,7 +223,7 @@ fn timed_out_join(
     changes: &Difference,
     evidence: &Evidence<'_>,
 ) -> Option<i64> {
-    let timeout = i64::try_from(longest_timeout(before)).ok().filter(|timeout| *timeout > 0)?;
+    let timeout = Some(longest_timeout(before)).filter(|timeout| *timeout > 0)?;
     if changes.left.iter().all(|old| old.instance_id.is_some()) {
         return None;
     }
@@ -327,39 +353,8 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
     }
 }
 
-/// Add `sync_timed_out` if a member has not requested its assignment within the rebalance timeout.
-///
-/// The times alone show nothing, so there must be other evidence: other members committed in the generation, and this one did not. The
-/// leader has sent SyncGroup, because its assignment is in the record.
-fn add_unsynced(
-    causes: &mut Causes,
-    member: &KnownMember,
-    before: &GroupRecord,
-    after: &GroupRecord,
-    evidence: &Evidence<'_>,
-) {
-    let timeout = longest_timeout(before);
-    let waited = i128::from(after.began) - i128::from(before.began);
-    let latest = 2 * timeout + i128::from(member.session_timeout.unwrap_or(0));
-    let has_committed = |member: &KnownMember| {
-        evidence.commits(member).and_then(|commits| commits.last).is_some_and(|last| last >= before.began)
-    };
-    if timeout > 0
-        && (timeout..=latest).contains(&waited)
-        && before.leader.as_deref() != Some(&*member.id)
-        && !has_committed(member)
-        && before.members.values().any(|other| has_committed(other))
-    {
-        let sentence = format!(
-            "Member {} may not have sent SyncGroup within {timeout} ms: it committed nothing in the generation, and others did.",
-            member.id
-        );
-        causes.add(&["sync_timed_out"], sentence);
-    }
-}
-
 /// Return the longest rebalance timeout of the members; 0 if the log has none.
-fn longest_timeout(record: &GroupRecord) -> i128 {
+fn longest_timeout(record: &GroupRecord) -> i64 {
     record.members.values().map(|member| member.rebalance_timeout.unwrap_or(0)).max().unwrap_or(0).into()
 }
 
@@ -368,8 +363,7 @@ fn add_replacement(
     causes: &mut Causes,
     old: &KnownMember,
     new: &KnownMember,
-    before: &GroupRecord,
-    after: &GroupRecord,
+    (before, after, missing): (&GroupRecord, &GroupRecord, i64),
     evidence: &Evidence<'_>,
 ) {
     let mut names = if after.protocol == before.protocol { vec![] } else { vec!["protocol_changed"] };
@@ -377,6 +371,11 @@ fn add_replacement(
     names.push("static_member_returned");
     names.extend(EXPIRED.into_iter().filter(|name| expiry.contains(name)));
     names.push("member_removed");
+    names.extend(expiry.into_iter().filter(|name| *name == "sync_timed_out"));
+    if missing > 0 {
+        // It can have left and joined in a generation that the log lacks.
+        names.push("consumer_subscribed");
+    }
     let instance = new.instance_id.as_deref().unwrap_or_default();
     let text = format!(
         "Static member '{instance}' returned as {} during a rebalance; its previous member id was {}.",
@@ -450,7 +449,7 @@ fn add_missing(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord) {
     } else {
         (format!("Generations {first} to {last} are"), "them")
     };
-    let elapsed = i128::from(after.began) - i128::from(before.began);
+    let elapsed = after.began.saturating_sub(before.began);
     let timed_out = !before.members.is_empty() && elapsed >= longest_timeout(before);
     // Without a change of members, any member can have started the rebalances that the log lacks.
     let is_unchanged = causes.names.iter().all(|name| REJOINED.contains(name));

@@ -213,6 +213,29 @@ def test_a_missing_sync_needs_evidence_of_its_own() -> None:
     assert "sync_timed_out" not in found["causes"]
 
 
+def static(member_id: str) -> Row:
+    return member(member_id, ["t"], {"t": [1]}, instance="i") | {"sessionTimeout": 6_000, "rebalanceTimeout": 10_000}
+
+
+def test_a_static_member_can_have_missed_the_sync_before_it_returned() -> None:
+    a = member("a", ["t"], {"t": [0]}) | {"sessionTimeout": 6_000, "rebalanceTimeout": 10_000}
+    first = [BEGIN, classic(1, a, static("b")).at(START), commit("t", 0).at(START + 2_000)]
+
+    assert "sync_timed_out" in rebalance([*first, classic(2, a, static("b-2")).at(START + 10_000)])["causes"]
+    assert "sync_timed_out" in rebalance([*first, classic(2, a).at(START + 20_000)])["causes"]
+    committed = commit("t", 1).at(START + 3_000)
+    assert "sync_timed_out" not in rebalance([*first, committed, classic(2, a).at(START + 20_000)])["causes"]
+    events, _ = replayed({"g": log([*first, classic(2, a).at(START + 10_000)])})
+    assert "sync_timed_out" in [each for each in events if each["event"] == "member"][-1]["causes"]
+
+
+def test_a_static_member_can_have_left_and_joined_in_a_generation_that_the_log_lacks() -> None:
+    a = member("a", ["t"], {"t": [0]})
+    found = rebalance([BEGIN, classic(1, a, static("b")).at(START), classic(3, a, static("b-2")).at(START + 20_000)])
+
+    assert "consumer_subscribed" in found["causes"]
+
+
 # ---- silences of the log
 
 

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 BEGIN = classic(0, protocol_type="").at(0)
-TIMEOUTS = {"sessionTimeout": 6_000, "rebalanceTimeout": 10_000}
-A = member("a", ["t"], {"t": [0]}) | TIMEOUTS
-
-
-def static(member_id: str) -> Row:
-    return member(member_id, ["t"], {"t": [1]}, instance="i") | TIMEOUTS
+A = member("a", ["t"], {"t": [0]})
 
 
 def cooperative(count: int, owned: int) -> Row:
@@ -90,32 +85,3 @@ def test_the_return_of_a_static_member_does_not_hide_the_creation_of_a_topic() -
     got = [member(id, ["t", "u"], gets, instance=id[0]) for id, gets in (("a", {"u": [0]}), ("b-2", {"t": [0, 1]}))]
     steps = classic(1, *wanted[:2]).at(10), classic(1, wanted[0], wanted[2]).at(30), classic(2, *got).at(40)
     assert "topic_created" in causes(rows, *steps)
-
-
-@pytest.mark.xfail(strict=True, reason="only members that left can have missed the sync")
-def test_a_static_member_that_returned_can_have_missed_the_sync() -> None:
-    second = classic(2, A, static("b-2")).at(10_000)
-    assert "sync_timed_out" in causes([], classic(1, A, static("b")).at(0), second)
-
-
-@pytest.mark.xfail(
-    strict=True, reason="a join phase can last as long as the rebalance timeout, not the session timeout"
-)
-def test_a_missed_sync_can_be_followed_by_a_long_join_phase() -> None:
-    assert "sync_timed_out" in causes([], classic(1, A, static("b")).at(0), classic(2, A).at(20_000))
-
-
-@pytest.mark.xfail(strict=True, reason="the causes of a rebalance have sync_timed_out, those of the member do not")
-def test_a_member_can_have_left_because_it_missed_the_sync() -> None:
-    steps = classic(1, A, static("b")).at(0), classic(2, A).at(10_000)
-    assert "sync_timed_out" in causes([], *steps)
-    assert "sync_timed_out" in causes([], *steps, name="member")
-
-
-@pytest.mark.xfail(
-    strict=True, reason="a static member with another id counts as returned, also after a missing generation"
-)
-def test_a_static_member_can_have_left_and_joined_in_a_generation_that_the_log_lacks() -> None:
-    assert "consumer_subscribed" in causes(
-        [], classic(1, A, static("b")).at(0), classic(3, A, static("b-2")).at(20_000)
-    )
