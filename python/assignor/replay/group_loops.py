@@ -145,7 +145,7 @@ class GroupLoops:
 
     def can_go_on(self, now: int) -> bool:
         """Return True if there is a loop, or if the last rebalances can become one after a time."""
-        is_recent = bool(self._recent) and now - self._recent[-1][0].at <= LONGEST_PAUSE_MS
+        is_recent = not self._recent or now - self._recent[-1][0].at <= LONGEST_PAUSE_MS
         return is_recent or self.running is not None or self._storm_since is not None
 
     def last_time(self) -> int:

@@ -27,6 +27,9 @@ class Kind(NamedTuple):
 
 KINDS = {
     "storm": Kind("error", "at least 20 rebalances with unchanged membership within a minute"),
+    "rebalance_loop": Kind(
+        "warning", "the group goes on rebalancing: the same members join again, or members leave and others join"
+    ),
     "unowned": Kind("error", "partitions of subscribed topics have no owner"),
     "stuck": Kind(
         "warning", "members with regular commits stopped committing for at least 60 s, or until the end of the log"

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
+_COUNTED = ["rebalance", "member"]
+"""Kinds of events from which `loop_findings` comes."""
+
 
 def read_events(part: Path, never_committed: dict[str, list[Span]]) -> dict[str, tuple[Event, ...]]:
     """Return storms, stuck members and unusual offsets in the table `events` by group, in the order of replay.
@@ -26,7 +29,7 @@ def read_events(part: Path, never_committed: dict[str, list[Span]]) -> dict[str,
         never_committed: Partitions of each group with an owner and no committed offset at the end of the log.
     """
     found: dict[str, list[Event]] = {}
-    for event in pq.read_table(part / "events", filters=pc.field("event") != "rebalance").to_pylist():
+    for event in pq.read_table(part / "events", filters=~pc.field("event").isin(_COUNTED)).to_pylist():
         if event["problem"] == "never_committed":
             spans = never_committed.get(event["group"], ())
             lasting = {(topic, id) for topic, start, count in spans for id in range(start, start + count)}

@@ -8,6 +8,7 @@ from assignor.lines import format_count, format_spans
 from assignor.report.event_findings import findings_of_events
 from assignor.report.findings import KINDS, Finding
 from assignor.report.lag_findings import findings_of_lag
+from assignor.report.loop_findings import findings_of_loops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +20,8 @@ _GENERATIONS_SHOWN = 10
 
 def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
     """Return the findings about a group, in the order of `KINDS`; `remarks` are those of the group."""
-    found = [*findings_of_events(group.group, group.events), *_of_state(group), *_of_range(group, remarks)]
+    found = [*findings_of_events(group.group, group.events), *findings_of_loops(group.group, group.loops)]
+    found += [*_of_state(group), *_of_range(group, remarks)]
     if group.lag is not None:
         found += findings_of_lag(group.group, group.lag)
     for compared in group.assignments:

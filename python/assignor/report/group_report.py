@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from assignor.replay.loop import Loop
     from assignor.report.lag import GroupLag
 
 
@@ -70,6 +71,7 @@ class GroupReport:
         bad_records: Number of records of the group that cannot be decoded.
         assignments: Comparison of assignors other than the classic protocol's `range`.
         events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
+        loops: Rebalance loops, in the order of time.
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count); empty if not
             known.
         bad_records_between: Times of the first and the last record that cannot be decoded.
@@ -95,6 +97,7 @@ class GroupReport:
     bad_records: int
     assignments: tuple[ComparedAssignments, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
+    loops: tuple[Loop, ...] = ()
     unowned_spans: tuple[tuple[str, int, int], ...] = ()
     bad_records_between: tuple[int | None, int | None] = (None, None)
     lag: GroupLag | None = None

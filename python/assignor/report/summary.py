@@ -11,9 +11,11 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
+from assignor.replay.recorded import end_of
 from assignor.report.group_events import read_events
 from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
 from assignor.report.lag import lag_by_group
+from assignor.report.loop_findings import read_loops
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 
@@ -87,6 +89,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     lag = lag_by_group(recording, part)
     gaps = _gaps(part)
     events = read_events(part, gaps["never_committed"])
+    loops = read_loops(part, end_of(recording))
     return [
         GroupReport(
             group=row["group_id"],
@@ -98,6 +101,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             ),
             assignments=tuple(assignments.get(row["group_id"], ())),
             events=events.get(row["group_id"], ()),
+            loops=loops.get(row["group_id"], ()),
             unowned_spans=tuple(gaps["unowned"].get(row["group_id"], ())),
             lag=lag.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),

@@ -15,7 +15,7 @@ from assignor.replay.events import COLUMNS, COMMON, FIELDS
 if TYPE_CHECKING:
     from assignor import _core
 
-KINDS = ("rebalance", "storm", "stuck", "offsets")
+KINDS = ("rebalance", "member", "storm", "stuck", "offsets")
 """Kinds of events that are kept: findings and the page come from them."""
 
 _KEPT = {*COMMON, *(name for kind in KINDS for name in FIELDS[kind])}

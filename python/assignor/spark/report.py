@@ -43,7 +43,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
         assignments  a row per span of partitions of a member: `cluster`, `group_id`, member_id, topic, start, count
         gaps         a row per span of partitions that lack something: `group_id` and `schemas.GAP`
-        events       a row per rebalance, storm, stuck member or unusual offset: `report.tables.EVENT_COLUMNS`
+        events       a row per event of the kinds in `report.tables.KINDS`, with its `EVENT_COLUMNS`
 
     Args:
         spark: A session on this machine.
