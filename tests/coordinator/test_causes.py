@@ -238,3 +238,12 @@ def test_requests_that_cause_no_rebalance_in_kafka_cause_no_rebalance_here() -> 
 
     assert before == driver.rebalances
     assert "Stable" == driver.state()
+
+
+@pytest.mark.parametrize("reason", ["metadata is stale", "metadata is stale."])
+def test_the_reason_that_a_member_gives_ends_with_one_full_stop(reason: str) -> None:
+    driver = GroupDriver.begin()
+    driver.settle("a", "b")
+    driver.join("a", reason=reason, version=8)
+
+    assert driver.rebalances[-1].reason.endswith(" joined again: metadata is stale.")

@@ -265,7 +265,8 @@ Fact = (
 
 
 def _sentence(subject: str, reason: str | None) -> str:
-    return f"{subject}: {reason}." if reason else f"{subject}."
+    text = f"{subject}: {reason}" if reason else subject
+    return text if text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _subscription_differs(protocol_type: str | None, before: Protocols, after: Protocols) -> bool:
