@@ -30,7 +30,7 @@ class Group:
         cooperative: Number of rebalances with unchanged membership that follow each change, 1 s apart.
         hosts: True if each member has a host of its own.
         jitter: Part of a time by which it varies.
-        client: Client id of the members.
+        client: Client id of the members that join.
     """
 
     seed: int = 0
@@ -87,7 +87,7 @@ class Group:
         return {
             "memberId": member,
             "groupInstanceId": None,
-            "clientId": self.client,
+            "clientId": member.rsplit("-", 2)[0],
             "clientHost": f"/10.0.0.{self.members.index(member) if self.hosts else 1}",
             "subscription": subscription("t"),
             "assignment": assignment(*share.items()),

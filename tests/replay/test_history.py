@@ -1,10 +1,13 @@
-"""Readable history of events: entries, folded rebalances, storms, and untrusted text."""
+"""Readable history of events: entries, storms, loops, members without commits, and untrusted text."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from assignor.replay.history import write_history
+from assignor.replay.series import find_series
+from tests.replay import looping_groups as groups
+from tests.replay.looping_groups import HOUR, SECOND, Group
 
 Event = dict[str, Any]
 
@@ -18,21 +21,33 @@ def generation(number: int, at: int, **given: Any) -> Event:
 def rebalance(number: int, at: int, **given: Any) -> Event:
     usual = {"event": "rebalance", "group": "g", "kind": "classic", "at": at, "offset": number, "generation": number}
     usual |= {"causes": ["leader_rejoined"], "evidence": "Facts.", "joined": [], "left": [], "replaced": []}
-    return {**usual, "moved": [], "unowned": [], **given}
+    return {**usual, "cluster": "", "moved": [], "unowned": [], **given}
 
 
 def joined(member: str, **given: Any) -> Event:
-    usual = {"event": "member", "group": "g", "at": 0, "action": "joined", "member": member, "instance_id": None}
+    usual = {"event": "member", "cluster": "", "group": "g", "at": 0, "offset": 0, "action": "joined"}
+    usual |= {"member": member, "instance_id": None, "previous": None}
     return {**usual, "client_id": "app", "client_host": "/10.0.0.1", **given}
 
 
 def storm(since: int, until: int | None, at: int) -> Event:
-    usual = {"event": "storm", "group": "g", "at": at, "since": since, "until": until, "rebalances": 25}
+    usual = {
+        "event": "storm",
+        "kind": "classic",
+        "cluster": "",
+        "group": "g",
+        "at": at,
+        "offset": 0,
+        "since": since,
+        "until": until,
+        "rebalances": 25,
+    }
     return {**usual, "topic_partitions": [["t", 0], ["t", 1]], "unowned": [["t", 1]]}
 
 
 def text(*events: Event, **options: Any) -> str:
-    return "\n".join(write_history(events, **options))
+    end = max(each["at"] for each in events)
+    return "\n".join(write_history(events, find_series(events, end), **options))
 
 
 def test_an_entry_says_when_why_who_and_what() -> None:
@@ -92,40 +107,68 @@ def run(first: int, last: int, gap: int) -> list[Event]:
     ]
 
 
-def test_repeated_rebalances_with_unchanged_members_are_one_entry() -> None:
-    start = rebalance(1, 0, joined=["a"])
+def test_a_loop_is_one_entry() -> None:
+    group = groups.leader_joins_again(Group(), 2, 100, 8.5 * SECOND).wait(HOUR).change(joins=1)
 
-    found = text(start, *run(2, 2001, 10), rebalance(2002, 30_000, left=["a"]))
+    lines = text(*group.events()).splitlines()
 
-    lines = found.splitlines()
-    assert len(lines) < 20
-    assert "2,000 rebalances within 20.0 s with unchanged membership, generations 2 to 2,001" in found
-    assert "      most likely causes: leader_rejoined 2,000" in lines
-    assert "      moved: 3 partitions: t[0–2]" in lines
-    assert "      left: a" in lines
-
-
-def test_a_few_rebalances_and_those_far_apart_are_entries_of_their_own() -> None:
-    few = text(rebalance(1, 0, joined=["a"]), *run(2, 4, 10))
-    slow = text(rebalance(1, 0, joined=["a"]), *run(2, 20, 70_000))
-
-    assert "rebalances within" not in few
-    assert 4 == few.count("evidence:")
-    assert 20 == slow.count("evidence:")
+    expected = [
+        "  2023-11-14 22:13:20.000  rebalance loop: 100 rebalances, usually every 8.5 s, generations 1 to 100: "
+        "the leader joins again",
+        "      until: 2023-11-14 22:27:21.500",
+        "      client: app on 10.0.0.1",
+        "      most likely causes: leader_rejoined 99",
+    ]
+    assert lines[1].startswith("  2023-11-14 22:13:20.000  generation 1, range, 2 members: consumer_subscribed")
+    assert expected == lines[4:8]
+    assert lines[-4].startswith("  2023-11-14 23:27:21.500  generation 101, range, 3 members")
+    assert len(lines) < 16
 
 
-def test_a_storm_has_one_entry_for_its_rebalances_and_one_for_its_end() -> None:
+def test_a_loop_in_which_members_change_is_one_entry() -> None:
+    group = groups.one_joins_and_leaves(Group(), 3, 100, 10 * SECOND)
+
+    found = text(*group.events())
+
+    assert (
+        "rebalance loop: 200 rebalances, usually every 5.0 s, generations 2 to 201: members join and leave, " in found
+    )
+    assert "      until: not ended at the end of the recording" in found
+    assert "      most likely causes: consumer_subscribed 100, consumer_closed 100" in found
+    assert 1 == found.count("  generation ")
+
+
+def test_a_member_that_joins_while_the_same_members_join_again_has_an_entry_of_its_own() -> None:
+    group = groups.leader_joins_again(Group(), 3, 50, 8.5 * SECOND)
+    group.wait(SECOND).change(joins=1)
+    for _ in range(50):
+        group.wait(8.5 * SECOND).again()
+
+    found = text(*group.events())
+
+    assert 1 == found.count("rebalance loop: 101 rebalances")
+    assert found.index("rebalance loop") < found.index("generation 51, range, 4 members")
+
+
+def test_a_few_rebalances_with_unchanged_members_are_entries_of_their_own() -> None:
+    few = text(rebalance(1, 0, joined=["a"]), *run(2, 10, 10))
+
+    assert 10 == few.count("evidence:")
+    assert "loop" not in few
+
+
+def test_a_storm_is_one_entry() -> None:
     events = [rebalance(1, 0, joined=["a"]), *run(2, 21, 10), storm(20, None, 210), *run(22, 26, 10)]
 
     ended = text(*events, storm(20, 260, 60_210))
     lasting = text(*events, storm(20, None, 260))
 
     for found in (ended, lasting):
-        assert 1 == found.count("REBALANCE STORM: 25 rebalances within 240 ms with unchanged membership")
-    assert "REBALANCE STORM ended at 1970-01-01 00:00:00.260: 25 rebalances" in ended
-    assert "REBALANCE STORM has not ended at the end of the recording: 25 rebalances" in lasting
+        assert 1 == found.count("REBALANCE STORM: 25 rebalances within 240 ms with unchanged membership, generations 2")
+        assert 1 == found.count("REBALANCE STORM")
+    assert "      until: 1970-01-01 00:00:00.260" in ended
+    assert "      until: not ended at the end of the recording" in lasting
     assert "    partitions that changed owners or had no owner: 2 partitions: t[0–1]" in ended
-    assert "    no owner in the last generation: t[1]" in ended
     assert "\x1b[1;31mREBALANCE STORM\x1b[0m" in text(*events, colour=True)
     assert "\x1b" not in ended
 
@@ -143,22 +186,11 @@ def test_other_events_during_a_storm_are_listed_after_the_entry_of_its_rebalance
 
     entries = [line[27:].partition(":")[0] for line in found.splitlines() if line.startswith("  1970")]
     odd = ["no committed offset", "no committed offset", "committed offset went back"]
-    assert ["generation 1", "REBALANCE STORM", *odd, "REBALANCE STORM ended at 1970-01-01 00"] == entries
-    assert "REBALANCE STORM: 38 rebalances within 380 ms with unchanged membership, generations 2 to 40" in found
+    assert ["generation 1", "REBALANCE STORM", *odd] == entries
+    assert "REBALANCE STORM: 25 rebalances within 380 ms with unchanged membership, generations 2 to 40" in found
 
 
-def test_other_events_between_a_few_rebalances_are_listed_by_time() -> None:
-    start, few = rebalance(1, 0, joined=["a"]), run(2, 4, 10)[1::2]
-
-    found = text(start, few[0], offsets(25), *few[1:], offsets(45, "went_back"), offsets(60_041), rebalance(5, 60_042))
-
-    entries = [line[27:].partition(":")[0] for line in found.splitlines() if line.startswith("  1970")]
-    odd = ["no committed offset", "committed offset went back"]
-    assert [f"generation {number}" for number in (1, 2)] == entries[:2]
-    assert [odd[0], "generation 3", "generation 4", odd[1], odd[0], "generation 5"] == entries[2:]
-
-
-def test_stuck_members_are_named() -> None:
+def test_members_without_commits_are_named() -> None:
     usual = {"event": "stuck", "group": "g", "offset": 1, "member": "app-0123456789", "usual_interval_ms": 5000}
     usual |= {"since": 0, "topic_partitions": [["t", 0]]}
 
@@ -166,8 +198,9 @@ def test_stuck_members_are_named() -> None:
         joined("app-0123456789"), {**usual, "at": 50_000, "until": None}, {**usual, "at": 90_000, "until": 90_000}
     )
 
-    assert "stuck: app 01234567 on 10.0.0.1 has not committed offsets since 1970-01-01 00:00:00.000; usually" in found
-    assert "no longer stuck: app 01234567 on 10.0.0.1, after 90.0 s without commits" in found
+    name = "app 01234567 on 10.0.0.1"
+    assert f"no commits: {name} has committed nothing since 1970-01-01 00:00:00.000; usually it commits ev" in found
+    assert f"commits again, or has lost its partitions: {name}, after 90.0 s without commits" in found
 
 
 def test_a_difference_from_kafka_is_explained_once() -> None:
@@ -196,3 +229,18 @@ def test_control_characters_are_escaped_and_long_lines_wrapped() -> None:
     assert "\r" not in found
     assert r"evil\x1b[2J\r" in found
     assert max(map(len, found.splitlines())) <= 60
+
+
+def test_the_evidence_of_many_members_is_shortened() -> None:
+    left = "".join(f"Member app-{number} left or its session expired. " for number in range(200))
+    found = text(rebalance(1, 0, left=["a"], evidence=f"{left}Member b-1 joined."))
+
+    assert (
+        "      evidence: Member app-0 left or its session expired. Member app-1 left or its session expired. "
+        "Member app-2 left or its session expired. The same is true of 197 more. Member b-1 joined."
+    ) in found.splitlines()
+    assert "…" in text(rebalance(1, 0, left=["a"], evidence="x" * 5_000))
+
+
+def test_an_empty_group_id_is_shown() -> None:
+    assert '""' == text(rebalance(1, 0, group="")).splitlines()[0]

@@ -47,6 +47,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from assignor.cluster import Recording
     from assignor.replay.history import write_history
+    from assignor.replay.recorded import end_of
+    from assignor.replay.series import find_series
     from assignor.replay.spool import LineSpool
 
     recording = Recording.open(options.folder)
@@ -67,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
                 print(line)
             return 0
         print(f"{note}\nTimes are in UTC.\n")
-        for line in write_history(map(json.loads, spool), colour=colours(), width=width()):
+        series = find_series(map(json.loads, spool), end_of(recording))
+        for line in write_history(map(json.loads, spool), series, colour=colours(), width=width()):
             print(line)
     return 0
 

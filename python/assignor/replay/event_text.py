@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from assignor.lines import escape, format_count, format_duration, format_partitions, format_time, member_name
 from assignor.replay.coordinators import moved_text
+from assignor.replay.member_slots import client_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
     Text = tuple[str, list[tuple[str, str]]]
 
 _NAMES_SHOWN = 8
+_SENTENCES_SHOWN = 3
+_LONGEST = 1_200
+_SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
+_SUBJECT = re.compile(r"^(\w+ )?(Member|member) \S+|\d+")
 _RED, _RESET = "\x1b[1;31m", "\x1b[0m"
 PROBLEMS = {
     "never_committed": "no committed offset",
@@ -28,29 +35,64 @@ _DELETIONS = {"expired": "expired", "deleted": "was deleted", "topic_deleted": "
 
 
 class MemberNames:
-    """Names of the members of events, by member id."""
+    """Names of the members of events and of their clients, by member id."""
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
+        self._clients: dict[str, str] = {}
 
     def add(self, event: Event) -> str:
         """Remember and return the name of the member of a `member` event."""
         found = self._names[event["member"]] = member_name(event)
+        self._clients[event["member"]] = client_name(event)
         return found
 
     def forget(self, members: Iterable[str]) -> None:
         """Forget members that left."""
         for member in members:
             self._names.pop(member, None)
+            self._clients.pop(member, None)
 
     def of(self, member: str) -> str:
         """Return the name of a member, escaped; the id of an unknown member."""
         return escape(self._names.get(member, member))
 
+    def clients(self, members: Iterable[str]) -> list[str]:
+        """Return the name of the client of each member; empty for an unknown one."""
+        return [self._clients.get(member, "") for member in members]
+
     def of_all(self, members: Sequence[str]) -> str:
         """Return the names of members; a long list is cut."""
         shown = ", ".join(map(self.of, members[:_NAMES_SHOWN]))
         return shown if len(members) <= _NAMES_SHOWN else f"{shown} and {len(members) - _NAMES_SHOWN} more"
+
+
+def group_title(group: str) -> str:
+    """Return a group id, escaped; quotation marks show an empty one."""
+    return escape(group) or '""'
+
+
+def shortened(evidence: str) -> str:
+    """Return evidence with at most three sentences of each form; the number of the others follows.
+
+    A rebalance in which 200 members left has 200 sentences that differ only in the member id.
+    """
+    sentences = _SENTENCE_END.split(evidence)
+    counts = Counter[str]()
+    shown: list[str] = []
+    places: dict[str, int] = {}
+    for sentence in sentences:
+        form = _SUBJECT.sub("", sentence)
+        counts[form] += 1
+        if counts[form] <= _SENTENCES_SHOWN:
+            places[form] = len(shown)
+            shown.append(sentence)
+    for form, place in places.items():
+        more = counts[form] - _SENTENCES_SHOWN
+        if more > 0:
+            shown[place] += f" The same is true of {more:,} more."
+    text = " ".join(shown)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def storm_title(colour: bool) -> str:
@@ -66,7 +108,7 @@ def generation_number(event: Event) -> str:
 def rebalance_details(event: Event, names: MemberNames) -> Iterator[tuple[str, str]]:
     """Yield what a rebalance changed, and the evidence for its causes."""
     if event["evidence"]:
-        yield "evidence", escape(event["evidence"])
+        yield "evidence", shortened(escape(event["evidence"]))
     for name in ("joined", "left", "replaced"):
         if event[name]:
             yield name, names.of_all(event[name])
@@ -117,15 +159,16 @@ def _stuck(event: Event, names: MemberNames) -> Text:
     name, partitions = names.of(event["member"]), format_partitions(event["topic_partitions"])
     if event["until"] is None:
         since, usual = format_time(event["since"]), format_duration(event["usual_interval_ms"])
-        title = f"stuck: {name} has not committed offsets since {since}; usually it commits every {usual}"
-    else:
-        title = f"no longer stuck: {name}, after {format_duration(event['until'] - event['since'])} without commits"
+        title = f"no commits: {name} has committed nothing since {since}; usually it commits every {usual}"
+    else:  # the event does not say which of the two happened
+        after = format_duration(event["until"] - event["since"])
+        title = f"commits again, or has lost its partitions: {name}, after {after} without commits"
     return title, [("partitions", partitions)]
 
 
 def _offsets(event: Event) -> Text:
     title = f"{PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
-    return title, [("evidence", escape(event["evidence"]))] if event["evidence"] else []
+    return title, [("evidence", shortened(escape(event["evidence"])))] if event["evidence"] else []
 
 
 def _deleted(event: Event) -> Text:

@@ -291,8 +291,16 @@ class GroupLoops:
             return []
         if event["since"] == self._storm_since:
             return []
-        since = self._storm_since = event["since"]
-        kept = [each for each in self._recent if not (each[1] and each[0].at >= since)]
+        self._storm_since = event["since"]
+        # The storm consists of the last rebalances with unchanged membership. They are found by their number, because
+        # the times of a storm of epochs are those at which the target assignments were complete.
+        left = event["rebalances"]
+        kept: list[tuple[Mark, bool]] = []
+        for mark, is_same in reversed(self._recent):
+            if is_same and left:
+                left -= 1
+            else:
+                kept.insert(0, (mark, is_same))
         number = self._number - len(self._recent)
         self._recent.clear()
         for mark, is_same in kept:

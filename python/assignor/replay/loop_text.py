@@ -35,10 +35,9 @@ def summary(loop: Loop) -> str:
     return f"{count} {when}, usually every {format_duration(loop.interval)}: {what_repeats(loop)}"
 
 
-def generations(loop: Loop) -> str:
-    """Return the first and the last generation or epoch."""
-    name = "generations" if loop.kind == "classic" else "epochs"
-    return f"{name} {loop.first:,} to {loop.last:,}"
+def generations(kind: str, first: int, last: int) -> str:
+    """Return the first and the last generation or epoch of a series in a group of some kind."""
+    return f"{'generations' if kind == 'classic' else 'epochs'} {first:,} to {last:,}"
 
 
 def clients(loop: Loop) -> str:

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 KINDS = ("rebalance", "member", "storm", "group_deleted")
 """Kinds of the events from which loops come."""
 
+FIELDS = (
+    *("event", "cluster", "group", "kind", "at", "offset", "generation", "causes", "evidence"),
+    *("joined", "left", "replaced", "action", "member", "previous", "instance_id", "client_id", "client_host"),
+    *("since", "until", "rebalances"),
+)
+"""Fields of these events that are read."""
+
 
 def find_loops(events: Iterable[Mapping[str, Any]], end: int | None) -> list[Loop]:
     """Return the loops in the events of a finite log, in the order in which they end.

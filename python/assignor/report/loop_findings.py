@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from assignor.replay import loop_text
 from assignor.replay.group_loops import LEAST_REBALANCES
-from assignor.replay.loops import KINDS, find_loops
+from assignor.replay.loops import FIELDS, KINDS, find_loops
 from assignor.report.findings import Finding
 
 if TYPE_CHECKING:
@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assignor.replay.loop import Loop
-
-_FIELDS = [
-    *("event", "cluster", "group", "kind", "at", "offset", "generation", "causes", "evidence"),
-    *("joined", "left", "replaced", "action", "member", "previous", "instance_id", "client_id", "client_host"),
-    *("since", "until"),
-]
 
 
 def read_loops(part: Path, end: int | None) -> dict[str, tuple[Loop, ...]]:
@@ -36,7 +30,7 @@ def read_loops(part: Path, end: int | None) -> dict[str, tuple[Loop, ...]]:
     if not busy:
         return {}
     is_wanted = pc.field("event").isin(KINDS) & pc.field("group").isin(busy)
-    events = pq.read_table(part / "events", columns=_FIELDS, filters=is_wanted).to_pylist()
+    events = pq.read_table(part / "events", columns=list(FIELDS), filters=is_wanted).to_pylist()
     found: dict[str, list[Loop]] = {}
     for loop in find_loops(events, end):
         found.setdefault(loop.group, []).append(loop)
@@ -58,7 +52,7 @@ def findings_of_loops(group: str, loops: Sequence[Loop]) -> Iterator[Finding]:
 
 
 def _evidence(loop: Loop) -> str:
-    facts = loop_text.generations(loop).capitalize()
+    facts = loop_text.generations(loop.kind, loop.first, loop.last).capitalize()
     if loop.restarts:
         members = "member" if loop.restarts == 1 else "members"
         facts += f": {loop.restarts:,} {members} took the place of one that had left"
