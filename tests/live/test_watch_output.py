@@ -143,8 +143,8 @@ def test_a_line_says_each_fact_once() -> None:
     assert [
         "generation 3: the group has no members",
         "rebalance, generation 4: unknown; evidence: A is new. B joined; joined: b",
-        "no longer stuck: a, after 9 ms without commits; 2 partitions: t[0–1]",
-        "no longer stuck: a, after 9 ms without commits; partition: t[0]",
+        "commits again, or has lost its partitions: a, after 9 ms without commits; 2 partitions: t[0–1]",
+        "commits again, or has lost its partitions: a, after 9 ms without commits; partition: t[0]",
     ] == [lines.line({"at": 0, "group": "g", "kind": "classic"} | event).split("  ")[2] for event in events]
 
 

@@ -297,7 +297,7 @@ def test_changes_of_the_membership_in_a_storm_can_be_a_loop() -> None:
 
     loop = only(group.loops())
 
-    assert ("new_member_ids", 59) == (loop.repeats, loop.restarts)
+    assert ("new_member_ids", 60) == (loop.repeats, loop.restarts)
 
 
 # ---- the fold

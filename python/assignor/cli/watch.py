@@ -165,7 +165,8 @@ def _printer(watch: Watch, *, is_json: bool) -> Report:
         ascii_only = needs_ascii()
 
         def print_json(events: list[dict[str, Any]]) -> None:
-            print(*(to_json(event, ascii_only=ascii_only) for event in events), sep="\n", flush=True)
+            if events:
+                print(*(to_json(event, ascii_only=ascii_only) for event in events), sep="\n", flush=True)
 
         return print_json
     from assignor.replay.event_lines import EventLines
@@ -176,7 +177,11 @@ def _printer(watch: Watch, *, is_json: bool) -> Report:
         nonlocal lines
         if lines is None:
             lines = EventLines(watch.watcher.groups(), colour=colours())
-        print(*map(lines.line, events), sep="\n", flush=True)
+        watcher = watch.watcher
+        storms = [group for group, found in watcher.conditions.groups.items() if found.storm_since is not None]
+        found = list(lines.lines(events, watcher.loop_changes, loops=watcher.loops.current(), storms=storms))
+        if found:
+            print(*found, sep="\n", flush=True)
 
     return print_text
 

@@ -17,6 +17,7 @@ from assignor.page.data import PageData, member_rows
 from assignor.page.html import check_page, write_page
 from assignor.page.report_data import lag_rows, last_topics
 from assignor.page.timeline import Timeline
+from assignor.replay.loop_text import summary
 from assignor.report.findings import KINDS
 
 if TYPE_CHECKING:
@@ -169,6 +170,8 @@ class WatchPage:
 
     def _findings(self) -> Iterator[Row]:
         """Yield the lasting conditions of groups."""
+        for loop in self._watcher.loops.current():
+            yield _finding("rebalance_loop", loop.group, f"rebalance loop: {summary(loop)}", loop.since)
         for group, found in sorted(self._watcher.conditions.groups.items()):
             if found.storm_since is not None:
                 yield _finding(

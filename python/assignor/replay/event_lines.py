@@ -1,17 +1,22 @@
-"""Events as text, each on one line: time, group, what happened, causes and evidence."""
+"""Events as text, each on one line: time, group, what happened, causes and evidence.
+
+A storm and a rebalance loop have one line each at their beginning and their end, and their rebalances have none.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from assignor.lines import escape, format_count, format_duration, format_time, member_name
-from assignor.replay import event_text
-from assignor.replay.event_text import MemberNames, generation_number, rebalance_details
+from assignor.replay import event_text, loop_text
+from assignor.replay.event_text import MemberNames, generation_number, group_title, rebalance_details
+from assignor.replay.hidden_events import hidden_events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assignor.replay.events import Event
+    from assignor.replay.loop import Change, Loop
 
 
 class EventLines:
@@ -34,6 +39,40 @@ class EventLines:
         texts = (_detail(label, text) for label, text in details)
         return "  ".join([format_time(event["at"]), *_group(event), "; ".join([title, *texts])])
 
+    def lines(
+        self, events: Sequence[Event], changes: Sequence[Change], *, loops: Iterable[Loop], storms: Iterable[str]
+    ) -> Iterator[str]:
+        """Yield the lines of events, without those of the rebalances of storms and loops.
+
+        Args:
+            events: Events, in the order of a replay.
+            changes: Loops that began or ended with these events, or since the last call.
+            loops: The loops that last after the events.
+            storms: Ids of the groups that are in a storm after the events.
+        """
+        hidden = hidden_events(events, changes, loops=loops, storms=storms, names=self._names)
+        waiting = list(changes)
+        for place, event in enumerate(events):
+            shown_by = [change for change in waiting if (change.loop.group, change.offset) == _key(event)]
+            if event["event"] not in {"rebalance", "storm"}:
+                shown_by = []
+            waiting = [change for change in waiting if change not in shown_by] if shown_by else waiting
+            yield from (self._loop(change) for change in shown_by if change.loop.until is not None)
+            if place not in hidden:
+                yield self.line(event)
+            elif event["event"] == "rebalance":
+                self._names.forget(event["left"])
+            yield from (self._loop(change) for change in shown_by if change.loop.until is None)
+        yield from map(self._loop, waiting)
+
+    def _loop(self, change: Change) -> str:
+        loop = change.loop
+        verb = "begins" if loop.until is None else "ended"
+        text = f"rebalance loop {verb}: {loop_text.summary(loop)}"
+        if loop.clients:
+            text += f"; {'clients' if len(loop.clients) > 1 else 'client'}: {loop_text.clients(loop)}"
+        return f"{format_time(change.at)}  {group_title(loop.group)}  {text}"
+
     def _text(self, event: Event) -> event_text.Text:
         match event["event"]:
             case "generation":
@@ -54,7 +93,11 @@ def _group(event: Event) -> list[str]:
     """Return the group of an event; nothing for the move of a coordinator or a silence, which concern many groups."""
     if event["event"] in {"coordinator", "silence"}:
         return []
-    return ["(unknown group)" if event["group"] is None else escape(event["group"])]
+    return ["(unknown group)" if event["group"] is None else group_title(event["group"])]
+
+
+def _key(event: Event) -> tuple[str | None, int]:
+    return event["group"], event["offset"]
 
 
 def _detail(label: str, text: str) -> str:

@@ -42,6 +42,7 @@ LONGEST_PAUSE_MS = 3_600_000
 """Longest time between two rebalances of a loop."""
 
 _SHORTEST_PAUSE_MS, _SLOW_PAUSE_MS = 60_000, 600_000
+_STORM_WINDOW_MS = 60_000
 _FEW, _SLOW_FEW = 10, 3
 _RECENT = 64
 _INTERVALS = 100
@@ -246,7 +247,8 @@ class GroupLoops:
         """Return the loop that begins with a rebalance, if any."""
         run = self._run
         excused = FOLLOW_UPS + 1  # of a run that begins with a change
-        if run is not None and run.counted >= LEAST_REBALANCES - excused and self._count(run.first) >= LEAST_REBALANCES:
+        is_long = run is not None and run.counted >= LEAST_REBALANCES - excused
+        if run is not None and is_long and self._count(run.first) >= LEAST_REBALANCES and not self._is_nearly_storm():
             self.running = _Running(run.first, self._recent[-1][0], same_members=run.counted)
         elif any(slot.restarts >= LEAST_RESTARTS for slot in touched):
             slots = self._members.restarted(LEAST_RESTARTS)
@@ -265,6 +267,11 @@ class GroupLoops:
         running.causes[event["causes"][0]] += 1
         running.evidence = event["evidence"]
         return [running.loop(self, None)]
+
+    def _is_nearly_storm(self) -> bool:
+        """Return True if the last rebalances are as dense as those of a storm, which may begin with the next one."""
+        times = [mark.at for mark, is_same in self._recent if is_same][-LEAST_REBALANCES + 1 :]
+        return len(times) == LEAST_REBALANCES - 1 and times[-1] - times[0] < _STORM_WINDOW_MS
 
     def _count(self, first: Mark) -> int:
         return self._number - first.number + 1
@@ -324,16 +331,18 @@ class GroupLoops:
             "group": self.group,
             "kind": self.kind,
             "members": self._members.to_json(),
-            "recent": list(self._recent),
+            "recent": [[list(mark), is_same] for mark, is_same in self._recent],
             "number": self._number,
             "follow_ups": self._follow_ups,
-            "run": None if self._run is None else [self._run.first, self._run.last, self._run.counted],
+            "run": None if self._run is None else [list(self._run.first), self._run.last, self._run.counted],
             "storm_since": self._storm_since,
             "before_storm": self._before_storm,
             "running": None
             if running is None
             else {
                 **{name: getattr(running, name) for name in _PLAIN},
+                "first": list(running.first),
+                "last": list(running.last),
                 "intervals": list(running.intervals),
                 "restart_intervals": list(running.restart_intervals),
                 "causes": dict(running.causes),

@@ -68,8 +68,10 @@ class Change(NamedTuple):
 
     Attributes:
         loop: The loop; its `until` is None at the beginning.
+        at: Time of the event that shows it, or the deadline, in milliseconds.
         offset: Offset of the event that shows it; None for a deadline.
     """
 
     loop: Loop
+    at: int
     offset: int | None

@@ -59,7 +59,7 @@ class Loops:
         if group is None:
             group = self._groups[key] = GroupLoops(*key)
         for loop in group.apply(event):
-            yield Change(loop, event["offset"])
+            yield Change(loop, event["at"], event["offset"])
         self._note(key, group)
 
     def _note(self, key: tuple[str, str], group: GroupLoops) -> None:
@@ -80,7 +80,7 @@ class Loops:
             self._now[name] = max(now, self._now.get(name, now))
         for key, group in list(self._active.items()):
             if cluster is None or key[0] == cluster:
-                found += [Change(loop, None) for loop in group.advance(now)]
+                found += [Change(loop, now, None) for loop in group.advance(now)]
                 self._note(key, group)
         for key, at in list(self._deleted.items()):
             if key[0] in self._now and self._now[key[0]] - at > LONGEST_PAUSE_MS:

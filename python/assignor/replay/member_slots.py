@@ -72,7 +72,7 @@ class Slot:
 
     def to_json(self) -> list[Any]:
         """Return the fields as a JSON array."""
-        return [self.client, self.joined, self.first, self.restarts, self.at_once, self.slow, self.rebalances]
+        return [self.client, self.joined, list(self.first), self.restarts, self.at_once, self.slow, self.rebalances]
 
     @classmethod
     def from_json(cls, data: list[Any]) -> Slot:
@@ -194,7 +194,7 @@ class MemberSlots:
         return {
             "slots": {member: slot.to_json() for member, slot in self.slots.items()},
             "vacant": [[each.slot.to_json(), each.left, each.number, each.is_poll_exceeded] for each in self._vacant],
-            "joined": self._joined,
+            "joined": dict(self._joined),
             "left": list(self._left),
             "emptied": self._emptied,
         }

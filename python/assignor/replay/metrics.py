@@ -24,7 +24,7 @@ except ImportError as missing:
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Set
 
     import pyarrow as pa
     from prometheus_client.core import Metric
@@ -84,7 +84,8 @@ class WatchMetrics(Collector):
     def _of_groups(self) -> Iterator[Metric]:
         summaries = [found for found in self._watcher.summaries() if found.state != "gone"]
         lags = {row["group_id"]: row for row in self.lag.to_pylist()} if self.lag is not None else {}
-        self._choose(summaries, lags)
+        looping = {loop.group for loop in self._watcher.loops.current()}
+        self._choose(summaries, lags, looping)
         sums: Sums = defaultdict(Counter)
         for found in summaries:
             label = self._labels.of(found.group)
@@ -92,6 +93,7 @@ class WatchMetrics(Collector):
             condition = self._watcher.conditions.groups.get(found.group, _NO_CONDITION)
             sums["members"][label, found.kind] += found.members
             sums["storms"][label,] += condition.storm_since is not None
+            sums["loops"][label,] += found.group in looping
             sums["stuck"][label,] += len(condition.stuck)
             sums["rebalancing"][label,] += condition.rebalancing_since is not None
             sums["growing"][label,] += condition.growing_since is not None
@@ -112,14 +114,14 @@ class WatchMetrics(Collector):
                 counter.add_metric(values, number)
             yield counter
 
-    def _choose(self, summaries: Iterable[Summary], lags: Mapping[str, Mapping[str, Any]]) -> None:
+    def _choose(self, summaries: Iterable[Summary], lags: Mapping[str, Mapping[str, Any]], looping: Set[str]) -> None:
         """Choose the groups with labels of their own, and end the counters of those that lose theirs."""
         conditions = self._watcher.conditions.groups
         lost = self._labels.choose(
             [
                 Weight(
                     found.group,
-                    conditions.get(found.group, _NO_CONDITION).is_problem,
+                    found.group in looping or conditions.get(found.group, _NO_CONDITION).is_problem,
                     found.members,
                     lags.get(found.group, {}).get("lag") or 0,
                 )
@@ -157,6 +159,7 @@ _NO_CONDITION = Condition()
 _GAUGES = {
     "members": ("group_members", "Members of the group.", ("group", "kind")),
     "storms": ("storms_active", "Rebalance storms in progress: 1 or 0 for a group.", ("group",)),
+    "loops": ("rebalance_loops_active", "Rebalance loops in progress: 1 or 0 for a group.", ("group",)),
     "stuck": ("stuck_members", "Members that stopped committing offsets although records wait.", ("group",)),
     "rebalancing": ("long_rebalances_active", "Rebalances longer than the rebalance timeout: 1 or 0.", ("group",)),
     "growing": ("lag_growing", "Groups whose lag grows: 1 or 0 for a group.", ("group",)),

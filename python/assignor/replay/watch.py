@@ -93,7 +93,7 @@ class Watch:
     Args:
         settings: Settings of the clients.
         options: What to watch.
-        report: Function that gets the new events as a list that is never empty.
+        report: Function that gets the new events as a list. It is called without events if a rebalance loop ended.
         notice: Function that gets sentences on the progress and on the connection.
 
     Attributes:
@@ -306,7 +306,10 @@ class Watch:
         groups = format_count(len(summaries), "group")
         members = format_count(sum(found.members for found in summaries), "member")
         storms = sum(found.storm_since is not None for found in self.watcher.conditions.groups.values())
-        lasting = f", {format_count(storms, 'storm')} in progress" if storms else ""
+        loops = len(self.watcher.loops.current())
+        counts = [(storms, "storm"), (loops, "rebalance loop")]
+        found = " and ".join(format_count(number, noun) for number, noun in counts if number)
+        lasting = f", {found} in progress" if found else ""
         took = time.monotonic() - self._began
         records = format_count(self.watcher.records, "record")
         self._notice(f"watching {groups} with {members}{lasting}; {records} read in {took:.1f} s")
@@ -316,10 +319,12 @@ class Watch:
                 self._notice(f"group {group!r} does not exist yet")
 
     def _deliver(self, events: list[Event]) -> None:
-        """Report events, and save the state if that is due."""
-        if events:
+        """Report events and loops, and save the state if that is due."""
+        is_changed = bool(events or self.watcher.loop_changes)
+        if is_changed:
             self._report(events)
-        self._file.write_if_due(self.watcher, self._cluster_id, is_changed=bool(events))
+            self.watcher.loop_changes.clear()
+        self._file.write_if_due(self.watcher, self._cluster_id, is_changed=is_changed)
 
     def _read_lag(self, seconds: float = 0) -> list[Event]:
         """Start a measurement of the lag if it is due, and apply a new one if there is one within some seconds."""

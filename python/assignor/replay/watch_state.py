@@ -22,7 +22,7 @@ from assignor.cluster.metadata import topics_table
 from assignor.errors import SnapshotError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 VERSION = 2
 
@@ -42,6 +42,7 @@ class WatchState:
         conditions: Lasting conditions of the groups, as `Conditions.to_json` returns them.
         timeouts: Largest rebalance timeout of the members of each classic group.
         deleted: Time of the last tombstone of each group that has tombstones, by group.
+        loops: Rebalances that are or can become loops, as `Loops.to_json` returns them.
         topics: Topic metadata over time.
         replay: Snapshot of the replay.
     """
@@ -54,6 +55,7 @@ class WatchState:
     conditions: Mapping[str, Any]
     timeouts: Mapping[str, int]
     deleted: Mapping[str, int]
+    loops: Sequence[Any]
     topics: pa.RecordBatch
     replay: bytes
 
@@ -72,6 +74,7 @@ class WatchState:
             "conditions": self.conditions,
             "timeouts": self.timeouts,
             "deleted": self.deleted,
+            "loops": self.loops,
             "topics_bytes": len(topics),
         }
         rest = b"\n".join((json.dumps(head).encode(), topics + self.replay))
@@ -104,6 +107,7 @@ class WatchState:
             conditions=head["conditions"],
             timeouts=head["timeouts"],
             deleted=head["deleted"],
+            loops=head.get("loops", []),
             topics=topics_table(pa.ipc.open_stream(rest[:size]).read_all()),
             replay=rest[size:],
         )

@@ -25,6 +25,7 @@ from assignor.replay.conditions import Conditions
 from assignor.replay.coordinators import Coordinators, moved_event
 from assignor.replay.events import event_dicts
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeouts
+from assignor.replay.loops import FIELDS, KINDS, Loops
 from assignor.replay.silences import Silence, silence_events
 from assignor.replay.watch_state import WatchState
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assignor.cluster.log import LogEnd
+    from assignor.replay.loop import Change
 
 Event = dict[str, Any]
 
@@ -44,6 +46,7 @@ FORGOTTEN_MS = 86_400_000
 _NO_TIME = -(2**63)
 _REPLAYED = ("partition", "offset", "timestamp", "key", "value")
 _GROUP_RECORDS = pa.array([kind.to_bytes(2, "big") for kind in (2, 3, 11, 17)], pa.binary())
+_OF_LOOPS = pa.array(KINDS, pa.string())
 _LASTING = pa.array(["rebalance", "storm"], pa.string())
 _LASTING_FIELDS = ["event", "group", "since", "until", "unowned"]
 
@@ -110,6 +113,8 @@ class Watcher:
     Attributes:
         positions: Next offset to read of each partition of the log.
         conditions: Lasting conditions of the groups.
+        loops: Rebalance loops of the groups.
+        loop_changes: Loops that began or ended since the caller last emptied this list.
         records: Number of records that were pushed, including those of other groups.
 
     Raises:
@@ -119,6 +124,8 @@ class Watcher:
     def __init__(self, *, groups: Iterable[str] = (), state: WatchState | None = None, cluster: str = "") -> None:
         self.positions: dict[int, int] = {}
         self.conditions = Conditions()
+        self.loops = Loops()
+        self.loop_changes: list[Change] = []
         self.records = 0
         self._cluster = cluster
         self._coordinators = Coordinators()
@@ -136,6 +143,7 @@ class Watcher:
             self._machine.restore(state.replay)
             self.positions = dict(state.positions)
             self.conditions = Conditions.from_json(state.conditions)
+            self.loops = Loops.from_json(state.loops)
             self._clocks = {id: PartitionClock(latest=latest, now=now) for id, (latest, now) in state.clocks.items()}
             self._starts = dict(state.starts)
             self._timeouts, self._deleted = dict(state.timeouts), dict(state.deleted)
@@ -228,6 +236,7 @@ class Watcher:
             deadline = self._machine.next_deadline()
             if deadline is not None and deadline <= now:
                 events += self._reported(self._machine.advance(now, str(partition)))
+            self._note_loops(self.loops.advance(now, str(partition)))
             clock.now = now
         return sorted(events, key=itemgetter("at"))
 
@@ -338,6 +347,7 @@ class Watcher:
             conditions=self.conditions.to_json(),
             timeouts=dict(self._timeouts),
             deleted=dict(self._deleted),
+            loops=self.loops.to_json(),
             topics=self._topics.rows(),
             replay=self._machine.snapshot(),
         )
@@ -359,16 +369,23 @@ class Watcher:
                 if group is not None:
                     self._deleted[group] = max(at, self._deleted.get(group, at))
 
+    def _note_loops(self, changes: Iterable[Change]) -> None:
+        if self._starts is not None:
+            self.loop_changes += changes
+
     def _reported(self, batches: Iterable[Any]) -> list[Event]:
         """Apply events to the conditions, and return those to report."""
         if self._starts is None:
             for batch in batches:
                 rows = pa.record_batch(batch)
+                self.loops.apply(rows.filter(pc.is_in(rows["event"], _OF_LOOPS)).select(list(FIELDS)).to_pylist())
                 lasting = rows.filter(pc.is_in(rows["event"], _LASTING)).select(_LASTING_FIELDS)
                 self.conditions.apply(lasting.to_pylist())
                 self.conditions.apply(event_dicts([rows.filter(pc.equal(rows["event"], "stuck"))]))
             return []
-        events = [event for event in self.conditions.apply(event_dicts(batches)) if self._is_new(event)]
+        found = event_dicts(batches)
+        self._note_loops(self.loops.apply(found))
+        events = [event for event in self.conditions.apply(found) if self._is_new(event)]
         for event in events:
             event["cluster"] = self._cluster
         return events
