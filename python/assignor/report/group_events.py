@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Event = dict[str, Any]
 
 _COUNTED = ["rebalance", "member"]
-"""Kinds of events from which `loop_findings` comes."""
+"""Kinds of events that only `group_loops` reads."""
 
 
 def read_events(part: Path, never_committed: dict[str, list[Span]]) -> dict[str, tuple[Event, ...]]:

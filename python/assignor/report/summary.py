@@ -13,9 +13,9 @@ from pyarrow.dataset import dataset
 
 from assignor.replay.recorded import end_of
 from assignor.report.group_events import read_events
+from assignor.report.group_loops import read_loops
 from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
 from assignor.report.lag import lag_by_group
-from assignor.report.loop_findings import read_loops
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 
