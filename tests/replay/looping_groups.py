@@ -137,7 +137,7 @@ def leader_joins_again(group: Group, members: int, count: int, interval: float) 
 
 
 def new_id_each_time(group: Group, members: int, count: int, interval: float) -> Group:
-    """Write generations, each of which has lost its oldest member and has a new one."""
+    """Write generations in which the oldest member is lost and a new one is added."""
     birth(group, members)
     for _ in range(count - 1):
         group.wait(interval).restart(group.members[0], 0, at_once=True)
@@ -145,7 +145,7 @@ def new_id_each_time(group: Group, members: int, count: int, interval: float) ->
 
 
 def one_client_without_id(group: Group, members: int, count: int, interval: float) -> Group:
-    """Write generations, each of which has lost its newest member and has a new one; the other members stay."""
+    """Write generations in which the newest member is lost and a new one is added; the other members stay."""
     birth(group, members)
     for _ in range(count - 1):
         group.wait(interval).restart(group.members[-1], 0, at_once=True)

@@ -1,4 +1,4 @@
-"""Series of rebalances, storms and loops, each of which is one entry of a history."""
+"""Storms and loops as entries of a history: each is one entry for all its rebalances."""
 
 from __future__ import annotations
 
