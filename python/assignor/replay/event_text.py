@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from assignor.lines import escape, format_count, format_duration, format_partitions, format_time, member_name
+from assignor.lines import escape, format_duration, format_partitions, format_time, member_name
 from assignor.replay.coordinators import moved_text
 from assignor.replay.member_slots import client_name
 

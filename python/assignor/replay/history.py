@@ -46,7 +46,7 @@ def write_history(
                 yield from _finished(history, width)
                 yield ""
             history = _GroupHistory(group, series.get(group, ()), colour)
-            yield _heading(group, colour)
+            yield _heading(event, colour)
         for line in history.add(event):
             yield from wrap(line, width)
     if history is not None:
@@ -58,8 +58,11 @@ def _finished(history: _GroupHistory, width: int | None) -> Iterator[str]:
         yield from wrap(line, width)
 
 
-def _heading(group: str | None, colour: bool) -> str:
-    name = "the log" if group is None else group_title(group)
+def _heading(event: Event, colour: bool) -> str:
+    if event["group"] is not None:
+        name = group_title(event["group"])
+    else:
+        name = "records without a readable group" if event["event"] == "bad_record" else "the log"
     return f"{_BOLD}{name}{_RESET}" if colour else name
 
 

@@ -115,7 +115,13 @@ class WatchMetrics(Collector):
             yield counter
 
     def _choose(self, summaries: Iterable[Summary], lags: Mapping[str, Mapping[str, Any]], looping: Set[str]) -> None:
-        """Choose the groups with labels of their own, and end the counters of those that lose theirs."""
+        """Choose the groups with labels of their own, and end the counters of those that lose theirs.
+
+        Args:
+            summaries: The groups.
+            lags: Rows of `assignor.lag.GROUP_LAG` by group.
+            looping: Ids of the groups in a rebalance loop.
+        """
         conditions = self._watcher.conditions.groups
         lost = self._labels.choose(
             [
