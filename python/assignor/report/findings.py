@@ -31,8 +31,11 @@ KINDS = {
         "warning", "the group goes on rebalancing: the same members join again, or members leave and others join"
     ),
     "unowned": Kind("error", "partitions of subscribed topics have no owner"),
+    "no_members": Kind("warning", "all members have left, and the lag has grown since"),
     "stuck": Kind(
-        "warning", "members with regular commits stopped committing for at least 60 s, or until the end of the log"
+        "warning",
+        "members with regular commits stopped committing for at least 60 s, or until the end of the log, although "
+        "records were waiting",
     ),
     "went_back": Kind("warning", "committed offsets went back: records may be consumed again"),
     "not_owned": Kind("warning", "offsets were committed for partitions that no member of the group owned"),

@@ -7,9 +7,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from assignor.report.event_findings import STUCK_MS, episodes
+from assignor.report.stuck_evidence import with_evidence
+
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
+    from assignor.cluster.folder import Recording
     from assignor.lines import Span
 
 Event = dict[str, Any]
@@ -18,24 +23,46 @@ _COUNTED = ["rebalance", "member"]
 """Kinds of events that only `group_loops` reads."""
 
 
-def read_events(part: Path, never_committed: dict[str, list[Span]]) -> dict[str, tuple[Event, ...]]:
+def read_events(
+    recording: Recording, part: Path, never_committed: dict[str, list[Span]], empty: Collection[tuple[str, int]]
+) -> dict[str, tuple[Event, ...]]:
     """Return storms, stuck members and unusual offsets in the table `events` by group, in the order of replay.
 
     An event `never_committed` keeps only the partitions that have an owner and no committed offset at the end of the
-    log. It is left out if there are none.
+    log, and that are not known to be empty. It is left out if there are none. The silences of a stuck member are left
+    out unless records were waiting; the others come last, and have the field `waiting`.
 
     Args:
-        part: Folder with the tables that `report_folder.TABLES` names.
+        recording: The recording, whose end offsets are read if it has any.
+        part: Folder with the tables that `report_folder.TABLES` names, and the table `commits`.
         never_committed: Partitions of each group with an owner and no committed offset at the end of the log.
+        empty: Partitions that have no records at the end.
     """
     found: dict[str, list[Event]] = {}
+    stuck: dict[str, list[Event]] = {}
     for event in pq.read_table(part / "events", filters=~pc.field("event").isin(_COUNTED)).to_pylist():
+        if event["event"] == "stuck":
+            stuck.setdefault(event["group"], []).append(event)
+            continue
         if event["problem"] == "never_committed":
             spans = never_committed.get(event["group"], ())
             lasting = {(topic, id) for topic, start, count in spans for id in range(start, start + count)}
+            lasting.difference_update(empty)
             chosen = [each for each in event["topic_partitions"] if (each["topic"], each["partition"]) in lasting]
             event["topic_partitions"] = chosen
             if not chosen:
                 continue
         found.setdefault(event["group"], []).append(event)
+    silences = {group: list(filter(_is_long, episodes(events, _member))) for group, events in stuck.items()}
+    for group, events in with_evidence(silences, recording, part).items():
+        found.setdefault(group, []).extend(events)
     return {group: tuple(events) for group, events in found.items()}
+
+
+def _member(event: Event) -> str:
+    return str(event["member"])
+
+
+def _is_long(event: Event) -> bool:
+    """Return True if a silence lasts, or is long enough for a finding."""
+    return event["until"] is None or event["until"] - event["since"] >= STUCK_MS

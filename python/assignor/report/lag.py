@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from assignor.errors import WrongTypeError
 from assignor.lag import END_OFFSETS, TIMED_END_OFFSETS, group_lag, join_owners, partition_lag
 from assignor.lag_growth import Growth, Measurement, find_growth
 from assignor.lines import spans_of
+from assignor.report.absence import Absence, departures, find_absence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,6 +57,7 @@ class GroupLag:
         deleted: Number of records that were deleted before they were read.
         growth: When the lag grew while the group was stable; None if it did not.
         window_ms: Length of the windows in which `growth` compares the lowest lag, in milliseconds.
+        absence: How the lag grew after the last member left; None if the group has members or the lag did not grow.
     """
 
     at: int
@@ -63,6 +66,7 @@ class GroupLag:
     deleted: int = 0
     growth: Growth | None = None
     window_ms: int = 0
+    absence: Absence | None = None
 
     def to_json(self) -> dict[str, int | None]:
         """Return the object that `assignor report --json` prints."""
@@ -95,14 +99,15 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
     series = dict(_series(ends, commits, _generations(part)))
     pq.write_table(rows, _created(part / "lag") / "part-0.parquet")
     pq.write_table(_over_time(series), _created(part / "lag_over_time") / "part-0.parquet")
-    ranges = _out_of_range(rows)
+    ranges, departed = _out_of_range(rows), departures(part)
     found = {}
     for sums in group_lag(rows).to_pylist():
         group = sums.pop("group_id")
         window = 2 * commits.intervals.get(group, 0)
         growth = find_growth(series.get(group, []), window)
         beyond, before, deleted = ranges.get(group, ((), (), 0))
-        found[group] = GroupLag(int(ends.times[-1]), sums, (beyond, before), deleted, growth, window)
+        absence = find_absence(departed[group], series.get(group, [])) if group in departed else None
+        found[group] = GroupLag(int(ends.times[-1]), sums, (beyond, before), deleted, growth, window, absence)
     return found
 
 
@@ -300,7 +305,7 @@ def _series(
 ) -> Iterator[tuple[str, list[Measurement]]]:
     """Yield the groups with committed offsets, and their lag at each time."""
     bounds = [index for index, key in enumerate(commits.keys) if not index or key[0] != commits.keys[index - 1][0]]
-    for first, end in zip(bounds, [*bounds[1:], len(commits.keys)], strict=True):
+    for first, end in itertools.pairwise([*bounds, len(commits.keys)]):
         group = commits.keys[first][0]
         places = np.array([ends.places.get(key[1:], _UNKNOWN) for key in commits.keys[first:end]])
         is_there = places != _UNKNOWN
@@ -352,6 +357,20 @@ def _out_of_range(rows: pa.Table) -> dict[str, tuple[Any, Any, int]]:
         )
         for group, (by_problem, deleted) in found.items()
     }
+
+
+def empty_partitions(part: Path) -> set[tuple[str, int]]:
+    """Return the partitions with an owner and no committed offset that have no records at the end.
+
+    Args:
+        part: Folder of the tables; without the table `lag`, the end offsets are not known.
+    """
+    if not (part / "lag").exists():
+        return set()
+    is_empty = (pc.field("end_offset") == pc.field("start_offset")) | (pc.field("end_offset") == 0)
+    columns = ["topic", "partition"]
+    rows = pq.read_table(part / "lag", columns=columns, filters=(pc.field("problem") == "never_committed") & is_empty)
+    return {(row["topic"], row["partition"]) for row in rows.to_pylist()}
 
 
 def _created(folder: Path) -> Path:

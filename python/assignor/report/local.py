@@ -43,10 +43,8 @@ def write_tables(recording: Recording, part: Path) -> None:
         IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is of another type.
     """
-    has_commits = recording.end_offsets.exists()
     metadata, end = topics_table(recording.topics()), end_of(recording)
-    silences = silences_of(recording)
-    write_batches(by_group(recording), metadata, end, part, has_commits=has_commits, silences=silences)
+    write_batches(by_group(recording), metadata, end, part, silences=silences_of(recording))
 
 
 def write_batches(
@@ -55,7 +53,6 @@ def write_batches(
     end: int | None,
     part: Path,
     *,
-    has_commits: bool,
     silences: Sequence[Silence],
     file: str = "part-0",
 ) -> None:
@@ -68,7 +65,6 @@ def write_batches(
         metadata: Topic metadata.
         end: Time up to which deadlines fire at the end; None for an empty log.
         part: Folder of the tables.
-        has_commits: True to write the offset commits.
         silences: Silences of the log.
         file: Name of the files, without extension.
     """
@@ -77,7 +73,7 @@ def write_batches(
     with _Tables(part, f"{file}.parquet") as tables, ThreadPoolExecutor(1) as thread:
         before: Future[Pushed] | None = None
         for batch in itertools.chain(batches, (None,)):
-            pushed = thread.submit(push, replay, batch, end, has_commits=has_commits)
+            pushed = thread.submit(push, replay, batch, end)
             if before is not None:
                 tables.write(before.result())
             before = pushed

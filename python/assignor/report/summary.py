@@ -15,7 +15,7 @@ from assignor.replay.recorded import end_of
 from assignor.report.group_events import read_events
 from assignor.report.group_loops import read_loops
 from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
-from assignor.report.lag import lag_by_group
+from assignor.report.lag import empty_partitions, lag_by_group
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 
@@ -88,7 +88,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     assignments = _assignments(part)
     lag = lag_by_group(recording, part)
     gaps = _gaps(part)
-    events = read_events(part, gaps["never_committed"])
+    events = read_events(recording, part, gaps["never_committed"], empty_partitions(part))
     loops = read_loops(part, end_of(recording))
     return [
         GroupReport(

@@ -32,7 +32,7 @@ class Pushed(NamedTuple):
 
     Attributes:
         records: Columns of the records, `aborted` and those of `assignor.offsets.decode_batch`; None at the end.
-        commits: The offset commits; None if they are not wanted, and at the end.
+        commits: The offset commits; None at the end.
         events: The events of `KINDS`, with the columns of `EVENT_COLUMNS`.
         group_ids: Ids of the groups that have ended.
         histories: Their histories, see `assignor.spark.schemas.HISTORY`.
@@ -45,17 +45,16 @@ class Pushed(NamedTuple):
     histories: pa.Array
 
 
-def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None, *, has_commits: bool) -> Pushed:
+def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None) -> Pushed:
     """Apply a batch of records that are sorted by group and offset.
 
     Args:
         replay: The replay.
         records: The columns offset, timestamp, key, value and aborted; None ends the last group.
         until: Time up to which the deadlines of a group fire at its end; None for an empty log.
-        has_commits: True to return the offset commits.
     """
     decoded, commits, events, (ids, histories) = replay.push_groups(
-        records, until=until, kinds=KINDS, decoded=True, commits=has_commits
+        records, until=until, kinds=KINDS, decoded=True, commits=True
     )
     columns: dict[str, pa.Array] | None = None
     if records is not None:

@@ -37,7 +37,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
     writes these tables to an existing folder; `assignor.report.summary.summarize` completes the report:
 
         records      a row per record: `schemas.RECORDS`, `schemas.DECODED` and `aborted`
-        commits      a row per offset commit, if the recording has end offsets
+        commits      a row per offset commit
         groups       a row per group: `group_id` and `schemas.GROUP`
         generations  a row per generation or epoch: `group_id` and `schemas.GENERATION`
         members      a row per member at the end of the log: `group_id` and `schemas.MEMBER`
@@ -57,7 +57,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
     """
     part = part.absolute()
     metadata, end = topics_table(recording.topics()), end_of(recording)
-    has_commits, silences = recording.end_offsets.exists(), silences_of(recording)
+    silences = silences_of(recording)
     _core.Replay(metadata)  # report invalid metadata here, not from a worker
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -65,7 +65,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         assert task is not None
         records = (each for batch in batches for each in record_slices(batch))
         file = f"part-{task.partitionId()}"
-        write_batches(records, metadata, end, part, has_commits=has_commits, silences=silences, file=file)
+        write_batches(records, metadata, end, part, silences=silences, file=file)
         return iter(())
 
     with progress(spark, "decoding and replaying", quiet=quiet):
@@ -74,4 +74,4 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         by_group.mapInArrow(write, _COLUMNS).collect()
         if not (part / "records").exists():
             none = pa.RecordBatch.from_pylist([], to_arrow_schema(_COLUMNS))
-            write_batches([none], metadata, end, part, has_commits=has_commits, silences=(), file="part-none")
+            write_batches([none], metadata, end, part, silences=(), file="part-none")
