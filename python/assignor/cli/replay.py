@@ -11,6 +11,8 @@ from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.inputs import add_groups
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
+from assignor.lines import format_count
+from assignor.report.report import NO_TOPICS
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +32,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "to no cluster."
     )
     command.add_argument(
-        "folder", metavar="FOLDER", help="folder with records.parquet, topics.parquet and, optionally, aborted.json"
+        "folder", metavar="FOLDER", help="folder with records.parquet and, optionally, topics.parquet and aborted.json"
     )
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
     add_groups(command)
@@ -46,16 +48,18 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from assignor.cluster import Recording
+    from assignor.cluster.copies import count_copies
     from assignor.replay.history import write_history
     from assignor.replay.recorded import end_of
     from assignor.replay.series import find_series
     from assignor.replay.spool import LineSpool
 
     recording = Recording.open(options.folder)
-    note = _isolation_note(recording, options.isolation)
+    copies = count_copies(recording)
+    note = "\n".join(_notes(recording, options.isolation, copies))
     with LineSpool() as spool:
         groups = set()
-        for group, at, offset, line in _events(recording, options):
+        for group, at, offset, line in _events(recording, options, has_copies=copies > 0):
             groups.add(group)
             name = (group is not None, group or "")  # events without a group come first
             tie = line if group is None else ""  # several partitions of the log can have the same offset
@@ -64,7 +68,8 @@ def run(options: argparse.Namespace) -> int:
         if missing:
             raise IllegalArgumentError(f"group {missing[0]!r} has no events in {recording.records}")
         if options.json:
-            print(f"assignor: {note}", file=sys.stderr)
+            for each in note.splitlines():
+                print(f"assignor: {each}", file=sys.stderr)
             for line in spool:
                 print(line)
             return 0
@@ -73,6 +78,15 @@ def run(options: argparse.Namespace) -> int:
         for line in write_history(map(json.loads, spool), series, colour=colours(), width=width()):
             print(line)
     return 0
+
+
+def _notes(recording: Recording, isolation: str, copies: int) -> Iterator[str]:
+    """Yield sentences on the records that are not replayed, and on what is not known."""
+    yield _isolation_note(recording, isolation)
+    if copies:
+        yield f"{format_count(copies, 'duplicate')} of other records: each record counts once."
+    if not recording.topics().num_rows:
+        yield f"{NO_TOPICS}."
 
 
 def _isolation_note(recording: Recording, isolation: str) -> str:
@@ -88,7 +102,9 @@ def _isolation_note(recording: Recording, isolation: str) -> str:
     return f"read_committed: {count:,} records of aborted transactions are omitted."
 
 
-def _events(recording: Recording, options: argparse.Namespace) -> Iterator[tuple[str | None, int, int, str]]:
+def _events(
+    recording: Recording, options: argparse.Namespace, *, has_copies: bool
+) -> Iterator[tuple[str | None, int, int, str]]:
     """Yield group, time, offset and JSON of each event."""
     from assignor.spark.progress import progress
 
@@ -108,5 +124,10 @@ def _events(recording: Recording, options: argparse.Namespace) -> Iterator[tuple
 
         with progress(spark, "replaying", quiet=False):
             yield from event_lines(
-                spark, recording, is_committed=is_committed, groups=options.group, ascii_only=ascii_only
+                spark,
+                recording,
+                is_committed=is_committed,
+                groups=options.group,
+                has_copies=has_copies,
+                ascii_only=ascii_only,
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
+from assignor.report.report import NO_TOPICS
 
 if TYPE_CHECKING:
     import argparse
@@ -37,7 +39,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "folder",
         nargs="?",
         metavar="FOLDER",
-        help="folder with records.parquet, topics.parquet and, optionally, aborted.json",
+        help="folder with records.parquet and, optionally, topics.parquet, end_offsets.parquet and aborted.json",
     )
     add_connection(command)
     command.add_argument(
@@ -112,6 +114,8 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
             with progress(spark, "writing the page", quiet=False):
                 write_page(options.page, page_data(recording, found, place))
     if options.json:
+        if not found.has_topics:
+            print(f"assignor: {NO_TOPICS}.", file=sys.stderr)
         print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
     else:
         from assignor.report.text import render

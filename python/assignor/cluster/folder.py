@@ -1,7 +1,8 @@
 """Recording folder: the records of `__consumer_offsets` and the topic metadata of a cluster.
 
 records.parquet   partition int32, offset int64, timestamp int64 (ms), key binary, value binary (null: tombstone)
-topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per snapshot and partition
+topics.parquet    t int64 (ms), topic, topic_id, partition int32, racks list<string>: a row per snapshot and partition;
+                  optional: without it assignments are not compared, and topic ids have no names
 aborted.json      [[partition, offset], ...]: records of aborted transactions, which a read_committed reader skips;
                   optional
 end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per time and
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assignor.cluster.cluster_id import check_one_cluster
 from assignor.errors import IllegalArgumentError, MissingDependencyError
 
 if TYPE_CHECKING:
@@ -29,12 +31,12 @@ COLUMNS = {
     "records.parquet": ("partition", "offset", "timestamp", "key", "value"),
     "topics.parquet": ("t", "topic", "topic_id", "partition", "racks"),
 }
-"""Required columns of each file; other columns are ignored."""
+"""Required columns of each file; other columns are ignored. Only `records.parquet` must exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """Recording folder with all required files.
+    """Recording folder.
 
     Attributes:
         folder: The folder.
@@ -59,14 +61,23 @@ class Recording:
         """Path of `end_offsets.parquet`, which may be missing."""
         return self.folder / "end_offsets.parquet"
 
+    @property
+    def has_topics(self) -> bool:
+        """True if the folder has a `topics.parquet`."""
+        return (self.folder / "topics.parquet").exists()
+
     def topics(self) -> pa.Table:
-        """Read the topic metadata.
+        """Read the topic metadata; a table without rows if there is no `topics.parquet`.
 
         Raises:
             IllegalArgumentError: The file cannot be read as Parquet.
         """
         import pyarrow as pa
 
+        from assignor.cluster.metadata import topic_schema
+
+        if not self.has_topics:
+            return topic_schema().empty_table()
         path = self.folder / "topics.parquet"
         try:
             return open_dataset(path).to_table()
@@ -75,20 +86,26 @@ class Recording:
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Recording:
-        """Check that the files and columns of a recording exist, and read `aborted.json`.
+        """Check the files and columns of a recording, and read `aborted.json`.
 
         Raises:
-            IllegalArgumentError: The folder, a file or a column is missing, or a file cannot be read.
+            IllegalArgumentError: The folder, a file or a column is missing, a file cannot be read, or two files name
+                different clusters.
             MissingDependencyError: pyarrow is not installed.
         """
         path = Path(folder)
         if not path.is_dir():
             problem = "is not a folder" if path.exists() else "does not exist"
             raise IllegalArgumentError(f"{path} {problem}; a recording is a folder with {' and '.join(COLUMNS)}")
+        if not (path / "records.parquet").exists():
+            raise IllegalArgumentError(
+                f"{path / 'records.parquet'} does not exist; a recording needs {' and '.join(COLUMNS)} (without the "
+                "latter, assignments are not compared)"
+            )
         for name, required in COLUMNS.items():
-            if not (path / name).exists():
-                raise IllegalArgumentError(f"{path / name} does not exist; a recording needs {' and '.join(COLUMNS)}")
-            _check_columns(path / name, required)
+            if (path / name).exists():
+                _check_columns(path / name, required)
+        check_one_cluster(path, [path / name for name in (*COLUMNS, "end_offsets.parquet") if (path / name).exists()])
         recording = cls(path, _read_aborted(path / "aborted.json"))
         if recording.end_offsets.exists():
             from assignor.lag import TIMED_END_OFFSETS

@@ -1,6 +1,6 @@
 """Files of a growing recording: parts that appear only when complete, and the positions where the next run continues.
 
-cluster.json           id of the cluster
+cluster.json           id of the cluster, which the metadata of each part has too
 records.parquet/       parts with records; the metadata of a part has the positions at which the next part begins
 topics.parquet/        parts with snapshots of the topics
 end_offsets.parquet/   parts with end offsets of the topics
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assignor.cluster.cluster_id import CLUSTER_FILE, CLUSTER_KEY, read_cluster_id
 from assignor.cluster.metadata import topic_schema
 from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError
@@ -25,8 +26,6 @@ from assignor.lag import TIMED_END_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-CLUSTER_FILE = "cluster.json"
 
 _POSITIONS = b"assignor.positions"
 _ROW_GROUP_RECORDS = 50_000
@@ -55,6 +54,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
     def __init__(self, folder: str | os.PathLike[str], cluster_id: str, address: str) -> None:
         self.folder = Path(folder)
         self.added = 0
+        self._metadata = {CLUSTER_KEY: cluster_id.encode()}
         self._part: _Part | None = None
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
             return
         with self._errors():
             _replace(self.folder / "aborted.json", json.dumps(sorted(self._aborted), separators=(",", ":")))
-            self._part.commit({_POSITIONS: json.dumps(self.positions).encode()})
+            self._part.commit({**self._metadata, _POSITIONS: json.dumps(self.positions).encode()})
             self._part = None
 
     def write_topics(self, rows: pa.RecordBatch) -> None:
@@ -140,7 +140,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
         part = _Part(self.folder / f"{name}.parquet", rows.schema)
         try:
             part.add(rows)
-            part.commit({})
+            part.commit(self._metadata)
         except BaseException:
             part.discard()
             raise
@@ -219,10 +219,7 @@ def _check_cluster(folder: Path, cluster_id: str, address: str) -> None:
             )
         _replace(path, json.dumps({"cluster_id": cluster_id, "bootstrap_server": address}) + "\n")
         return
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))["cluster_id"]
-    except (ValueError, KeyError, TypeError) as error:
-        raise IllegalArgumentError(f'{path} must be a JSON object with "cluster_id"') from error
+    found = read_cluster_id(folder)
     if found != cluster_id:
         raise IllegalArgumentError(
             f"{folder} is a recording of the cluster {found}, but {address} is the cluster {cluster_id}: give another "

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from assignor import _core
 from assignor.cluster.folder import open_dataset, parquet_error
-from assignor.errors import WrongTypeError
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.lines import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -121,10 +122,10 @@ def in_log_order(recording: Recording) -> Iterator[pa.RecordBatch]:
 
 
 def _sorted(recording: Recording, first: str) -> Iterator[pa.RecordBatch]:
-    """Yield batches of all records, sorted by a column, the offset and the timestamp."""
+    """Yield batches of all records, sorted by a column, the offset, the timestamp and the partition."""
     batches = scan(recording, SCHEMA.names)
     records = _extended(recording, pa.Table.from_batches(batches, _file_schema(recording))).combine_chunks()
-    names = [first, "offset", "timestamp"]
+    names = list(dict.fromkeys([first, "offset", "timestamp", "partition"]))
     order = pc.sort_indices(records.select(names), sort_keys=[(name, "ascending") for name in names])
     if not records.num_rows:
         yield _batch(records)
@@ -166,6 +167,20 @@ def scan(recording: Recording, columns: list[str]) -> Iterator[pa.RecordBatch]:
         )
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(recording.records, error) from error
+
+
+def check_no_nulls(recording: Recording, records: pa.RecordBatch | pa.Table) -> None:
+    """Check that columns other than key and value have no nulls.
+
+    Raises:
+        IllegalArgumentError: A column has nulls.
+    """
+    for name, column in zip(records.schema.names, records.columns, strict=True):
+        if column.null_count:
+            raise IllegalArgumentError(
+                f"{recording.records}: column {name} has {format_count(column.null_count, 'null')}; "
+                "only key and value can be null"
+            )
 
 
 def _file_schema(recording: Recording) -> pa.Schema:

@@ -100,8 +100,9 @@
       const rows = table.tBodies[0].rows;
       for (const row of rows) {
         const { group, start, end } = row.dataset;
-        const isLater = start !== undefined && Number(start) >= state.until;
-        const isEarlier = end !== undefined && Number(end) <= state.since;
+        // The first and the last time bin include all that is before and after them.
+        const isLater = start !== undefined && state.until < page.until && Number(start) >= state.until;
+        const isEarlier = end !== undefined && state.since > page.since && Number(end) <= state.since;
         row.hidden = (number !== "" && group !== number) || isLater || isEarlier;
         if (row.hidden) continue;
         shown += 1;

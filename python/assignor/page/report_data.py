@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
@@ -13,8 +14,6 @@ from assignor.page.timeline import LAST_TIME
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
-
-    import pyarrow as pa
 
     from assignor.cluster.folder import Recording
     from assignor.page.data import MemberRow, Row
@@ -69,7 +68,7 @@ def _times(part: Path) -> tuple[int | None, int | None]:
 
 
 def _members(part: Path, groups: Sequence[str]) -> Iterable[MemberRow]:
-    is_chosen = pc.field("group_id").isin(list(groups))
+    is_chosen = pc.field("group_id").isin(pa.array(groups, pa.string()))
     names = ("members", "assignments")
     return member_rows(
         *(dataset(part / name, format="parquet").to_table(filter=is_chosen).to_pylist() for name in names)
@@ -90,7 +89,7 @@ def _lag_over_time(part: Path) -> Callable[[Sequence[str]], list[Row]] | None:
 
 def lag_rows(table: pa.Table, groups: Sequence[str]) -> list[Row]:
     """Return the rows of groups in a table with the column `group_id`, with the names of a page."""
-    found = table.filter(pc.field("group_id").isin(list(groups)))
+    found = table.filter(pc.field("group_id").isin(pa.array(groups, pa.string())))
     return [{"group": row.pop("group_id"), **row} for row in found.to_pylist()]
 
 

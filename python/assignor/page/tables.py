@@ -21,7 +21,7 @@ MOST_GROUPS = 40
 MOST_MEMBERS = 60
 """Largest number of members of a group that a page lists: half have the most partitions, half the fewest."""
 
-MOST_FINDINGS = 300
+MOST_FINDINGS = 1_000
 """Largest number of findings that a page lists."""
 
 MOST_LAG_POINTS = 1_500

@@ -8,10 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
-from assignor.cluster.records import in_log_order, scan
-from assignor.errors import IllegalArgumentError
-from assignor.lines import format_count
+from assignor.cluster.records import check_no_nulls, in_log_order, scan
 from assignor.replay.silences import silence_events, silences_of
 
 if TYPE_CHECKING:
@@ -39,8 +38,10 @@ def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[
     wanted = pa.array(sorted(set(groups)), pa.string())
 
     def chosen() -> Iterator[pa.RecordBatch]:
+        marker = CopyMarker()
         for batch in in_log_order(recording):
-            found = batch.filter(pc.invert(batch["aborted"])) if is_committed else batch
+            found = batch.filter(pc.invert(marker.mark(batch)))
+            found = found.filter(pc.invert(found["aborted"])) if is_committed else found
             yield found.filter(pc.is_in(found["group_id"], wanted)) if len(wanted) else found
 
     silences = silences_of(recording)
@@ -77,12 +78,7 @@ def end_of(recording: Recording) -> int | None:
     """
     found: int | None = None
     for batch in scan(recording, ["partition", "offset", "timestamp"]):
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            if column.null_count:
-                raise IllegalArgumentError(
-                    f"{recording.records}: column {name} has {format_count(column.null_count, 'null')}; "
-                    "only key and value can be null"
-                )
+        check_no_nulls(recording, batch)
         found = max((time for time in (found, pc.max(batch["timestamp"]).as_py()) if time is not None), default=None)
     return found
 

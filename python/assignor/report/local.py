@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from assignor import _core
+from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import by_group
 from assignor.replay.recorded import end_of
@@ -61,19 +62,20 @@ def write_batches(
     A batch is written while another thread replays the next one.
 
     Args:
-        batches: Records that are sorted by group and offset, with the columns that `report.tables.push` reads.
+        batches: Records that are sorted by group and offset, with the columns that `report.tables.push` reads. Copies
+            of a record follow each other.
         metadata: Topic metadata.
         end: Time up to which deadlines fire at the end; None for an empty log.
         part: Folder of the tables.
         silences: Silences of the log.
         file: Name of the files, without extension.
     """
-    replay = _core.Replay(metadata)
+    replay, marker = _core.Replay(metadata), CopyMarker()
     replay.observe_silences(silences)
     with _Tables(part, f"{file}.parquet") as tables, ThreadPoolExecutor(1) as thread:
         before: Future[Pushed] | None = None
         for batch in itertools.chain(batches, (None,)):
-            pushed = thread.submit(push, replay, batch, end)
+            pushed = thread.submit(push, replay, batch, end, marker)
             if before is not None:
                 tables.write(before.result())
             before = pushed

@@ -15,18 +15,26 @@ if TYPE_CHECKING:
 MOST_GROUPS_WITH_MEMBERS = 60
 """Largest number of groups for which the report lists members and their partitions; the Parquet files always do."""
 
+NO_TOPICS = (
+    "there is no topic metadata (topics.parquet): assignments are not compared with Kafka's, partitions without an "
+    "owner are not known, and topics that the log names by id have no names"
+)
+"""What a report on a recording without topic metadata lacks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """Report on the groups of a recording.
 
     Attributes:
-        records: Number of records, including those of aborted transactions.
+        records: Number of records, including those of aborted transactions and duplicates.
         records_by_type: Record type to number of (values, tombstones).
         bad_records: Number of records that cannot be decoded.
         groups: The groups, sorted by name.
         remarks: Notes on generations under `range`.
         members: The members at the end of the log; empty for more than `MOST_GROUPS_WITH_MEMBERS` groups.
+        duplicates: Number of records that are copies of others: replicas, or files that were copied twice.
+        has_topics: False if there is no topic metadata, so that assignments are not compared.
     """
 
     records: int
@@ -35,6 +43,8 @@ class Report:
     groups: tuple[GroupReport, ...]
     remarks: tuple[Remark, ...]
     members: tuple[MemberReport, ...]
+    duplicates: int = 0
+    has_topics: bool = True
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints."""
@@ -47,6 +57,7 @@ class Report:
                 for number, (values, tombstones) in sorted(self.records_by_type.items())
             },
             "bad_records": self.bad_records,
+            "duplicates": self.duplicates,
             "groups": [
                 {
                     **group.to_json(),

@@ -27,8 +27,8 @@ LAG_TABLES = ("lag", "lag_over_time")
 """Names of the Parquet folders that a report of a recording with end offsets has in addition."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
-_ADDED = {"findings"}
-"""Key that reports of earlier versions do not have."""
+_ADDED = {"findings", "duplicates"}
+"""Keys that reports of earlier versions do not have."""
 
 
 def check_report_folder(out: Path, recording: Path) -> Path:

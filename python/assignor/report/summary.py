@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
+from assignor.cluster.copies import count_copies
 from assignor.replay.recorded import end_of
 from assignor.report.group_events import read_events
 from assignor.report.group_loops import read_loops
@@ -54,6 +55,8 @@ def summarize(recording: Recording, part: Path) -> Report:
     found = Report(
         records=counts.total(),
         records_by_type=by_type,
+        duplicates=count_copies(recording),
+        has_topics=recording.topics().num_rows > 0,
         bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
         groups=tuple(groups),
         remarks=tuple(_remarks(part)),

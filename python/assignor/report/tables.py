@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from assignor.cluster.records import SCHEMA
 from assignor.replay.events import COLUMNS, COMMON, FIELDS
 
 if TYPE_CHECKING:
     from assignor import _core
+    from assignor.cluster.copies import CopyMarker
 
 KINDS = ("rebalance", "member", "storm", "stuck", "offsets")
 """Kinds of events that are kept: findings and the page come from them."""
@@ -45,16 +47,18 @@ class Pushed(NamedTuple):
     histories: pa.Array
 
 
-def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None) -> Pushed:
-    """Apply a batch of records that are sorted by group and offset.
+def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None, marker: CopyMarker) -> Pushed:
+    """Apply a batch of records that are sorted by group and offset. Copies of a record are decoded and not applied.
 
     Args:
         replay: The replay.
-        records: The columns offset, timestamp, key, value and aborted; None ends the last group.
+        records: The columns partition, offset, timestamp, key, value and aborted; None ends the last group.
         until: Time up to which the deadlines of a group fire at its end; None for an empty log.
+        marker: Marker of the copies in the batches.
     """
+    applied = None if records is None else _without_copies(records, marker)
     decoded, commits, events, (ids, histories) = replay.push_groups(
-        records, until=until, kinds=KINDS, decoded=True, commits=True
+        applied, until=until, kinds=KINDS, decoded=True, commits=True
     )
     columns: dict[str, pa.Array] | None = None
     if records is not None:
@@ -67,3 +71,9 @@ def push(replay: _core.Replay, records: pa.RecordBatch | None, until: int | None
         pa.array(ids),
         pa.array(histories),
     )
+
+
+def _without_copies(records: pa.RecordBatch, marker: CopyMarker) -> pa.RecordBatch:
+    """Return records in which copies are marked like records of aborted transactions, which are not applied."""
+    is_skipped = pc.or_(records["aborted"], marker.mark(records))
+    return records.set_column(records.schema.get_field_index("aborted"), "aborted", is_skipped)

@@ -22,6 +22,7 @@ except ImportError as error:
 from assignor.lines import escape, format_count, format_spans, wrap
 from assignor.report.findings import KINDS, SEVERITIES
 from assignor.report.group_report import by_group
+from assignor.report.report import NO_TOPICS
 
 if TYPE_CHECKING:
     from assignor.report.findings import Finding
@@ -121,11 +122,14 @@ def _totals(report: Report) -> Iterator[str]:
     partitions = sum(group.partitions for group in report.groups)
     idle = sum(group.idle_members for group in report.groups)
     records = f"{format_count(report.records, 'record')} of {format_count(len(report.records_by_type), 'type')}"
-    yield f"{records}; {report.bad_records:,} cannot be decoded"
+    copies = f"; {format_count(report.duplicates, 'duplicate')} of other records" if report.duplicates else ""
+    yield f"{records}; {report.bad_records:,} cannot be decoded{copies}"
     yield f"{format_count(len(report.groups), 'group')}{': ' if by_state else ''}{by_state}"
     own, are = "owns" if members == 1 else "own", "is" if idle == 1 else "are"
     owned = f"{format_count(members, 'member')} {own} {format_count(partitions, 'partition')}"
     yield f"{owned}; {format_count(idle, 'member')} {are} idle"
+    if not report.has_topics:
+        yield NO_TOPICS
     compared = format_count(checked, "range assignment")
     yield (
         f"{compared} compared with Kafka's: {equal:,} equal, {checked - equal:,} different"

@@ -32,14 +32,25 @@ def event_lines(
     *,
     is_committed: bool = True,
     groups: Collection[str] = (),
+    has_copies: bool = False,
     ascii_only: bool = False,
 ) -> Iterator[tuple[str | None, int, int, str]]:
     """Replay a recording, and yield group, time, offset and JSON of each event; see `assignor.replay.recorded.replay`.
 
     All records of a partition of the log go to one task. The events of a group come in the order in which the machine
     emits them.
+
+    Args:
+        spark: A session that can read the files.
+        recording: The recording.
+        is_committed: True to omit the records of aborted transactions.
+        groups: Group ids to replay; empty for all groups.
+        has_copies: True if several records have the same partition and offset; each counts once.
+        ascii_only: True to escape other characters.
     """
     records = read_records(spark, recording, is_committed=is_committed)
+    if has_copies:
+        records = records.dropDuplicates(["partition", "offset"])
     if groups:
         records = with_groups(records).where(F.col("group_id").isin(*groups))
 

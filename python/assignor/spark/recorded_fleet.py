@@ -56,6 +56,8 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
         WrongTypeError: A column of a file is missing or of another type.
     """
     recording = Recording.open(folder)
+    if not recording.has_topics:
+        raise IllegalArgumentError(f"{recording.folder} has no topics.parquet, whose topics the fleet needs")
     metadata = recording.topics()
     topics = spark.createDataFrame(_last_topics(topics_table(metadata)), TOPICS)
     histories = replay(with_groups(read_records(spark, recording, is_committed=True)), metadata)

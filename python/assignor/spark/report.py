@@ -70,7 +70,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
 
     with progress(spark, "decoding and replaying", quiet=quiet):
         records = with_groups(read_records(spark, recording))
-        by_group = records.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
+        by_group = records.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp", "partition")
         by_group.mapInArrow(write, _COLUMNS).collect()
         if not (part / "records").exists():
             none = pa.RecordBatch.from_pylist([], to_arrow_schema(_COLUMNS))
