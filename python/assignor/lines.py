@@ -32,7 +32,7 @@ def format_spans(spans: Iterable[tuple[str, int, int]], topics_shown: int = _TOP
         runs.setdefault(topic, []).append(f"{start}" if length == 1 else f"{start}–{start + length - 1}")
     topics = [f"{topic}[{_format_runs(found)}]" for topic, found in runs.items()]
     if len(topics) > topics_shown:
-        topics[topics_shown:] = [f"and {len(topics) - topics_shown} more topics"]
+        topics[topics_shown:] = [f"and {format_count(len(topics) - topics_shown, 'more topic')}"]
     return " ".join(topics) or "no partitions"
 
 

@@ -8,6 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from assignor.cluster import COLUMNS, Recording
+from assignor.cluster.cluster_id import CLUSTER_KEY
+from assignor.cluster.recording_files import RecordingFiles
+from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError
 
 FLEET = Path(__file__).parents[2] / "data" / "fleet_webshop"
@@ -40,11 +43,65 @@ def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     assert f"{tmp_path / 'nowhere'} does not exist; a recording is a folder with " in error_of(tmp_path / "nowhere")
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_a_missing_file_is_named(folder: Path, name: str) -> None:
-    (folder / name).unlink()
+def test_a_missing_file_with_records_is_named(folder: Path) -> None:
+    (folder / "records.parquet").unlink()
 
-    assert f"{folder / name} does not exist" in error_of(folder)
+    assert f"{folder / 'records.parquet'} does not exist; a recording needs " in error_of(folder)
+
+
+def test_a_recording_without_topics_has_a_table_without_rows(folder: Path) -> None:
+    (folder / "topics.parquet").unlink()
+    recording = Recording.open(folder)
+
+    assert not recording.has_topics
+    assert 0 == recording.topics().num_rows
+    assert set(COLUMNS["topics.parquet"]) == set(recording.topics().column_names)
+
+
+def store(folder: Path, name: str, cluster: str | None, part: str) -> None:
+    """Write a part of a table, with the id of its cluster if that is not None."""
+    path = folder / name
+    if path.is_file():
+        path.unlink()
+    path.mkdir(exist_ok=True)
+    metadata = {} if cluster is None else {CLUSTER_KEY: cluster}
+    pq.write_table(pq.read_schema(FLEET / name).with_metadata(metadata).empty_table(), path / f"{part}.parquet")
+
+
+def test_files_of_two_clusters_are_rejected(folder: Path) -> None:
+    store(folder, "records.parquet", "one", "part-0")
+    store(folder, "records.parquet", None, "part-1")
+    store(folder, "topics.parquet", "one", "part-0")
+    assert Recording.open(folder)
+
+    store(folder, "topics.parquet", "two", "part-1")
+    first, second = folder / "records.parquet" / "part-0.parquet", folder / "topics.parquet" / "part-1.parquet"
+    assert f"{second} is of the cluster two, but {first} is of the cluster one: put " in error_of(folder)
+
+
+def test_files_of_another_cluster_than_that_of_the_folder_are_rejected(folder: Path) -> None:
+    (folder / "cluster.json").write_text('{"cluster_id": "one"}')
+    store(folder, "records.parquet", "two", "part-0")
+
+    assert f"is of the cluster two, but {folder / 'cluster.json'} is of the cluster one" in error_of(folder)
+
+
+def test_a_recorder_writes_the_cluster_into_each_file(tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    rows = pq.read_table(FLEET / "records.parquet").slice(0, 3).combine_chunks().to_batches()[0]
+    with RecordingFiles(folder, "one", "localhost:9092") as files:
+        files.add(rows.select(SCHEMA.names), [], {0: 3})
+        files.commit()
+
+    parts = sorted(folder.rglob("*.parquet"))
+    parts = [part for part in parts if part.is_file()]
+    assert 4 == len(parts)
+    assert {b"one"} == {pq.read_metadata(part).metadata[CLUSTER_KEY] for part in parts}
+    assert Recording.open(folder)
+    with pytest.raises(
+        IllegalArgumentError, match="is a recording of the cluster one, but other:9092 is the cluster two"
+    ):
+        RecordingFiles(folder, "two", "other:9092")
 
 
 @pytest.mark.parametrize("name", COLUMNS)

@@ -90,7 +90,7 @@ def _is_increasing(recording: Recording) -> bool:
 
 
 def _check_contents(recording: Recording, order: Numbers, is_copy: npt.NDArray[np.bool_]) -> None:
-    """Raise an error if a record has another timestamp, key or value than the record of which it should be a copy.
+    """Raise an error if two records with the same partition and offset differ in timestamp, key or value.
 
     Args:
         recording: The recording.

@@ -55,7 +55,7 @@ def _of_state(group: GroupReport) -> Iterator[Finding]:
 
 def _loads(group: GroupReport) -> str:
     partitions = f"{format_count(group.partitions, 'partition')} of {format_count(group.topics, 'topic')}"
-    return f"{format_count(group.members, 'member')} own {partitions}."
+    return f"{format_count(group.members, 'member')} {'owns' if group.members == 1 else 'own'} {partitions}."
 
 
 def _of_range(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:

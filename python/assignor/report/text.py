@@ -85,7 +85,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
-            f"and {len(remarks) - _REMARKS_SHOWN} more remarks in the Parquet folder `generations`"
+            f"and {format_count(len(remarks) - _REMARKS_SHOWN, 'more remark')} in the Parquet folder `generations`"
         ]
     if remarks:
         yield "Range assignments that differ from Kafka's, or have a remark", remarks
@@ -107,7 +107,8 @@ def _attention(findings: Iterable[Finding]) -> Iterator[str]:
             texts = [each.text for each in found]
             yield from (f"{group}: {text}" for text in texts[-_FINDINGS_SHOWN:])
             if len(texts) > _FINDINGS_SHOWN:
-                yield f"{group}: and {len(texts) - _FINDINGS_SHOWN:,} earlier findings of the kind {kind}, see --json"
+                earlier = format_count(len(texts) - _FINDINGS_SHOWN, "earlier finding")
+                yield f"{group}: and {earlier} of the kind {kind}, see --json"
 
 
 def _totals(report: Report) -> Iterator[str]:
@@ -232,7 +233,7 @@ def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:
         for member in found[:_MEMBERS_SHOWN]:
             yield f"  {set_cell_size(member.name, widest)}  {format_spans(member.spans)}"
         if len(found) > _MEMBERS_SHOWN:
-            yield f"  and {len(found) - _MEMBERS_SHOWN} more members"
+            yield f"  and {format_count(len(found) - _MEMBERS_SHOWN, 'more member')}"
 
 
 def _section(title: str, lines: Sequence[str], width: int | None) -> str:
