@@ -222,3 +222,19 @@ def test_functions_are_not_hidden_by_modules_of_the_same_name() -> None:
 
     assert callable(assignor.spark.decode)
     assert callable(assignor.spark.replay)
+
+
+def test_duplicates_count_once_with_spark(spark: SparkSession, tmp_path: Path) -> None:
+    rows = pq.read_table(FLEET / "records.parquet").slice(0, 500)
+    bad = pa.Table.from_pylist([{**rows.slice(0, 1).to_pylist()[0], "partition": 49, "key": b"\0", "value": b""}])
+    records = pa.concat_tables([rows, bad.cast(rows.schema)])
+    given = [empty_recording(tmp_path / name) for name in ("once", "twice")]
+    pq.write_table(records, given[0].records)
+    pq.write_table(pa.concat_tables([records, records]), given[1].records)
+
+    once, twice = (report(spark, each, each.folder.parent / f"{each.folder.name} out").to_json() for each in given)
+
+    assert (0, 501) == (once["duplicates"], twice["duplicates"])
+    assert once["groups"] == twice["groups"]
+    words = ["replay", "--json", "--engine", "spark"]
+    assert printed([*words, str(given[0].folder)]) == printed([*words, str(given[1].folder)])
