@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor.lines import escape, format_duration, format_partitions, format_time, member_name
 from assignor.replay.coordinators import moved_text
 from assignor.replay.member_slots import client_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assignor.replay.events import Event
 
@@ -137,7 +137,7 @@ def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Te
         case "offsets_deleted" | "group_deleted":
             return _deleted(event)
         case "silence":
-            return _silence(event), []
+            return f"silence: {silence_text(event)}", []
         case "coordinator":
             return moved_text(event), [("partitions of __consumer_offsets", ", ".join(event["log_partitions"]))]
         case _:
@@ -180,10 +180,11 @@ def _deleted(event: Event) -> Text:
     return title, [("evidence", escape(event["evidence"]))]
 
 
-def _silence(event: Event) -> str:
+def silence_text(event: Mapping[str, Any]) -> str:
+    """Return what a silence of the log says, from its since, until and log_partitions."""
     lasted = format_duration(event["until"] - event["since"])
     which = "the whole log" if event["log_partitions"] is None else _log_partitions(event["log_partitions"])
-    return f"silence: {which} had no records for {lasted}, since {format_time(event['since'])}"
+    return f"{which} had no records for {lasted}, since {format_time(event['since'])}"
 
 
 def _log_partitions(partitions: Sequence[str]) -> str:

@@ -9,16 +9,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from assignor import _core
 from assignor.cluster.records import groups_of, scan
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     from assignor.cluster.folder import Recording
 
-__all__ = ["Silence", "silence_events", "silences_of"]
+__all__ = ["Silence", "read_silences", "silence_events", "silences_of", "write_silences"]
+
+
+_TABLE = pa.schema(
+    [
+        ("since", pa.int64()),
+        ("until", pa.int64()),
+        ("partitions", pa.list_(pa.int32())),
+        ("is_whole_log", pa.bool_()),
+    ]
+)
 
 
 class Silence(NamedTuple):
@@ -35,6 +47,11 @@ class Silence(NamedTuple):
     until: int
     partitions: tuple[int, ...]
     is_whole_log: bool
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor report --json` prints: since, until and log_partitions (null for all)."""
+        partitions = None if self.is_whole_log else [str(id) for id in self.partitions]
+        return {"since": self.since, "until": self.until, "log_partitions": partitions}
 
 
 def silences_of(recording: Recording) -> list[Silence]:
@@ -58,6 +75,19 @@ def silences_of(recording: Recording) -> list[Silence]:
     return [Silence(since, until, tuple(ids), is_whole) for since, until, ids, is_whole in finder.take()]
 
 
+def write_silences(silences: Iterable[Silence], part: Path) -> None:
+    """Write the table `silences` of a report."""
+    table = pa.Table.from_pylist([found._asdict() for found in silences], _TABLE)
+    (part / "silences").mkdir()
+    pq.write_table(table, part / "silences" / "part-0.parquet")
+
+
+def read_silences(part: Path) -> list[Silence]:
+    """Return the silences in the table `silences` of a report."""
+    rows = pq.read_table(part / "silences").to_pylist()
+    return [Silence(**{**row, "partitions": tuple(row["partitions"])}) for row in rows]
+
+
 def silence_events(silences: Iterable[Silence]) -> list[dict[str, Any]]:
     """Return the events of silences, at the times of their ends."""
     return [
@@ -68,9 +98,7 @@ def silence_events(silences: Iterable[Silence]) -> list[dict[str, Any]]:
             "kind": None,
             "at": found.until,
             "offset": -1,
-            "since": found.since,
-            "until": found.until,
-            "log_partitions": None if found.is_whole_log else [str(id) for id in found.partitions],
+            **found.to_json(),
         }
         for found in silences
     ]

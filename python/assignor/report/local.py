@@ -16,7 +16,7 @@ from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import by_group
 from assignor.replay.recorded import end_of
-from assignor.replay.silences import silences_of
+from assignor.replay.silences import silences_of, write_silences
 from assignor.report.tables import LISTS, Pushed, push
 
 if TYPE_CHECKING:
@@ -45,7 +45,9 @@ def write_tables(recording: Recording, part: Path) -> None:
         WrongTypeError: A column of the recording is of another type.
     """
     metadata, end = topics_table(recording.topics()), end_of(recording)
-    write_batches(by_group(recording), metadata, end, part, silences=silences_of(recording))
+    silences = silences_of(recording)
+    write_silences(silences, part)
+    write_batches(by_group(recording), metadata, end, part, silences=silences)
 
 
 def write_batches(

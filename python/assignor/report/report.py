@@ -9,6 +9,7 @@ from assignor.report.group_findings import findings_of
 from assignor.report.group_report import by_group
 
 if TYPE_CHECKING:
+    from assignor.replay.silences import Silence
     from assignor.report.findings import Finding
     from assignor.report.group_report import GroupReport, MemberReport, Remark
 
@@ -35,6 +36,7 @@ class Report:
         members: The members at the end of the log; empty for more than `MOST_GROUPS_WITH_MEMBERS` groups.
         duplicates: Number of records that are copies of others: replicas, or files that were copied twice.
         has_topics: False if there is no topic metadata, so that assignments are not compared.
+        silences: Silences of the log, by time.
     """
 
     records: int
@@ -45,6 +47,7 @@ class Report:
     members: tuple[MemberReport, ...]
     duplicates: int = 0
     has_topics: bool = True
+    silences: tuple[Silence, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints."""
@@ -58,6 +61,7 @@ class Report:
             },
             "bad_records": self.bad_records,
             "duplicates": self.duplicates,
+            "silences": [silence.to_json() for silence in self.silences],
             "groups": [
                 {
                     **group.to_json(),

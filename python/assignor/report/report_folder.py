@@ -20,14 +20,14 @@ REPORT_FILE = "report.json"
 TABLES = ("records", "groups", "generations", "members", "assignments", "events")
 """Names of the Parquet folders next to `report.json`."""
 
-WORKING_TABLES = ("commits", "gaps")
+WORKING_TABLES = ("commits", "gaps", "silences")
 """Names of Parquet folders that only the summary reads. A complete report does not have them."""
 
 LAG_TABLES = ("lag", "lag_over_time")
 """Names of the Parquet folders that a report of a recording with end offsets has in addition."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
-_ADDED = {"findings", "duplicates"}
+_ADDED = {"findings", "duplicates", "silences"}
 """Keys that reports of earlier versions do not have."""
 
 

@@ -13,6 +13,7 @@ from pyarrow.dataset import dataset
 
 from assignor.cluster.copies import count_copies
 from assignor.replay.recorded import end_of
+from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
 from assignor.report.group_loops import read_loops
 from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
@@ -57,6 +58,7 @@ def summarize(recording: Recording, part: Path) -> Report:
         records_by_type=by_type,
         duplicates=count_copies(recording),
         has_topics=recording.topics().num_rows > 0,
+        silences=tuple(read_silences(part)),
         bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
         groups=tuple(groups),
         remarks=tuple(_remarks(part)),

@@ -20,6 +20,7 @@ except ImportError as error:
     raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
 
 from assignor.lines import escape, format_count, format_spans, wrap
+from assignor.replay.event_text import silence_text
 from assignor.report.findings import KINDS, SEVERITIES
 from assignor.report.group_report import by_group
 from assignor.report.report import NO_TOPICS
@@ -79,6 +80,11 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
 
 
 def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+    silences = [silence_text(found.to_json()) for found in report.silences[-_FINDINGS_SHOWN:]]
+    if len(report.silences) > _FINDINGS_SHOWN:
+        silences.append(f"and {len(report.silences) - _FINDINGS_SHOWN:,} earlier silences, see --json")
+    if silences:
+        yield "Silences of the log", silences
     attention = list(_attention(report.findings()))
     if attention:
         yield "Groups that need attention", attention

@@ -12,7 +12,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.replay.recorded import end_of
-from assignor.replay.silences import silences_of
+from assignor.replay.silences import silences_of, write_silences
 from assignor.report.local import write_batches
 from assignor.spark.progress import progress
 from assignor.spark.recording_files import read_records, with_groups
@@ -58,6 +58,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
     part = part.absolute()
     metadata, end = topics_table(recording.topics()), end_of(recording)
     silences = silences_of(recording)
+    write_silences(silences, part)
     _core.Replay(metadata)  # report invalid metadata here, not from a worker
 
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
