@@ -18,6 +18,7 @@ _RUNS_SHOWN = 8
 _UNIQUE_PART = 8
 _SECOND_MS = 1000
 _MINUTE_MS = 60_000
+_DAY_MS = 86_400_000
 
 
 def format_count(number: int, noun: str) -> str:
@@ -76,14 +77,29 @@ def format_time(milliseconds: int | None) -> str:
 
 
 def format_duration(milliseconds: int) -> str:
-    """Return a length of time, with the units that fit."""
+    """Return a length of time as people say it, with the units that fit.
+
+    Example:
+        >>> [format_duration(each) for each in (45_000, 1_144_000, 466_560_000)]
+        ['45.0 s', '19 min 4 s', '5.4 d']
+    """
     if milliseconds < _SECOND_MS:
         return f"{milliseconds} ms"
     if milliseconds < 2 * _MINUTE_MS:
         return f"{milliseconds / _SECOND_MS:.1f} s"
+    if milliseconds >= 2 * _DAY_MS:
+        return f"{milliseconds / _DAY_MS:.1f} d"
     seconds = round(milliseconds / _SECOND_MS)
     hours, rest = divmod(seconds, 3600)
-    return f"{hours} h {rest // 60} min" if hours else f"{rest // 60} min {rest % 60} s"
+    (first, large), (second, small) = (
+        ((hours, "h"), (rest // 60, "min"))
+        if hours
+        else (
+            (rest // 60, "min"),
+            (rest % 60, "s"),
+        )
+    )
+    return f"{first} {large} {second} {small}" if second else f"{first} {large}"
 
 
 def member_name(event: Mapping[str, Any]) -> str:

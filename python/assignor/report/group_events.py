@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.dataset import dataset
 
 from assignor.report.event_findings import STUCK_MS, episodes
 from assignor.report.stuck_evidence import with_evidence
@@ -29,8 +30,9 @@ def read_events(
     """Return storms, stuck members and unusual offsets in the table `events` by group, in the order of replay.
 
     An event `never_committed` keeps only the partitions that have an owner and no committed offset at the end of the
-    log, and that are not known to be empty. It is left out if there are none. The silences of a stuck member are left
-    out unless records were waiting; the others come last, and have the field `waiting`.
+    log, and that are not known to be empty. It is left out if there are none. Without end offsets, it is also left out
+    if the group has never committed any offset: it stores its offsets elsewhere, or has nothing to read. The silences
+    of a stuck member are left out unless records were waiting; the others come last, and have the field `waiting`.
 
     Args:
         recording: The recording, whose end offsets are read if it has any.
@@ -39,12 +41,15 @@ def read_events(
         empty: Partitions that have no records at the end.
     """
     found: dict[str, list[Event]] = {}
+    committing = None if recording.end_offsets.exists() else _committing(part)
     stuck: dict[str, list[Event]] = {}
     for event in pq.read_table(part / "events", filters=~pc.field("event").isin(_COUNTED)).to_pylist():
         if event["event"] == "stuck":
             stuck.setdefault(event["group"], []).append(event)
             continue
         if event["problem"] == "never_committed":
+            if committing is not None and event["group"] not in committing:
+                continue
             spans = never_committed.get(event["group"], ())
             lasting = {(topic, id) for topic, start, count in spans for id in range(start, start + count)}
             lasting.difference_update(empty)
@@ -57,6 +62,14 @@ def read_events(
     for group, events in with_evidence(silences, recording, part).items():
         found.setdefault(group, []).extend(events)
     return {group: tuple(events) for group, events in found.items()}
+
+
+def _committing(part: Path) -> set[str]:
+    """Return the groups that have committed an offset."""
+    commits = dataset(part / "commits", format="parquet").to_table(
+        columns=["group_id"], filter=pc.field("committed").is_valid()
+    )
+    return set(pc.unique(commits["group_id"]).to_pylist())
 
 
 def _member(event: Event) -> str:
