@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::committed::Committed;
 use super::deletions::{expiry, offset_deleted};
 use super::difference::Members;
+use super::durations::duration;
 use super::events::{Event, EventDetails, Partition};
 use super::state::{Context, GroupState};
 use super::stuck::CommitTimes;
@@ -232,9 +233,9 @@ pub(super) fn fire_commits(context: &Context, state: &mut GroupState, deadline: 
     let partitions = state.committed.due(deadline.saturating_sub(settings.never_committed));
     if !partitions.is_empty() {
         let evidence = format!(
-            "The partitions had no committed offset during {} ms of ownership: there may be no records to consume, or the application does \
+            "The partitions had no committed offset during {} of ownership: there may be no records to consume, or the application does \
              not commit. The log does not show which.",
-            settings.never_committed
+            duration(settings.never_committed)
         );
         events.push(problem(state, (deadline, state.offset), "never_committed", partitions, evidence));
     }

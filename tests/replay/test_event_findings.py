@@ -143,7 +143,7 @@ def test_a_partition_that_gets_a_commit_later_is_not_a_finding(tmp_path: Path) -
     (only,) = [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
 
     assert ("never_committed", 60_000, None) == (only.kind, only.since, only.until)
-    assert only.evidence.startswith("t[2]. The partitions had no committed offset during 60000 ms")
+    assert only.evidence.startswith("t[2]. The partitions had no committed offset during 60 s")
 
 
 def test_a_partition_counts_again_after_its_offset_was_deleted(tmp_path: Path) -> None:
@@ -162,11 +162,18 @@ def test_a_partition_counts_again_after_its_offset_was_deleted(tmp_path: Path) -
 
 
 def test_a_partition_without_an_owner_at_the_end_is_not_a_finding(tmp_path: Path) -> None:
-    rows = logged((0, classic(1, OWNER)), (70_000, classic(2, member("a", ["t"], {"t": [0]}))))
+    owned, fewer = classic(1, OWNER), classic(2, member("a", ["t"], {"t": [0]}))
+    rows = logged((0, owned), (1_000, commit("t", 1)), (70_000, fewer))
 
     (only,) = [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
 
     assert only.evidence.startswith("t[0]. ")
+
+
+def test_a_group_that_never_commits_stores_its_offsets_elsewhere(tmp_path: Path) -> None:
+    rows = logged((0, classic(1, OWNER)), (70_000, classic(2, OWNER)))
+
+    assert [] == [each for each in report(recording(tmp_path / "in", rows), tmp_path / "out") if "commit" in each.kind]
 
 
 def test_findings_of_unowned_partitions_and_idle_members_have_no_times(tmp_path: Path) -> None:

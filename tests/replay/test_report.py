@@ -52,6 +52,7 @@ def test_json_has_the_promised_keys() -> None:
         "records_by_type": {"2": {"values": 8, "tombstones": 1}, "10": {"values": 1, "tombstones": 0}},
         "bad_records": 0,
         "duplicates": 0,
+        "silences": [],
         "groups": [
             {
                 "group": "orders",
