@@ -17,7 +17,7 @@ pub(super) const POLL: &str = "poll_interval_exceeded";
 pub(super) const MOVED: &str = "coordinator_moved";
 
 /// A session that expires without any heartbeat ends this close to one session timeout after the record of the generation.
-const EXACT: u64 = 150;
+const EXACT: i64 = 150;
 /// Time that a client or a broker may take to notice that a timeout has passed.
 pub(super) const DELAY: i64 = 5_000;
 
@@ -218,9 +218,10 @@ impl Absence<'_> {
     /// Decide for an expired session if it ended exactly one session timeout after the record of the generation.
     fn without_heartbeat(&self, session: i64) -> Option<Departure> {
         let recorded = self.recorded.filter(|_| !self.is_static())?;
-        if self.last_commit().is_some_and(|last| last > recorded)
-            || self.since(recorded).saturating_sub(session).unsigned_abs() > EXACT
-        {
+        // The other members notice the join phase that follows with their next heartbeat.
+        let join = if self.longest_join > 0 { session / 3 } else { 0 };
+        let expected = session.saturating_sub(EXACT)..=session.saturating_add(EXACT).saturating_add(join);
+        if self.last_commit().is_some_and(|last| last > recorded) || !expected.contains(&self.since(recorded)) {
             return None;
         }
         let text = format!(
