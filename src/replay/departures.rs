@@ -225,7 +225,7 @@ impl Absence<'_> {
             return None;
         }
         let text = format!(
-            "Its session of {} expired when the generation was as old: it sent no heartbeat.",
+            "The generation was as old as its session timeout, {}: it sent no heartbeat.",
             duration(session)
         );
         Some(Departure { names: self.causes(&EXPIRED), text, shown: Shown::Expiry })

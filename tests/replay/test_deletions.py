@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from assignor.replay.history import write_history
 from tests.replay.event_logs import replayed
 from tests.replay.logs import CONSUMER, SHARE, STREAMS, classic, classic_gone, commit, event, log, member, metadata
 
@@ -121,6 +122,22 @@ def test_a_conversion_deletes_no_group() -> None:
     # A record of the other protocol that follows later belongs to a new group.
     later = [classic_gone().at(50), *(each.at(51) for each in upgraded[1:])]
     assert [each["at"] for each in events_of([*LIFE[:2], *later], "group_deleted")] == [50]
+
+
+def test_a_history_has_one_entry_for_offsets_that_were_deleted_together() -> None:
+    more = [commit("t", 1).at(1_000), commit("u", 0).at(1_000)]
+    gone = [commit(topic, id, offset=None).at(60_000) for topic, id in (("u", 0), ("t", 1), ("t", 0))]
+    later = commit("t", 2).at(1_000), commit("t", 2, offset=None).at(61_000)
+    steps = [*LIFE[:2], *more, LIFE[2], later[0], LIFE[3], *gone, later[1], classic_gone().at(62_000)]
+    found = events_of(steps, "offsets_deleted", "group_deleted")
+    assert len(found) == 5
+
+    lines = [line.strip().split("  ")[-1] for line in write_history(found, {}) if line.startswith("  1970")]
+    assert lines == [
+        "committed offsets deleted: 3 partitions: t[0–1] u[0]",
+        "committed offset deleted: t[2]",
+        "group expired",
+    ]
 
 
 def test_the_deletion_is_said_at_the_end_of_the_log_and_by_a_deadline() -> None:

@@ -31,7 +31,7 @@ PROBLEMS = {
 """Text of each problem of an event `offsets`."""
 
 
-_DELETIONS = {"expired": "expired", "deleted": "was deleted", "topic_deleted": "was deleted with its topic"}
+_DELETIONS = {"expired": "expired", "deleted": "deleted", "topic_deleted": "deleted with the topic"}
 
 
 class MemberNames:
@@ -174,9 +174,10 @@ def _offsets(event: Event) -> Text:
 def _deleted(event: Event) -> Text:
     cause = _DELETIONS[event["causes"][0]]
     if event["event"] == "group_deleted":
-        title = f"the group {cause}"
+        title = f"group {cause}"
     else:
-        title = f"committed offset {cause}: {format_partitions(event['topic_partitions'])}"
+        what = "committed offset" if len(event["topic_partitions"]) == 1 else "committed offsets"
+        title = f"{what} {cause}: {format_partitions(event['topic_partitions'])}"
     return title, [("evidence", escape(event["evidence"]))]
 
 

@@ -39,7 +39,7 @@ def write_history(
         width: Columns of the terminal; longer lines are wrapped. None for no limit.
     """
     history: _GroupHistory | None = None
-    for event in events:
+    for event in _joined_deletions(events):
         group = event["group"]
         if history is None or group != history.group:
             if history is not None:
@@ -51,6 +51,23 @@ def write_history(
             yield from wrap(line, width)
     if history is not None:
         yield from _finished(history, width)
+
+
+def _joined_deletions(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield events, in which offsets that were deleted together are one event."""
+    last: Event | None = None
+    for event in events:
+        is_deletion = event["event"] == "offsets_deleted"
+        if last is not None and is_deletion and all(event[name] == last[name] for name in _OF_DELETION):
+            last = {**last, "topic_partitions": sorted([*last["topic_partitions"], *event["topic_partitions"]])}
+            continue
+        if last is not None:
+            yield last
+        last = event if is_deletion else None
+        if last is None:
+            yield event
+    if last is not None:
+        yield last
 
 
 def _finished(history: _GroupHistory, width: int | None) -> Iterator[str]:
@@ -108,8 +125,6 @@ class _GroupHistory:
         name = event["event"]
         if name != "rebalance":
             yield from self._without_rebalance()
-        if name == "group_deleted":
-            self._is_first = True
         if name == "generation":
             self._generation = event
         elif name == "rebalance":
@@ -174,4 +189,5 @@ class _GroupHistory:
             yield (f"      first assignment that differs from Kafka's {comparison['assignor']}: {escape(remarks)}")
 
 
+_OF_DELETION = ("group", "at", "causes", "evidence")
 _MEMBER_ACTIONS = {"expired": "member expired", "subscription_changed": "subscription changed"}
