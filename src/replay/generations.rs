@@ -47,12 +47,20 @@ pub(super) fn apply_classic(
     });
     let members: Members = known.map(|member| (Arc::clone(&member.id), member)).collect();
     let began = value.get("currentStateTimestamp").and_then(FieldValue::as_i64).filter(|began| *began > 0);
+    // A record that is written again, because a static member returned, does not begin the generation.
+    let first = state.previous.as_ref().filter(|first| {
+        state.ended.is_none() && (first.kind, first.generation) == (GroupKind::Classic, group.generation)
+    });
+    let (at, began) = match first {
+        Some(first) => (first.at, first.began),
+        None => (place.0, began.unwrap_or(place.0)),
+    };
     let after = GroupRecord {
-        began: began.unwrap_or(place.0),
+        began,
         protocol_type: Some(group.protocol_type.clone()),
         protocol: group.protocol.clone(),
         leader: group.leader.clone(),
-        ..new_record(GroupKind::Classic, group.generation, place.0, members)
+        ..new_record(GroupKind::Classic, group.generation, at, members)
     };
     let Records { before, after, is_partial, deleted } = record_before(state, after, HIGHEST_FIRST_GENERATION);
     let members = &after.members;

@@ -212,7 +212,7 @@ def allowed_causes(simulation: Simulation, step: Step) -> set[str]:
         or (step.written.protocol == COOPERATIVE and bool(others)),
     }
     topical = set()
-    since = step.before.at if step.before else step.written.at
+    since = step.before.began if step.before else step.written.at
     for old, new in itertools.pairwise(topics_around(simulation, since, step.written.at)):
         topical |= {"topic_created"} if new.keys() - old.keys() else set()
         topical |= {"topic_deleted"} if old.keys() - new.keys() else set()
@@ -250,7 +250,7 @@ def is_hidden(simulation: Simulation, step: Step, *, has_topics: bool) -> bool:
     if truth not in TOPICAL:
         return False
     topic = reason.split("'")[1]
-    since = step.before.at if step.before else 0
+    since = step.before.began if step.before else 0
     states = [each.get(topic) for each in topics_around(simulation, since, step.written.at)]
     is_subscribed = topic in topics_of(before) & topics_of(after)
     return not has_topics or not is_subscribed or sum(old != new for old, new in itertools.pairwise(states)) > 1
@@ -278,15 +278,13 @@ def known_faults(simulation: Simulation, step: Step) -> set[str]:
     if seen.resubscribed:
         found |= {"topic_created", "topic_deleted"}
     subscribed = topics_of(step.members_before) | topics_of(step.members)
-    since = step.before.at if step.before and step.written.protocol != COOPERATIVE else 0
+    since = step.before.began if step.before and step.written.protocol != COOPERATIVE else 0
     births = {
         (topic, each[topic].born)
         for each in topics_around(simulation, since, step.written.at)
         for topic in subscribed & each.keys()
     }
     if len(births) > len({topic for topic, _ in births}):  # a topic was created again
-        found |= TOPICAL
-    if step.before and not step.before.is_first:
         found |= TOPICAL
     return found
 

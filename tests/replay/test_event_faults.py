@@ -76,12 +76,3 @@ def test_a_topic_that_was_created_again_and_then_deleted_did_not_grow() -> None:
     rows = [*recreated(1, 2), *metadata({90: {"x": 1}})]
     second = classic(2, member("a", ["t"], {"t": [0, 1]})).at(80)
     assert "partitions_increased" not in causes(rows, classic(1, A).at(10), second)
-
-
-@pytest.mark.xfail(strict=True, reason="the time of a generation is that of its latest record")
-def test_the_return_of_a_static_member_does_not_hide_the_creation_of_a_topic() -> None:
-    rows = metadata({0: {"u": 1}, 20: {"u": 1, "t": 2}})
-    wanted = [member(id, ["t", "u"], {"u": [0]} if id == "a" else {}, instance=id[0]) for id in ("a", "b", "b-2")]
-    got = [member(id, ["t", "u"], gets, instance=id[0]) for id, gets in (("a", {"u": [0]}), ("b-2", {"t": [0, 1]}))]
-    steps = classic(1, *wanted[:2]).at(10), classic(1, wanted[0], wanted[2]).at(30), classic(2, *got).at(40)
-    assert "topic_created" in causes(rows, *steps)
