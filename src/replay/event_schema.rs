@@ -116,8 +116,8 @@ pub const KINDS: [(&str, Meanings); 11] = [
     (
         "coordinator",
         &[
-            ("previous", "broker id of the previous leader; null if there was none"),
-            ("leader", "broker id of the new leader; null if there is none"),
+            ("previous", "broker id of the previous leader"),
+            ("leader", "broker id of the new leader"),
             ("log_partitions", "partitions of `__consumer_offsets` that changed their leader"),
             ("groups", "number of groups with these partitions"),
         ],

@@ -146,7 +146,9 @@ def test_a_small_recording_needs_no_spark(
         printed = capsys.readouterr()
         assert 0 == code, printed.err
         assert 0 == json.loads(printed.out)["records"]
-        assert ["decoding and replaying", "summarizing"] == [line.split(":")[0] for line in printed.err.splitlines()]
+        lines = [line.split(":")[0] for line in printed.err.splitlines()]
+        assert ["decoding and replaying", "summarizing", "assignor"] == lines
+        assert "assignor: there is no topic metadata" in printed.err
     assert 2 == main(["report", str(folder), "--engine", "spark", "--out", str(tmp_path / "out")])
     assert "assignor: pyspark is not installed: pip install 'assignor[spark]'\n" == capsys.readouterr().err
 

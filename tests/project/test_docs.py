@@ -33,8 +33,12 @@ PAGES = [
 def test_examples_of_modules_run() -> None:
     results = {
         name: doctest.testmod(importlib.import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
-        for name in ["assignor", *MODULES]
+        for name in MODULES
     }
+    # `assignor` has the names that were used before, whose examples are those of other modules.
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    (own,) = doctest.DocTestFinder(recurse=False).find(assignor, "assignor")
+    results["assignor"] = runner.run(own)
 
     assert [] == [name for name, result in results.items() if result.failed]
     with_examples = {name.removeprefix("assignor.") for name, result in results.items() if result.attempted}
