@@ -19,7 +19,7 @@ pub enum ColumnType {
     Texts,
     /// A list of structs of topic and partition.
     Partitions,
-    /// A struct of assignor, outcome and remarks.
+    /// A struct of assignor, outcome, class and remarks.
     Comparison,
 }
 
@@ -182,8 +182,9 @@ pub const KINDS: [(&str, Meanings); 11] = [
             ("same_members", "true if the membership is unchanged and not empty"),
             (
                 "comparison",
-                "`assignor`, `outcome` (`equal`, `different` or `unknown`) and `remarks`: whether Kafka's assignor gives the recorded \
-                 assignment; or null",
+                "`assignor`, `outcome` (`equal`, `different` or `unknown`), `class` and `remarks`: whether Kafka's assignor gives the \
+                 recorded assignment; or null. `class` is `unexplained`, or `explained` by other topic metadata, if the outcome is \
+                 `different`; `unreadable` (bytes) or `unknown_topics` if it is `unknown`; else null",
             ),
         ],
     ),

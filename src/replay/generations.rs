@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::causes::{Evidence, classic_causes, epoch_causes};
 use super::classic::ClassicGroup;
 use super::commits::set_owners;
-use super::comparison::{ComparisonOutcome, compare_generation};
+use super::comparison::compare_generation;
 use super::current_owners::Owners;
 use super::difference::{Difference, GroupRecord, Members, difference};
 use super::events::{Event, EventDetails, Partition, sorted};
@@ -78,7 +78,10 @@ pub(super) fn apply_classic(
     state.set_members(members.clone());
     forget_former_commits(state);
     let partitions = owners.as_ref().map_or_else(|| group.partitions(), FxHashMap::len);
-    let parsed = if context.is_compared { group.parsed_members() } else { None };
+    // No leader computed the assignment that the broker writes when it converts the group: it is the broker's target assignment.
+    let is_copy = after.converted_from.is_some()
+        && (after.leader.is_none() || before.as_ref().is_some_and(|before| before.generation == after.generation));
+    let parsed = if context.is_compared && !is_copy { group.parsed_members() } else { None };
     state.classic = Some(group);
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
     let held = HeldGeneration { generation: Generation { parsed_members: parsed, ..held.generation }, ..held };
@@ -235,7 +238,7 @@ fn generation_event(
     let before = held.before.map(|before| before.generation);
     let comparison =
         if context.is_compared { compare_generation(&held.generation, before, &context.metadata) } else { None };
-    let is_equal = comparison.as_ref().is_none_or(|found| found.outcome == ComparisonOutcome::Equal);
+    let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none());
     if context.is_open && !is_final && !is_equal {
         state.held = Some(held);
         return;

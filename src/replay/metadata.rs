@@ -33,6 +33,12 @@ impl Metadata {
         self.snapshots[after.saturating_sub(1)..self.snapshots.len().min(after + 1)].iter()
     }
 
+    /// Return true if a snapshot has a topic with this name.
+    #[must_use]
+    pub fn has_topic(&self, name: &str) -> bool {
+        self.snapshots.iter().rev().any(|snapshot| snapshot.topics.contains_key(name))
+    }
+
     /// Return the name of a topic, given its name or id; return an unknown id unchanged.
     #[must_use]
     pub fn name<'a>(&'a self, topic: &'a str) -> &'a str {

@@ -48,7 +48,7 @@ mod tests;
 mod timeline_order;
 mod topic_causes;
 
-pub use comparison::{Comparison, ComparisonOutcome};
+pub use comparison::{Comparison, ComparisonClass, ComparisonOutcome, classes};
 pub use events::{Event, EventDetails, Partition};
 pub use machine::Replay;
 pub use member::RecordedMember;

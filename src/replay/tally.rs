@@ -13,7 +13,7 @@ pub struct OutcomeCounts {
     pub equal: usize,
     /// Generations with different assignments.
     pub different: usize,
-    /// Generations that are not compared because a member cannot be parsed.
+    /// Generations that are not compared because a member cannot be parsed or the metadata lacks a topic.
     pub unknown: usize,
 }
 
@@ -51,9 +51,9 @@ impl Tally {
             self.busiest_minute.add(generation.timestamp);
         }
         if let Some(found) = comparison {
-            self.all.add(found.outcome);
+            self.all.add(found.outcome());
             if found.assignor == Assignor::Range {
-                self.range.add(found.outcome);
+                self.range.add(found.outcome());
             }
         }
     }

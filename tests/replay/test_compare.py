@@ -205,7 +205,7 @@ def test_a_topic_that_was_created_between_the_snapshots_is_named() -> None:
 
 
 def test_topics_that_grew_or_were_deleted_before_the_first_snapshot_are_named() -> None:
-    topics = metadata({50: {"t": 5, "u": 1}})
+    topics = metadata({50: {"t": 5, "u": 1}, 60: {"t": 5, "u": 1, "gone": 2}})
     range_of = [member("a", ["t", "u", "gone"], {"t": [0, 1], "u": [0], "gone": [0]}), member("b", ["t"], {"t": [2]})]
     later = "at that time; all topic metadata is later than the assignment"
     counts = "topic gone had 1 partition and topic t had 3 partitions"
@@ -214,7 +214,7 @@ def test_topics_that_grew_or_were_deleted_before_the_first_snapshot_are_named() 
 
 
 def test_an_assigned_partition_above_a_gap_gives_no_number_of_partitions() -> None:
-    topics = metadata({50: {"t": 5}})
+    topics = metadata({50: {"t": 5}, 60: {"t": 5, "gone": 2}})
     too_high = [member("a", ["t", "gone"], {"t": [0, 1, 2, 3, 4], "gone": [2**31 - 1]})]
     ((outcome, (remark,)),) = compared(classic(1, *too_high).at(10), topics=topics)
     assert ("different", "1 of 1 members own") == (outcome, remark[:18])
@@ -242,6 +242,83 @@ def test_a_generation_is_compared_with_the_snapshot_before_it() -> None:
         assert remark.startswith(
             f"{differing} of 2 members own other partitions than Kafka's range assignor gives them"
         )
+
+
+# ---- topics that the metadata lacks
+
+
+def test_an_assigned_topic_that_no_snapshot_has_is_not_compared() -> None:
+    members = [member("a", ["t", "u"], {"t": [0, 1], "u": [0]}), member("b", ["t", "v"], {"t": [2], "v": [0]})]
+    one, both = "the topic u", "the topics u, v"
+    for topics, lacking in (({"t": 3, "v": 1}, one), ({"t": 3}, both)):
+        history = replayed(classic(1, *members), topics=metadata({0: topics}))
+        assert comparisons(history) == [("unknown", [f"not compared: the topic metadata lacks {lacking}"])]
+        assert history["generations"][0]["class"] == "unknown_topics"
+        assert (history["range_equal"], history["range_different"], history["range_unknown"]) == (0, 0, 1)
+
+
+def test_a_later_snapshot_with_the_topic_makes_an_assignment_comparable() -> None:
+    members = [member("a", ["t", "u"], {"t": [0], "u": [0]}), member("b", ["t", "u"], {"t": [1], "u": [1]})]
+    ((outcome, _),) = compared(classic(1, *members), topics=metadata({0: {"t": 2}, 50: {"t": 2}, 90: {"u": 2}}))
+    assert outcome == "different"
+
+
+def test_a_topic_that_does_not_exist_does_not_prevent_the_comparison() -> None:
+    topics = metadata({0: {"t": 3}})
+    right = [member("a", ["t", "typo"], {"t": [0, 1]}), member("b", ["t", "typo"], {"t": [2]})]
+    assert compared(classic(1, *right), topics=topics) == [("equal", [])]
+    wrong = [member("a", ["t", "typo"], {"t": [2]}), member("b", ["t", "typo"], {"t": [0, 1]})]
+    assert compared(classic(1, *wrong), topics=topics) == [("different", [not_range(2, 2, same_partitions=True)])]
+
+
+def test_an_owned_topic_that_no_snapshot_has_can_explain_a_difference() -> None:
+    owns = subscription("t", "u", owned={"u": [0]}, generation=1)
+    wrong = [member("a", owns, {"t": [2]}), member("b", ["t"], {"t": [0, 1]})]
+    remark = "not compared: the topic metadata lacks the topic u"
+    assert compared(classic(1, *wrong), topics=metadata({0: {"t": 3}})) == [("unknown", [remark])]
+    right = [member("a", owns, {"t": [0, 1]}), member("b", ["t"], {"t": [2]})]
+    assert compared(classic(1, *right), topics=metadata({0: {"t": 3}})) == [("equal", [])]
+
+
+def test_a_remark_names_at_most_ten_topics() -> None:
+    names = [f"u{number:02}" for number in range(12)]
+    everything = member("a", names, {name: [0] for name in names})
+    ((_, (remark,)),) = compared(classic(1, everything), topics=metadata({0: {"t": 1}}))
+    assert remark == f"not compared: the topic metadata lacks the topics {', '.join(names[:10])} and 2 more"
+
+
+# ---- classes of generations that are not equal
+
+RIGHT = (member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2]}))
+WRONG = (member("a", ["t"], {"t": [2]}), member("b", ["t"], {"t": [0, 1]}))
+
+
+@pytest.mark.parametrize(
+    ("later", "expected"),
+    [
+        ([(3, RIGHT)], "healed"),
+        ([(10_000, RIGHT)], "healed"),
+        ([(10_001, RIGHT)], "unexplained"),
+        ([], "unexplained"),
+        ([(5, WRONG)], "unexplained"),
+        ([(5, WRONG), (9_000, RIGHT)], "healed"),
+        ([(5, WRONG), (15_000, RIGHT)], "unexplained"),
+        ([(5, ())], "unexplained"),  # the group ended, so no leader corrected the assignment
+    ],
+)
+def test_an_equal_assignment_within_ten_seconds_heals_a_different_one(
+    later: list[tuple[int, tuple[Row, ...]]], expected: str
+) -> None:
+    events = [classic(1, *WRONG).at(0)] + [classic(2 + n, *who).at(at) for n, (at, who) in enumerate(later)]
+    history = replayed(*events, topics=metadata({0: {"t": 3}}))
+    first, *_ = history["generations"]
+    assert (first["outcome"], first["class"]) == ("different", expected)
+
+
+def test_other_topic_metadata_is_a_class_of_its_own_even_if_an_equal_assignment_follows() -> None:
+    nothing = (member("a", ["t"], {}), member("b", ["t"], {}))
+    history = replayed(classic(1, *nothing).at(0), classic(2, *RIGHT).at(3), topics=metadata({0: {"t": 3}}))
+    assert ["explained", None] == [row["class"] for row in history["generations"]]
 
 
 # ---- random generations

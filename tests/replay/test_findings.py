@@ -13,7 +13,7 @@ import pytest
 from assignor.cli import main
 from assignor.cluster import Recording, records
 from assignor.report.findings import KINDS, Finding
-from assignor.report.group_report import ComparedAssignments, RangeGenerations, Remark
+from assignor.report.group_report import Compared, ComparedAssignments, OfClass, Remark
 from assignor.report.text import render
 from tests.replay.logs import event, member
 from tests.replay.test_event_findings import storm
@@ -49,19 +49,39 @@ def test_each_problem_is_a_finding_with_the_text_of_the_report() -> None:
 
 
 def test_differences_are_one_finding_per_assignor_and_group() -> None:
-    remarks = [Remark("g", number, "different", f"why {number}", 100 * number) for number in range(1, 13)]
-    remarks += [Remark("g", 20, "unknown", "no bytes"), Remark("g", 21, "equal", "odd bytes", 5)]
-    compared = ComparedAssignments("sticky", 12, 10, "generation 2: moved", 30, 40)
+    remarks = [
+        Remark("g", number, "different", f"why {number}", 100 * number, "unexplained") for number in range(1, 13)
+    ]
+    remarks += [
+        Remark("g", 20, "unknown", "no bytes", None, "unreadable"),
+        Remark("g", 21, "equal", "odd bytes", 5),
+        Remark("g", 22, "different", "no topic t yet", 6, "explained"),
+        Remark("g", 23, "different", "moved", 7, "healed"),
+        Remark("g", 24, "unknown", "no topic u", 8, "unknown_topics"),
+    ]
+    first = {
+        "unexplained": OfClass("generation 2: moved", 30, 40),
+        "explained": OfClass("generation 1: no topic t yet", 20, 20),
+        "healed": OfClass("generation 3: moved", 35, 36),
+        "unknown_topics": OfClass("generation 9: no topic u", 37, 38),
+    }
+    sticky = ComparedAssignments("sticky", Compared(16, 10, 3, 1, 3, 3), first)
 
     found = report(
-        group("g", range_generations=RangeGenerations(20, 8, 1), assignments=(compared,)), remarks=tuple(remarks)
+        group("g", range_generations=Compared(22, 8, 2, 1, 1, 1), assignments=(sticky,)), remarks=tuple(remarks)
     ).findings()
 
     texts = [
-        ("different", "12 of 20 range assignments differ", 100, 1200),
-        ("different", "2 of 12 sticky assignments differ", 30, 40),
+        ("different", "12 of 22 range assignments differ", 100, 1200),
+        ("different", "2 of 16 sticky assignments differ", 30, 40),
         ("unreadable", "1 range assignment not compared: bytes cannot be decoded", None, None),
+        ("note", "1 of 22 range assignments differ because the assignor had other topic metadata", 6, 6),
+        ("note", "1 of 22 range assignments differ, but were corrected within seconds", 7, 7),
+        ("note", "1 range assignment not compared: the topic metadata lacks topics", 8, 8),
         ("note", "range assignments that equal Kafka's, with a remark", 5, 5),
+        ("note", "1 of 16 sticky assignments differ because the assignor had other topic metadata", 20, 20),
+        ("note", "3 of 16 sticky assignments differ, but were corrected within seconds", 35, 36),
+        ("note", "3 sticky assignments not compared: the topic metadata lacks topics", 37, 38),
     ]
     assert texts == [(each.kind, each.text, each.since, each.until) for each in found]
     assert "Generations 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 and 2 more. Generation 1: why 1" == found[0].evidence

@@ -204,7 +204,7 @@ def test_members_without_commits_are_named() -> None:
 
 
 def test_a_difference_from_kafka_is_explained_once() -> None:
-    different = {"assignor": "sticky", "outcome": "different", "remarks": ["other partitions"]}
+    different = {"assignor": "sticky", "outcome": "different", "class": "unexplained", "remarks": ["other partitions"]}
     found = text(
         *(
             each

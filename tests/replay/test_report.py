@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
+from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, MemberReport, OfClass, Remark
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.text import render
 from tests.replay.test_event_findings import storm
@@ -24,7 +24,7 @@ def group(name: str = "orders", **given: object) -> GroupReport:
         "idle_members": 0,
         "least_loaded": 2,
         "most_loaded": 2,
-        "range_generations": RangeGenerations(3, 3, 0),
+        "range_generations": Compared(3, 3, 0),
         "rebalances": 3,
         "busiest_minute": 0,
         "bad_records": 0,
@@ -47,6 +47,7 @@ def report(*groups: GroupReport, **given: object) -> Report:
 def test_json_has_the_promised_keys() -> None:
     found = report(group(), records_by_type={10: (1, 0), 2: (8, 1)}).to_json()
 
+    counts = {"checked": 3, "equal": 3, "unknown": 0}
     expected = {
         "records": 10,
         "records_by_type": {"2": {"values": 8, "tombstones": 1}, "10": {"values": 1, "tombstones": 0}},
@@ -64,7 +65,7 @@ def test_json_has_the_promised_keys() -> None:
                 "topics": 1,
                 "partitions": 4,
                 "idle_members": 0,
-                "range_generations": {"checked": 3, "equal": 3, "unknown": 0},
+                "range_generations": {**counts, "unexplained": 0, "explained": 0, "healed": 0},
                 "rebalances": 3,
                 "busiest_minute": 0,
                 "unowned": 0,
@@ -97,7 +98,9 @@ def test_json_has_the_members_and_the_remarks_of_the_text() -> None:
     printed: Any = given.to_json()["groups"]
     empty, found = printed
     assert ([], []) == (empty["remarks"], empty["assigned"])
-    assert [{"generation": 2, "at": 7, "range": "different", "text": text} for text in texts] == found["remarks"]
+    assert [{"generation": 2, "at": 7, "range": "different", "class": None, "text": text} for text in texts] == found[
+        "remarks"
+    ]
     spans = [{"topic": "t", "start": 0, "count": 1}, {"topic": "t", "start": 3, "count": 2}]
     assert [
         {"member_id": "app-1234567890", "group_instance_id": None, "client_id": "app", "spans": spans},
@@ -150,7 +153,7 @@ def test_the_remark_is_a_column_only_if_a_group_has_one() -> None:
 
 
 def test_totals_of_one_are_in_the_singular() -> None:
-    one = group(members=1, partitions=1, idle_members=1, range_generations=RangeGenerations(1, 1))
+    one = group(members=1, partitions=1, idle_members=1, range_generations=Compared(1, 1))
 
     assert [
         "1 record of 1 type; 0 cannot be decoded",
@@ -198,7 +201,10 @@ def test_partitions_without_owner_and_bad_records_need_attention() -> None:
 
 def test_assignments_of_other_assignors_are_counted_and_the_first_difference_is_explained() -> None:
     reason = "generation 2: 1 of 2 members own other partitions than Kafka's sticky assignor gives them"
-    compared = (ComparedAssignments("sticky", 1_200, 1_198, reason), ComparedAssignments("uniform", 3, 3))
+    compared = (
+        ComparedAssignments("sticky", Compared(1_200, 1_198), {"unexplained": OfClass(reason)}),
+        ComparedAssignments("uniform", Compared(3, 3)),
+    )
 
     text = render(report(group("quiet"), group("mixed", assignments=compared)))
 
@@ -212,11 +218,25 @@ def test_assignments_of_other_assignors_are_counted_and_the_first_difference_is_
 
 
 def test_unreadable_generations_are_counted_separately() -> None:
-    text = render(report(group(range_generations=RangeGenerations(3, 2, 1))))
+    text = render(report(group(range_generations=Compared(3, 2, 1))))
 
-    assert "2/3 (1 unreadable)" in text
+    assert "2/3 (1 not compared)" in text
     total = "3 range assignments compared with Kafka's: 2 equal, 1 different; 1 not compared"
     assert f"{total}, because the bytes of a member cannot be decoded" in text
+
+
+def test_classes_of_generations_that_are_not_equal_are_counted_separately() -> None:
+    one = group("one", range_generations=Compared(9, 4, 3, 2, 1, 1))
+    two = group("two", range_generations=Compared(2, 1, 0, 1))
+
+    counts = {"checked": 9, "equal": 4, "unknown": 3, "unexplained": 2, "explained": 2, "healed": 1}
+    assert counts == one.to_json()["range_generations"]
+    assert (
+        "11 range assignments compared with Kafka's: 5 equal, 2 different, 3 different because of other topic "
+        "metadata, 1 different, but corrected within seconds; 2 not compared, because the bytes of a member cannot be "
+        "decoded; "
+        "1 not compared, because the topic metadata lacks topics"
+    ) in render(report(one, two))
 
 
 def test_remarks_and_members_are_printed() -> None:

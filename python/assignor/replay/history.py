@@ -92,7 +92,7 @@ class _GroupHistory:
         self._names = MemberNames()
         self._generation: Event | None = None
         self._replaced: list[str] = []
-        self._differing: set[str] = set()
+        self._differing: set[tuple[str, str]] = set()
         self._series = list(series)
         self._open: list[SeriesEntry] = []
 
@@ -183,8 +183,9 @@ class _GroupHistory:
         yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
         yield from (f"      {label}: {text}" for label, text in rebalance_details(event, self._names))
         comparison = generation and generation["comparison"]
-        if comparison and comparison["outcome"] == "different" and comparison["assignor"] not in self._differing:
-            self._differing.add(comparison["assignor"])
+        kind = (comparison["assignor"], comparison["class"]) if comparison else None
+        if kind and comparison["outcome"] == "different" and kind not in self._differing:
+            self._differing.add(kind)
             remarks = "; ".join(comparison["remarks"])
             yield (f"      first assignment that differs from Kafka's {comparison['assignor']}: {escape(remarks)}")
 

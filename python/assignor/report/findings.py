@@ -59,7 +59,12 @@ KINDS = {
         "assignments are not compared, because the bytes of a member cannot be decoded",
         needs_attention=False,
     ),
-    "note": Kind("info", "remarks on assignments that equal Kafka's", needs_attention=False),
+    "note": Kind(
+        "info",
+        "assignments that equal Kafka's, with a remark; that differ because of other topic metadata, or were "
+        "corrected within seconds; or that are not compared, because the topic metadata lacks a topic",
+        needs_attention=False,
+    ),
 }
 """Kinds of findings by name, in the order in which the findings about a group are listed."""
 

@@ -11,9 +11,9 @@ from assignor.report.lag_findings import findings_of_lag
 from assignor.report.loop_findings import findings_of_loops
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from assignor.report.group_report import ComparedAssignments, GroupReport, Remark
+    from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, Remark
 
 _GENERATIONS_SHOWN = 10
 
@@ -25,7 +25,7 @@ def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
     if group.lag is not None:
         found += findings_of_lag(group.group, group.lag)
     for compared in group.assignments:
-        found += _of_assignor(group.group, compared)
+        found += findings_of_assignor(group.group, compared)
     order = list(KINDS)
     return sorted(found, key=lambda finding: order.index(finding.kind))
 
@@ -59,16 +59,9 @@ def _loads(group: GroupReport) -> str:
 
 
 def _of_range(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:
-    """Yield one finding for each outcome of `range` generations that has remarks: different, unknown or equal."""
-    compared = group.range_generations
-    different = compared.checked - compared.equal
-    texts = {
-        "different": f"{different:,} of {compared.checked:,} range assignments differ",
-        "unreadable": f"{format_count(compared.unknown, 'range assignment')} not compared: bytes cannot be decoded",
-        "note": "range assignments that equal Kafka's, with a remark",
-    }
-    for kind, outcome in (("different", "different"), ("unreadable", "unknown"), ("note", "equal")):
-        found = [remark for remark in remarks if remark.range == outcome]
+    """Yield one finding for each class of `range` generations with remarks, and one for equal ones with remarks."""
+    for of_class, (kind, describe) in _CLASSES.items():
+        found = [remark for remark in remarks if remark.of_class == of_class]
         if not found:
             continue
         times = [remark.at for remark in found if remark.at is not None]
@@ -79,10 +72,54 @@ def _of_range(group: GroupReport, remarks: list[Remark]) -> Iterator[Finding]:
         evidence = f"Generation {found[0].generation}: {found[0].text}"
         if len(generations) > 1:
             evidence = f"Generations {listed}. {evidence}"
-        yield Finding(kind, min(times, default=None), max(times, default=None), group.group, texts[kind], evidence)
+        text = describe(group.range_generations, "range")
+        yield Finding(kind, min(times, default=None), max(times, default=None), group.group, text, evidence)
 
 
-def _of_assignor(group: str, compared: ComparedAssignments) -> Iterator[Finding]:
-    if compared.reason is not None:
-        text = f"{compared.checked - compared.equal:,} of {compared.checked:,} {compared.assignor} assignments differ"
-        yield Finding("different", compared.since, compared.until, group, text, f"The first is {compared.reason}")
+def findings_of_assignor(group: str, found: ComparedAssignments) -> Iterator[Finding]:
+    """Yield one finding for each class of generations and epochs under an assignor other than classic `range`."""
+    for of_class, (kind, describe) in _CLASSES.items():
+        first = None if of_class is None else found.classes.get(of_class)
+        if first is not None:
+            text = describe(found.compared, found.assignor)
+            yield Finding(kind, first.since, first.until, group, text, f"The first is {first.reason}")
+
+
+def _different(compared: Compared, assignor: str) -> str:
+    return f"{compared.unexplained:,} of {compared.checked:,} {assignor} assignments differ"
+
+
+def _explained(compared: Compared, assignor: str) -> str:
+    of = f"{compared.explained:,} of {compared.checked:,} {assignor} assignments differ"
+    return f"{of} because the assignor had other topic metadata"
+
+
+def _healed(compared: Compared, assignor: str) -> str:
+    return (
+        f"{compared.healed:,} of {compared.checked:,} {assignor} assignments differ, but were corrected within seconds"
+    )
+
+
+def _unreadable(compared: Compared, assignor: str) -> str:
+    count = format_count(compared.unreadable, f"{assignor} assignment")
+    return f"{count} not compared: bytes cannot be decoded"
+
+
+def _unknown_topics(compared: Compared, assignor: str) -> str:
+    count = format_count(compared.unknown_topics, f"{assignor} assignment")
+    return f"{count} not compared: the topic metadata lacks topics"
+
+
+def _equal(_compared: Compared, assignor: str) -> str:
+    return f"{assignor} assignments that equal Kafka's, with a remark"
+
+
+_CLASSES: dict[str | None, tuple[str, Callable[[Compared, str], str]]] = {
+    "unexplained": ("different", _different),
+    "unreadable": ("unreadable", _unreadable),
+    "explained": ("note", _explained),
+    "healed": ("note", _healed),
+    "unknown_topics": ("note", _unknown_topics),
+    None: ("note", _equal),
+}
+"""Kind and text of the finding about the generations of a class; None is the class of equal ones."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -13,18 +13,55 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class RangeGenerations:
-    """Comparison of a group's generations under `range` with the answers of Kafka's range assignor.
+class Compared:
+    """Comparison of generations and epochs of a group with the answers of an assignor.
 
     Attributes:
-        checked: Number of compared generations.
-        equal: Number of compared generations with equal assignments.
-        unknown: Number of generations that are not compared because the bytes of a member cannot be decoded.
+        checked: Number of compared generations and epochs.
+        equal: Number of those with equal assignments.
+        unknown: Number of generations and epochs that are not compared.
+        explained: Number of compared ones that differ, but are the answer for earlier or missing topic metadata.
+        healed: Number of compared ones that differ without explanation, but are followed by an equal one within
+            seconds.
+        unknown_topics: Number of those in `unknown` for which the topic metadata lacks a topic.
     """
 
     checked: int = 0
     equal: int = 0
     unknown: int = 0
+    explained: int = 0
+    healed: int = 0
+    unknown_topics: int = 0
+
+    @property
+    def unexplained(self) -> int:
+        """Number of compared ones that differ without explanation and are not healed."""
+        return self.checked - self.equal - self.explained - self.healed
+
+    @property
+    def unreadable(self) -> int:
+        """Number of those in `unknown` for which the bytes of a member cannot be decoded."""
+        return self.unknown - self.unknown_topics
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts of outcomes and of the classes of different ones, as `assignor report --json` prints them."""
+        names = ("checked", "equal", "unknown", "unexplained", "explained", "healed")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass(frozen=True, slots=True)
+class OfClass:
+    """Generations and epochs of one class under an assignor other than classic `range`.
+
+    Attributes:
+        reason: Generation and reason of the first one.
+        since: Time of the first one in milliseconds.
+        until: Time of the last one in milliseconds.
+    """
+
+    reason: str
+    since: int | None = None
+    until: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +70,13 @@ class ComparedAssignments:
 
     Attributes:
         assignor: Kafka's name of the assignor.
-        checked: Number of compared generations and epochs.
-        equal: Number of compared generations and epochs with equal assignments.
-        reason: Reason why the first different one differs; None if all are equal.
-        since: Time of the first different one in milliseconds.
-        until: Time of the last different one in milliseconds.
+        compared: Counts of outcomes and classes.
+        classes: The first generation or epoch of each class that occurs, by name of the class.
     """
 
     assignor: str
-    checked: int
-    equal: int
-    reason: str | None = None
-    since: int | None = None
-    until: int | None = None
+    compared: Compared
+    classes: dict[str, OfClass] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +96,7 @@ class GroupReport:
         idle_members: Number of members without partitions.
         least_loaded: Lowest number of partitions of a member; None without members.
         most_loaded: Highest number of partitions of a member; None without members.
-        range_generations: Comparison of the generations under `range`.
+        range_generations: Comparison of the generations under `range` of the classic protocol.
         rebalances: Number of new generations or epochs in the log.
         busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
         bad_records: Number of records of the group that cannot be decoded.
@@ -91,7 +122,7 @@ class GroupReport:
     idle_members: int
     least_loaded: int | None
     most_loaded: int | None
-    range_generations: RangeGenerations
+    range_generations: Compared
     rebalances: int
     busiest_minute: int
     bad_records: int
@@ -119,38 +150,47 @@ class GroupReport:
             "topics": self.topics,
             "partitions": self.partitions,
             "idle_members": self.idle_members,
-            "range_generations": {
-                "checked": self.range_generations.checked,
-                "equal": self.range_generations.equal,
-                "unknown": self.range_generations.unknown,
-            },
+            "range_generations": self.range_generations.counts(),
             "rebalances": self.rebalances,
             "busiest_minute": self.busiest_minute,
             "unowned": self.unowned,
             "least_loaded": self.least_loaded,
             "most_loaded": self.most_loaded,
             "bad_records": self.bad_records,
-            "assignments": [
-                {"assignor": found.assignor, "checked": found.checked, "equal": found.equal}
-                for found in self.assignments
-            ],
+            "assignments": [{"assignor": found.assignor, **found.compared.counts()} for found in self.assignments],
             "lag": None if self.lag is None else self.lag.to_json(),
         }
 
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Note on the assignment of one generation of a group; `at` is its time in milliseconds."""
+    """Note on the assignment of one generation of a group under `range`.
+
+    Attributes:
+        group: Group id.
+        generation: The generation.
+        range: Outcome of the comparison: `equal`, `different` or `unknown`.
+        text: The note.
+        at: Time of the generation in milliseconds.
+        of_class: Class of a generation that is not equal, see `assignor.spark.schemas.GENERATION`; None if it is equal.
+    """
 
     group: str
     generation: int
     range: str
     text: str
     at: int | None = None
+    of_class: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints for the remark."""
-        return {"generation": self.generation, "at": self.at, "range": self.range, "text": self.text}
+        return {
+            "generation": self.generation,
+            "at": self.at,
+            "range": self.range,
+            "class": self.of_class,
+            "text": self.text,
+        }
 
 
 @dataclass(frozen=True, slots=True)

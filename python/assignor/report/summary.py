@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +16,7 @@ from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
 from assignor.report.group_loops import read_loops
-from assignor.report.group_report import ComparedAssignments, GroupReport, MemberReport, RangeGenerations, Remark
+from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, MemberReport, OfClass, Remark
 from assignor.report.lag import empty_partitions, lag_by_group
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
@@ -90,7 +90,7 @@ def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[st
 def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -> list[GroupReport]:
     members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
     rows = pq.read_table(part / "groups").to_pylist()
-    assignments = _assignments(part)
+    ranges, assignments = _comparisons(part)
     lag = lag_by_group(recording, part)
     gaps = _gaps(part)
     events = read_events(recording, part, gaps["never_committed"], empty_partitions(part))
@@ -99,11 +99,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
         GroupReport(
             group=row["group_id"],
             members=members[row["group_id"]],
-            range_generations=RangeGenerations(
-                checked=row["range_equal"] + row["range_different"],
-                equal=row["range_equal"],
-                unknown=row["range_unknown"],
-            ),
+            range_generations=ranges.get(row["group_id"], Compared()),
             assignments=tuple(assignments.get(row["group_id"], ())),
             events=events.get(row["group_id"], ()),
             loops=loops.get(row["group_id"], ()),
@@ -125,30 +121,55 @@ def _gaps(part: Path) -> dict[str, dict[str, list[Span]]]:
     return found
 
 
-def _assignments(part: Path) -> dict[str, list[ComparedAssignments]]:
-    """Return the comparisons with assignors other than the classic protocol's range, by group."""
-    is_other = pc.field("outcome").isin(["equal", "different"]) & pc.field("range").is_null()
-    columns = ["group_id", "assignor", "outcome", "offset", "timestamp"]
-    rows = pq.read_table(part / "generations", columns=columns, filters=is_other)
+def _comparisons(part: Path) -> tuple[dict[str, Compared], dict[str, list[ComparedAssignments]]]:
+    """Return the comparisons with the classic protocol's range by group, and those with other assignors."""
+    columns = ["group_id", "assignor", "outcome", "class"]
+    counted = pq.read_table(
+        part / "generations",
+        columns=[*columns, "range", "offset", "timestamp"],
+        filters=pc.is_valid(pc.field("outcome")),
+    )
+    counted = counted.append_column("is_range", pc.is_valid(counted["range"]))
     wanted = [("offset", "count"), ("offset", "min"), ("timestamp", "min"), ("timestamp", "max")]
-    counts: dict[tuple[str, str], dict[str, dict[str, int]]] = {}
-    for row in rows.group_by(columns[:3]).aggregate(wanted).to_pylist():
-        counts.setdefault((row["group_id"], row["assignor"]), {})[row["outcome"]] = row
-    found: dict[str, list[ComparedAssignments]] = {}
-    for (group, assignor), outcomes in sorted(counts.items()):
-        equal = outcomes["equal"]["offset_count"] if "equal" in outcomes else 0
-        compared = ComparedAssignments(assignor, equal, equal)
-        if "different" in outcomes:
-            row = outcomes["different"]
-            reason = _reason(part, group, row["offset_min"])
-            times = (row["timestamp_min"], row["timestamp_max"])
-            compared = ComparedAssignments(assignor, equal + row["offset_count"], equal, reason, *times)
-        found.setdefault(group, []).append(compared)
-    return found
+    rows: dict[tuple[str, bool, str], list[dict[str, Any]]] = {}
+    for row in counted.group_by([*columns, "is_range"]).aggregate(wanted).to_pylist():
+        rows.setdefault((row["group_id"], row["is_range"], row["assignor"]), []).append(row)
+    ranges: dict[str, Compared] = {}
+    others: dict[str, list[ComparedAssignments]] = {}
+    for (group, is_range, assignor), found in sorted(rows.items()):
+        compared = _compared(found)
+        if is_range:
+            ranges[group] = compared
+        else:
+            classes = {
+                row["class"]: OfClass(
+                    _reason(part, group, row["offset_min"]), row["timestamp_min"], row["timestamp_max"]
+                )
+                for row in found
+                if row["class"] is not None
+            }
+            others.setdefault(group, []).append(ComparedAssignments(assignor, compared, classes))
+    return ranges, others
+
+
+def _compared(rows: list[dict[str, Any]]) -> Compared:
+    """Return the counts of rows with numbers of generations by outcome and class."""
+    by_outcome, by_class = Counter[str](), Counter[str | None]()
+    for row in rows:
+        by_outcome[row["outcome"]] += row["offset_count"]
+        by_class[row["class"]] += row["offset_count"]
+    return Compared(
+        checked=by_outcome["equal"] + by_outcome["different"],
+        equal=by_outcome["equal"],
+        unknown=by_outcome["unknown"],
+        explained=by_class["explained"],
+        healed=by_class["healed"],
+        unknown_topics=by_class["unknown_topics"],
+    )
 
 
 def _reason(part: Path, group: str, offset: int) -> str:
-    """Return why a generation differs from the answer of its assignor; `offset` is that of its group record."""
+    """Return a generation and why it is not equal to the answer of its assignor; `offset` is that of its record."""
     is_generation = (pc.field("group_id") == group) & (pc.field("offset") == offset)
     columns = ["generation", "reasons"]
     row = pq.read_table(part / "generations", columns=columns, filters=is_generation).slice(0, 1).to_pylist()[0]
@@ -159,7 +180,7 @@ def _remarks(part: Path) -> Iterator[Remark]:
     rows = pq.read_table(part / "generations", filters=pc.list_value_length(pc.field("remarks")) > 0)
     for row in rows.sort_by([("group_id", "ascending"), ("offset", "ascending")]).to_pylist():
         for text in row["remarks"]:
-            yield Remark(row["group_id"], row["generation"], row["range"], text, row["timestamp"])
+            yield Remark(row["group_id"], row["generation"], row["range"], text, row["timestamp"], row["class"])
 
 
 def _members(part: Path) -> Iterator[MemberReport]:

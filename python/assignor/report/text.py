@@ -22,12 +22,13 @@ except ImportError as error:
 from assignor.lines import escape, format_count, format_spans, wrap
 from assignor.replay.event_text import silence_text
 from assignor.report.findings import KINDS, SEVERITIES
+from assignor.report.group_findings import findings_of_assignor
 from assignor.report.group_report import by_group
 from assignor.report.report import NO_TOPICS
 
 if TYPE_CHECKING:
     from assignor.report.findings import Finding
-    from assignor.report.group_report import GroupReport, MemberReport
+    from assignor.report.group_report import Compared, GroupReport, MemberReport
     from assignor.report.report import Report
 
 _MEMBERS_SHOWN = 12
@@ -52,6 +53,14 @@ _HEADER = (
 _RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "lag", "range = Kafka"})
 _UNLIMITED = 100_000
 _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
+_DIFFERENT = {
+    "explained": "different because of other topic metadata",
+    "healed": "different, but corrected within seconds",
+}
+_NOT_COMPARED = {
+    "unreadable": "not compared, because the bytes of a member cannot be decoded",
+    "unknown_topics": "not compared, because the topic metadata lacks topics",
+}
 _LEGEND = {
     "idle": "idle: members without partitions",
     "per member": "per member: fewest–most partitions of a member",
@@ -88,7 +97,11 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     attention = list(_attention(report.findings()))
     if attention:
         yield "Groups that need attention", attention
-    remarks = [f"{found.group}, generation {found.generation}: {found.text}" for found in report.remarks]
+    remarks = [
+        f"{found.group}, generation {found.generation}: {found.text}"
+        f"{'; corrected within seconds' if found.of_class == 'healed' else ''}"
+        for found in report.remarks
+    ]
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
             f"and {format_count(len(remarks) - _REMARKS_SHOWN, 'more remark')} in the Parquet folder `generations`"
@@ -121,9 +134,6 @@ def _totals(report: Report) -> Iterator[str]:
     states: dict[str, int] = {}
     for group in report.groups:
         states[group.state] = states.get(group.state, 0) + 1
-    checked = sum(group.range_generations.checked for group in report.groups)
-    equal = sum(group.range_generations.equal for group in report.groups)
-    unknown = sum(group.range_generations.unknown for group in report.groups)
     by_state = ", ".join(f"{count:,} {state}" for state, count in sorted(states.items()))
     members = sum(group.members for group in report.groups)
     partitions = sum(group.partitions for group in report.groups)
@@ -137,19 +147,24 @@ def _totals(report: Report) -> Iterator[str]:
     yield f"{owned}; {format_count(idle, 'member')} {are} idle"
     if not report.has_topics:
         yield NO_TOPICS
-    compared = format_count(checked, "range assignment")
-    yield (
-        f"{compared} compared with Kafka's: {equal:,} equal, {checked - equal:,} different"
-        f"{f'; {unknown:,} not compared, because the bytes of a member cannot be decoded' if unknown else ''}"
-    )
-    others = [found for group in report.groups for found in group.assignments]
+    ranges = [group.range_generations for group in report.groups]
+    yield f"{format_count(_sum(ranges, 'checked'), 'range assignment')} {_compared(ranges)}"
+    others = [found.compared for group in report.groups for found in group.assignments]
     if others:
-        checked = sum(found.checked for found in others)
-        equal = sum(found.equal for found in others)
-        yield (
-            f"{format_count(checked, 'assignment')} of other assignors compared with Kafka's: {equal:,} equal, "
-            f"{checked - equal:,} different"
-        )
+        yield f"{format_count(_sum(others, 'checked'), 'assignment')} of other assignors {_compared(others)}"
+
+
+def _sum(comparisons: Iterable[Compared], name: str) -> int:
+    return sum(getattr(each, name) for each in comparisons)
+
+
+def _compared(comparisons: Sequence[Compared]) -> str:
+    """Return the counts of comparisons as text; classes that do not occur are left out."""
+    counts = {name: _sum(comparisons, name) for name in ("equal", "unexplained", *_DIFFERENT, *_NOT_COMPARED)}
+    found = [f"{counts['equal']:,} equal", f"{counts['unexplained']:,} different"]
+    found += [f"{counts[name]:,} {text}" for name, text in _DIFFERENT.items() if counts[name]]
+    left_out = [f"{counts[name]:,} {text}" for name, text in _NOT_COMPARED.items() if counts[name]]
+    return "; ".join([f"compared with Kafka's: {', '.join(found)}", *left_out])
 
 
 def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str]:
@@ -200,7 +215,7 @@ def _row(group: GroupReport) -> tuple[str, ...]:
     per_member = "" if group.most_loaded is None else f"{group.least_loaded}–{group.most_loaded}"
     compared = f"{ranges.equal}/{ranges.checked}" if ranges.checked or ranges.unknown else ""
     if ranges.unknown:
-        compared += f" ({ranges.unknown} unreadable)"
+        compared += f" ({ranges.unknown} not compared)"
     return (
         group.group,
         group.kind,
@@ -226,10 +241,9 @@ def _lag(group: GroupReport) -> str:
 
 
 def _differing(group: GroupReport) -> Iterator[str]:
-    for found in group.assignments:
-        if found.reason is not None:
-            counts = f"{found.checked - found.equal:,} of {found.checked:,} {found.assignor} assignments differ"
-            yield f"{group.group}: {counts}; the first is {found.reason}"
+    for compared in group.assignments:
+        for finding in findings_of_assignor(group.group, compared):
+            yield f"{group.group}: {finding.text}; {finding.evidence.replace('The first', 'the first', 1)}"
 
 
 def _assigned_partitions(members: Iterable[MemberReport]) -> Iterator[str]:

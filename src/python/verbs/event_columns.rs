@@ -6,13 +6,14 @@ use arrow_array::RecordBatch;
 
 use super::table::{ColumnFull, Declared, Fielded, LARGEST_OFFSET, Row, Structs, TEXTS, Table, Texts, Type};
 use crate::replay::event_schema::{COLUMNS, ColumnType, ColumnValue};
-use crate::replay::{Event, Partition};
+use crate::replay::{ComparisonClass, Event, Partition};
 
 /// Arrow's type of a list of partitions.
 const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("partition", Type::Int32)]));
 
 /// Arrow's type of a comparison.
-const COMPARISON: Type = Type::Struct(&[("assignor", Type::Text), ("outcome", Type::Text), ("remarks", TEXTS)]);
+const COMPARISON: Type =
+    Type::Struct(&[("assignor", Type::Text), ("outcome", Type::Text), ("class", Type::Text), ("remarks", TEXTS)]);
 
 const fn arrow_type(kind: ColumnType) -> Type {
     match kind {
@@ -90,7 +91,8 @@ fn put(row: &mut Row<'_>, value: Option<&ColumnValue<'_>>) -> Result<(), ColumnF
         Some(ColumnValue::Texts(texts)) => row.put(Texts(texts)),
         Some(ColumnValue::Partitions(partitions)) => row.put(Structs(*partitions, put_partition)),
         Some(ColumnValue::Comparison(found)) => row.put(Fielded(|row: &mut Row<'_>| {
-            row.put(found.assignor.name())?.put(found.outcome.as_str())?.put(Texts(&found.remarks)).map(drop)
+            row.put(found.assignor.name())?.put(found.outcome().as_str())?;
+            row.put(found.class.map(ComparisonClass::as_str))?.put(Texts(&found.remarks)).map(drop)
         })),
     }
     .map(drop)

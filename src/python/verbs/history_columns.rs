@@ -5,8 +5,8 @@ use arrow_array::StructArray;
 use super::table::{ColumnFull, Declared, Row, SPANS, Structs, TEXTS, Table, Texts, Type};
 use crate::assign::Assignor;
 use crate::replay::{
-    Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember, ReplayedGroup, Span, load, owned_spans,
-    spans_of,
+    ComparisonClass, Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember, ReplayedGroup, Span,
+    classes, load, owned_spans, spans_of,
 };
 
 /// Columns of a history, see `assignor.spark.schemas.HISTORY`.
@@ -37,7 +37,7 @@ const HISTORY: [Declared; 24] = [
     ("gaps", Type::List(&Type::Struct(&GAP))),
 ];
 
-const GENERATION: [Declared; 15] = [
+const GENERATION: [Declared; 16] = [
     ("offset", Type::Int64),
     ("timestamp", Type::Int64),
     ("kind", Type::Text),
@@ -52,6 +52,7 @@ const GENERATION: [Declared; 15] = [
     ("remarks", TEXTS),
     ("assignor", Type::Text),
     ("outcome", Type::Text),
+    ("class", Type::Text),
     ("reasons", TEXTS),
 ];
 
@@ -96,7 +97,7 @@ impl<'a> HistoryColumns<'a> {
         for counts in [group.tally.range, group.tally.all] {
             row.put(number(counts.equal))?.put(number(counts.different))?.put(number(counts.unknown))?;
         }
-        row.put(Structs(generations, put_generation))?;
+        row.put(Structs(generations.iter().zip(classes(generations)), put_generation))?;
         row.put(Structs(&group.members, put_member))?;
         let owned = group
             .members
@@ -113,8 +114,8 @@ impl<'a> HistoryColumns<'a> {
     }
 }
 
-/// Put the fields of a generation; other events have none.
-fn put_generation(row: &mut Row<'_>, event: &Event) -> Result<(), ColumnFull> {
+/// Put the fields of a generation and its class; other events have none.
+fn put_generation(row: &mut Row<'_>, (event, class): (&Event, Option<ComparisonClass>)) -> Result<(), ColumnFull> {
     let EventDetails::Generation {
         generation,
         protocol_type,
@@ -134,9 +135,10 @@ fn put_generation(row: &mut Row<'_>, event: &Event) -> Result<(), ColumnFull> {
     row.put(*members as i32)?.put(*partitions as i32)?.put(*same_members)?;
     let found = comparison.as_ref();
     let range = found.filter(|found| found.assignor == Assignor::Range);
-    row.put(range.map(|found| found.outcome.as_str()))?;
+    row.put(range.map(|found| found.outcome().as_str()))?;
     row.put(Texts(range.into_iter().flat_map(|found| &found.remarks)))?;
-    row.put(found.map(|found| found.assignor.name()))?.put(found.map(|found| found.outcome.as_str()))?;
+    row.put(found.map(|found| found.assignor.name()))?.put(found.map(|found| found.outcome().as_str()))?;
+    row.put(class.map(ComparisonClass::as_str))?;
     row.put(Texts(found.into_iter().flat_map(|found| &found.remarks))).map(drop)
 }
 

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use crate::assign::{Assignor, GroupProtocol, Options, assign};
 use crate::group::{Group, Partitions, Topics};
 use crate::offsets::json::uuid_from_text;
@@ -75,6 +77,16 @@ impl<'a> AssignedMember<'a> {
         }
         members
     }
+
+    /// Return the keys of the topics with assigned partitions.
+    pub(super) fn assigned_topics(&self) -> Vec<&'a str> {
+        self.assigned.keys().map(String::as_str).collect()
+    }
+
+    /// Return the keys of the topics of which the member owned partitions before.
+    pub(super) fn owned_topics(&self) -> Vec<&'a str> {
+        self.owned.iter().map(|(key, _)| *key).collect()
+    }
 }
 
 /// Topics known to a leader or a broker: partitions and id by name. The id is empty if the snapshot lacks it.
@@ -89,6 +101,28 @@ impl<'a> RecordedAssignment<'a> {
     /// Return the names of the subscribed topics.
     pub(super) fn subscribed_topics(&self) -> BTreeSet<&'a str> {
         self.members.iter().flat_map(|member| &member.topics).copied().collect()
+    }
+
+    /// Return those of the chosen keys of topics that no snapshot has.
+    ///
+    /// In a classic group, only topics that the member subscribes to count: an assignor gives it no other ones.
+    pub(super) fn unknown_topics(&self, choose: impl Fn(&AssignedMember<'a>) -> Vec<&'a str>) -> BTreeSet<&'a str> {
+        let mut found = BTreeSet::new();
+        let mut known = FxHashSet::default();
+        for member in &self.members {
+            for key in choose(member) {
+                if known.contains(key) || found.contains(key) {
+                    continue;
+                }
+                match self.assignor.protocol() {
+                    GroupProtocol::Consumer if self.metadata.names.contains_key(key) => _ = known.insert(key),
+                    GroupProtocol::Classic if self.metadata.has_topic(key) => _ = known.insert(key),
+                    GroupProtocol::Classic if !member.topics.contains(&key) => {}
+                    _ => _ = found.insert(key),
+                }
+            }
+        }
+        found
     }
 
     /// Return the subscribed topics in a snapshot.

@@ -21,6 +21,8 @@ pub(super) enum Explanation {
     OtherMetadata(String),
     /// The assignor does not give the recorded assignment for any known metadata. The text describes the difference.
     Unexplained(String),
+    /// The metadata lacks topics that the assignor had. The text names them.
+    UnknownTopics(String),
 }
 
 /// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first.

@@ -1,8 +1,10 @@
 //! Comparison of recorded generations and epochs with the answers of their assignors.
 //!
 //! The metadata that the leader or the broker used is not recorded: a recording has snapshots of topic metadata at some times only.
-//! A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time.
+//! A generation is *equal* if the assignor gives the recorded assignment for the metadata around its time. A generation that is not
+//! equal has a class, which says why.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::classic::ParsedMember;
@@ -13,11 +15,16 @@ use crate::assign::{Assignor, GroupProtocol};
 
 mod assignment;
 mod explanation;
+mod healing;
 mod leader;
 
 use assignment::{AssignedMember, RecordedAssignment};
 use explanation::{Explanation, explain};
+pub use healing::classes;
 use leader::other_client;
+
+/// Highest number of topics that a remark names.
+const TOPICS_SHOWN: usize = 10;
 
 /// Outcome of the comparison of a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +33,7 @@ pub enum ComparisonOutcome {
     Equal,
     /// The assignor gives another assignment.
     Different,
-    /// Not compared: the subscription or assignment of a member cannot be parsed.
+    /// Not compared: the subscription or assignment of a member cannot be parsed, or the metadata lacks a topic.
     Unknown,
 }
 
@@ -42,13 +49,42 @@ impl ComparisonOutcome {
     }
 }
 
+/// Class of a generation that is not equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparisonClass {
+    /// Different, for all known topic metadata.
+    Unexplained,
+    /// Different, but the answer of the assignor for other topic metadata: earlier metadata, or metadata without some topics.
+    Explained,
+    /// Different, but a generation that follows within seconds is equal.
+    Healed,
+    /// Not compared: the subscription or assignment of a member cannot be parsed.
+    Unreadable,
+    /// Not compared: the topic metadata lacks a topic.
+    UnknownTopics,
+}
+
+impl ComparisonClass {
+    /// Return the name in tables and in Python.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Unexplained => "unexplained",
+            Self::Explained => "explained",
+            Self::Healed => "healed",
+            Self::Unreadable => "unreadable",
+            Self::UnknownTopics => "unknown_topics",
+        }
+    }
+}
+
 /// Result of the comparison of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
     /// The assignor whose answer was compared.
     pub assignor: Assignor,
-    /// The outcome.
-    pub outcome: ComparisonOutcome,
+    /// The class; None if the generation is equal. It is never `Healed`, which depends on later generations.
+    pub class: Option<ComparisonClass>,
     /// Reasons why the generation is not equal, and subscriptions that Kafka rejects.
     pub remarks: Vec<String>,
 }
@@ -74,7 +110,7 @@ pub(super) fn compare_generation(
 
 /// Compare the assignment of a generation with the answer of a classic assignor.
 ///
-/// The outcome is `Unknown` if a member cannot be parsed. Return None if all members can be parsed but there is no topic metadata.
+/// The class is `Unreadable` if a member cannot be parsed. Return None if all members can be parsed but there is no topic metadata.
 fn compare(
     assignor: Assignor,
     parsed: &[Arc<ParsedMember>],
@@ -102,7 +138,7 @@ fn compare(
         }
     }
     if members.len() < parsed.len() {
-        return Some(Comparison { assignor, outcome: ComparisonOutcome::Unknown, remarks });
+        return Some(Comparison { assignor, class: Some(ComparisonClass::Unreadable), remarks });
     }
     let recorded = RecordedAssignment { assignor, members, metadata };
     let explanation = explain_at(&recorded, time)?;
@@ -126,7 +162,7 @@ fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comp
         Some(Comparison::of(assignor, explain_at(&recorded, target.timestamp)?, Vec::new()))
     };
     let comparisons = target.assignors.iter().map(compare).collect::<Option<Vec<_>>>()?;
-    let equal = comparisons.iter().position(|found| found.outcome == ComparisonOutcome::Equal);
+    let equal = comparisons.iter().position(|found| found.class.is_none());
     comparisons.into_iter().nth(equal.unwrap_or(0))
 }
 
@@ -134,19 +170,51 @@ fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comp
 fn explain_at(recorded: &RecordedAssignment<'_>, time: i64) -> Option<Explanation> {
     let around: Vec<&MetadataSnapshot> = recorded.metadata.around(time).collect();
     let (first, last) = (*around.first()?, *around.last()?);
+    let unknown = recorded.unknown_topics(AssignedMember::assigned_topics);
+    if !unknown.is_empty() {
+        return Some(Explanation::UnknownTopics(missing_topics(&unknown)));
+    }
     let older = recorded.metadata.snapshots.iter().rev().filter(|snapshot| snapshot.time < first.time);
-    Some(explain(recorded, first, last, older, first.time > time))
+    let explanation = explain(recorded, first, last, older, first.time > time);
+    if matches!(explanation, Explanation::Unexplained(_)) {
+        // A topic of which a member owned partitions before exists, so it may be the reason for the difference.
+        let unknown = recorded.unknown_topics(AssignedMember::owned_topics);
+        if !unknown.is_empty() {
+            return Some(Explanation::UnknownTopics(missing_topics(&unknown)));
+        }
+    }
+    Some(explanation)
+}
+
+/// Return the remark that names topics that the metadata lacks.
+fn missing_topics(topics: &BTreeSet<&str>) -> String {
+    let shown: Vec<&str> = topics.iter().take(TOPICS_SHOWN).copied().collect();
+    let more = topics.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let what = if topics.len() == 1 { "topic" } else { "topics" };
+    format!("not compared: the topic metadata lacks the {what} {}{more}", shown.join(", "))
 }
 
 impl Comparison {
     fn of(assignor: Assignor, explanation: Explanation, mut remarks: Vec<String>) -> Self {
-        let outcome = match explanation {
-            Explanation::Metadata => ComparisonOutcome::Equal,
-            Explanation::OtherMetadata(remark) | Explanation::Unexplained(remark) => {
-                remarks.push(remark);
-                ComparisonOutcome::Different
-            }
+        let found = match explanation {
+            Explanation::Metadata => None,
+            Explanation::OtherMetadata(remark) => Some((ComparisonClass::Explained, remark)),
+            Explanation::Unexplained(remark) => Some((ComparisonClass::Unexplained, remark)),
+            Explanation::UnknownTopics(remark) => Some((ComparisonClass::UnknownTopics, remark)),
         };
-        Self { assignor, outcome, remarks }
+        let (class, remark) = found.unzip();
+        remarks.extend(remark);
+        Self { assignor, class, remarks }
+    }
+
+    /// Return the outcome.
+    #[must_use]
+    pub const fn outcome(&self) -> ComparisonOutcome {
+        match self.class {
+            None => ComparisonOutcome::Equal,
+            Some(ComparisonClass::Unreadable | ComparisonClass::UnknownTopics) => ComparisonOutcome::Unknown,
+            Some(_) => ComparisonOutcome::Different,
+        }
     }
 }
