@@ -19,6 +19,7 @@ pub(crate) mod encode;
 mod fields;
 pub mod json;
 pub mod protocol;
+mod redpanda;
 pub mod schema;
 mod value;
 
@@ -27,6 +28,9 @@ pub use encode::{encode_record, layout_of};
 use fields::Node;
 pub use fields::{Content, FieldValue};
 pub use value::Value;
+
+/// Type of the record of a classic group.
+const GROUP_METADATA: i16 = 2;
 
 /// Number of nodes of the largest key.
 const MAX_KEY_NODES: usize = 4;
@@ -112,8 +116,12 @@ pub fn decode_record<'a>(key: Option<&'a [u8]>, value: Option<&'a [u8]>) -> Resu
     let mut record = read_key(key, value_nodes)?;
     let layout = schema::record_type(record.record_type).and_then(|found| found.layout);
     if let (Some(layout), Some(value)) = (layout, value) {
-        let version = decode_value(&layout, value, &mut record.nodes).map_err(|e| e.within("value"))?;
-        record.version = Some(version);
+        let version = decode_value(&layout, value, &mut record.nodes);
+        let version = version.map_err(|error| match record.record_type {
+            GROUP_METADATA => redpanda::redpanda_error(value).unwrap_or(error).within("value"),
+            _ => error.within("value"),
+        });
+        record.version = Some(version?);
     }
     Ok(record)
 }

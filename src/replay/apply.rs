@@ -14,6 +14,7 @@ use super::known_member::with_topic;
 use super::membership::{apply_member, delete_members};
 use super::model::GroupKind;
 use super::owner_changes::update_owners;
+use super::problems::{AssignedMember, Assignment, AssignmentProblems, end_problems};
 use super::state::{Context, GroupState};
 use crate::offsets::{DecodedRecord, FieldValue};
 
@@ -38,8 +39,10 @@ pub(super) fn apply(
             delete_group(state, place, kind);
         }
         state.is_deleted = value.is_none();
+        state.unreadable = None;
     }
     if is_group_record && value.is_none() {
+        end_problems(state, place, events);
         set_owners(state, None, Some(&BTreeMap::new()), place, events);
     }
     match (record.record_type, value) {
@@ -154,20 +157,58 @@ fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i3
         }
     }
     let (mut owners, mut largest) = (Owners::default(), Vec::new());
+    let (mut count, mut has_all_names) = (0, true);
     let Some(group) = state.epoch_group(kind) else { return owners };
     for (id, target) in &state.targets_of {
         let owner =
             state.members.get(id.as_str()).map_or_else(|| id.as_str().into(), |found| Arc::clone(&found.owner_name));
         for (topic, ids) in group.by_source(target) {
+            count += ids.len();
+            has_all_names &= kind == GroupKind::Streams || context.metadata.names.contains_key(&topic);
             let topic: Arc<str> = context.metadata.name(&topic).into();
             largest.extend(ids.iter().max().map(|id| (Arc::clone(&topic), *id)));
             owners.extend(ids.into_iter().map(|id| ((Arc::clone(&topic), id), Arc::clone(&owner))));
         }
     }
+    let problems = target_problems(context, state, at, kind, owners.len() == count);
+    if let Some(opened) = &mut state.open_epoch {
+        opened.held.generation.problems = Some(problems);
+        opened.has_all_names = has_all_names;
+    }
     for (topic, id) in largest {
         raise_highest(state, &topic, id);
     }
     owners
+}
+
+/// Return the problems of a target assignment. `is_single` is true if no partition has several members.
+///
+/// Members of a share group share partitions. The topics of a streams group are those of its topology.
+fn target_problems(
+    context: &Context,
+    state: &GroupState,
+    time: i64,
+    kind: GroupKind,
+    is_single: bool,
+) -> AssignmentProblems {
+    let target = state.open_epoch.as_ref().and_then(|opened| opened.held.generation.target.as_ref());
+    let members: Vec<AssignedMember<'_>> = match target {
+        _ if kind != GroupKind::Consumer => return AssignmentProblems::default(),
+        Some(target) => target
+            .members
+            .iter()
+            .map(|member| {
+                let topics = state.consumer.has_resolved(&member.id).then_some(member.topics.as_slice());
+                AssignedMember { id: &member.id, topics, assigned: &member.assigned }
+            })
+            .collect(),
+        None => {
+            let known = state.targets_of.iter().filter(|(id, _)| state.members.contains_key(id.as_str()));
+            known.map(|(id, assigned)| AssignedMember { id, topics: None, assigned }).collect()
+        }
+    };
+    let metadata = &*context.metadata;
+    Assignment { metadata, time, has_ids: true, is_kafkas: true, is_single }.problems(&members)
 }
 
 /// Apply the current assignment of a member, and add an event for each stuck member that now owns no partition.

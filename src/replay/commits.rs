@@ -143,7 +143,7 @@ fn problem(
     partitions: Vec<Partition>,
     evidence: String,
 ) -> Event {
-    state.event(at, offset, None, EventDetails::Offsets { problem, partitions, evidence })
+    state.event(at, offset, None, EventDetails::Offsets { problem, partitions, evidence, since: None, until: None })
 }
 
 /// Build an event of a stuck member, with its partitions for which an offset was committed while it owned them.

@@ -3,6 +3,7 @@
 //! Owners are those of the current assignment. It differs from the target assignment of a consumer group until all members have given up
 //! and received partitions.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -59,6 +60,8 @@ pub(super) type Topics = FxHashMap<Arc<str>, FxHashMap<i32, PartitionState>>;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Committed {
     pub(super) topics: Topics,
+    /// Topic ids without a name, among the topics. Commits name topics, so a partition of such a topic may have a committed offset.
+    pub(super) unnamed: BTreeSet<Arc<str>>,
     /// Number of partitions with a committed offset.
     pub(super) offsets: usize,
 }
@@ -117,7 +120,7 @@ impl Committed {
             None => (at, false),
         };
         partition.ownership = Some(Ownership { owner: Arc::clone(owner), since, has_commit: false, is_reported });
-        partition.waiting().is_some()
+        partition.waiting().is_some() && !self.unnamed.contains(topic)
     }
 
     /// Remove the owner of a partition, which becomes its previous owner.
@@ -144,16 +147,21 @@ impl Committed {
         self.topics.iter().flat_map(|(topic, ids)| ids.iter().map(move |(id, partition)| (topic, *id, partition)))
     }
 
+    /// Return the partitions of topics with a name.
+    fn named(&self) -> impl Iterator<Item = (&Arc<str>, i32, &PartitionState)> {
+        self.all().filter(|(topic, _, _)| self.unnamed.is_empty() || !self.unnamed.contains(*topic))
+    }
+
     /// Return the earliest `since` of the partitions that wait for their first commit.
     pub(super) fn first_waiting(&self) -> Option<i64> {
-        self.all().filter_map(|(_, _, partition)| partition.waiting()).map(|ownership| ownership.since).min()
+        self.named().filter_map(|(_, _, partition)| partition.waiting()).map(|ownership| ownership.since).min()
     }
 
     /// Return the partitions without a committed offset that have had an owner at least since `since`, and mark them as reported.
     /// Partitions that were reported before are left out.
     pub(super) fn due(&mut self, since: i64) -> Vec<Partition> {
         let mut found = Vec::new();
-        for (topic, ids) in &mut self.topics {
+        for (topic, ids) in self.topics.iter_mut().filter(|(topic, _)| !self.unnamed.contains(*topic)) {
             for (id, partition) in ids.iter_mut() {
                 if partition.waiting().is_some_and(|ownership| ownership.since <= since)
                     && let Some(ownership) = &mut partition.ownership
@@ -166,9 +174,10 @@ impl Committed {
         sorted(found)
     }
 
-    /// Return the sorted partitions with an owner and without a committed offset.
+    /// Return the sorted partitions with an owner and without a committed offset. Topics without a name are left out.
     pub(super) fn never_committed(&self) -> Vec<Partition> {
-        let found = self.all().filter(|(_, _, partition)| partition.ownership.is_some() && partition.offset.is_none());
+        let found =
+            self.named().filter(|(_, _, partition)| partition.ownership.is_some() && partition.offset.is_none());
         sorted(found.map(|(topic, id, _)| (Arc::clone(topic), id)))
     }
 

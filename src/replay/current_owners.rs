@@ -23,6 +23,8 @@ pub(super) struct CurrentOwners {
     pub(super) members: FxHashMap<Arc<str>, OwnerPartitions>,
     /// Number of partitions of each owner; owners without partitions are left out.
     pub(super) counts: FxHashMap<Arc<str>, usize>,
+    /// Members with a topic id that has no name.
+    pub(super) unnamed: BTreeSet<Arc<str>>,
     /// Members whose records changed since the last update of the owners.
     pub(super) changed: BTreeSet<Arc<str>>,
     /// Partitions without an owner whose commits were reported since the last update of the owners.

@@ -201,6 +201,12 @@ impl EpochGroup {
             && self.resolved.values().flatten().all(|topic| found.insert(topic))
     }
 
+    /// Return true if the log has the topics of the member's pattern, or the member has no pattern.
+    pub(super) fn has_resolved(&self, id: &str) -> bool {
+        let pattern = self.members.get(id).and_then(|member| member.pattern.as_ref());
+        pattern.is_none_or(|pattern| self.resolved.contains_key(pattern))
+    }
+
     /// Return the instance id, rack and topics of a member; topics of its pattern follow those that it names.
     pub(super) fn assigned_member(&self, id: &str) -> (Option<String>, Option<String>, Vec<String>) {
         let Some(member) = self.members.get(id) else { return (None, None, Vec::new()) };

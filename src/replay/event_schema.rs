@@ -133,9 +133,14 @@ pub const KINDS: [(&str, Meanings); 11] = [
     (
         "offsets",
         &[
-            ("problem", "`never_committed`, `not_owned` or `went_back`"),
+            (
+                "problem",
+                "`never_committed`, `not_owned`, `went_back`, `two_owners`, `not_subscribed` or `unknown_partition`",
+            ),
             ("topic_partitions", "the partitions"),
             ("evidence", "explanation of the problem, and what the log does not show"),
+            ("since", "of `two_owners`, `not_subscribed` and `unknown_partition`: time at which the problem began"),
+            ("until", "of these: time at which it ended; null while it lasts"),
         ],
     ),
     (
@@ -374,7 +379,8 @@ impl Event {
                 );
                 set!(row, "usual_interval_ms" = (*usual_interval));
             }
-            EventDetails::Offsets { problem, partitions, evidence } => {
+            EventDetails::Offsets { problem, partitions, evidence, since, until } => {
+                set!(row, "since" = *since, "until" = *until);
                 set!(row, "problem" = (*problem), "topic_partitions" = (&**partitions), "evidence" = (&**evidence));
             }
             EventDetails::GroupDeleted { generation, causes, evidence } => {

@@ -73,8 +73,14 @@ pub enum EventDetails {
     },
     /// Start or end of the time in which a member commits no offsets.
     Stuck { member: Arc<str>, partitions: Vec<Partition>, since: i64, until: Option<i64>, usual_interval: i64 },
-    /// A problem with committed offsets.
-    Offsets { problem: &'static str, partitions: Vec<Partition>, evidence: String },
+    /// A problem with committed offsets or with the owners of partitions.
+    Offsets {
+        problem: &'static str,
+        partitions: Vec<Partition>,
+        evidence: String,
+        since: Option<i64>,
+        until: Option<i64>,
+    },
     /// Deletion of a group.
     GroupDeleted { generation: Option<i32>, causes: Vec<&'static str>, evidence: String },
     /// Deletion of a committed offset.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::classic::ParsedMember;
 use super::model::GroupKind;
+use super::problems::AssignmentProblems;
 use super::target::TargetAssignment;
 
 /// Generation of a classic group, or epoch of another group: one group record with a value.
@@ -33,6 +34,8 @@ pub(super) struct Generation {
     pub(super) parsed_members: Option<Arc<[Arc<ParsedMember>]>>,
     /// The target assignment that the broker computed for the epoch of a consumer group.
     pub(super) target: Option<TargetAssignment>,
+    /// Problems of the assignment; None if it is not known, or if the record repeats an earlier one.
+    pub(super) problems: Option<AssignmentProblems>,
 }
 
 /// Kind of group, number and member count of a generation.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::causes::{Evidence, classic_causes, epoch_causes};
-use super::classic::ClassicGroup;
+use super::classic::{ClassicGroup, ParsedMember};
 use super::commits::set_owners;
 use super::comparison::compare_generation;
 use super::current_owners::Owners;
@@ -17,8 +17,10 @@ use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::{KnownMember, largest_ids};
 use super::membership::member_events;
 use super::model::GroupKind;
+use super::problems::{AssignedMember, Assignment, AssignmentProblems, set_assigned};
 use super::state::{Context, GroupState, OpenEpoch, OpenRebalance};
 use super::topic_causes::{ended_topics, unowned};
+use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::FieldValue;
 
 /// Highest generation that the first record of a new group can have. If the log of a group begins with a higher generation, the log
@@ -82,14 +84,25 @@ pub(super) fn apply_classic(
     let is_copy = after.converted_from.is_some()
         && (after.leader.is_none() || before.as_ref().is_some_and(|before| before.generation == after.generation));
     let parsed = if context.is_compared && !is_copy { group.parsed_members() } else { None };
+    let assigned = Arc::clone(&group.members);
     state.classic = Some(group);
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
-    let held = HeldGeneration { generation: Generation { parsed_members: parsed, ..held.generation }, ..held };
+    let problems = is_rebalance.then(|| {
+        let count: usize = members.values().filter_map(|member| member.assigned.as_ref()).map(Vec::len).sum();
+        let is_single = owners.as_ref().is_some_and(|owners| owners.len() == count);
+        if is_consumer {
+            classic_problems(context, &assigned, &after, is_single)
+        } else {
+            AssignmentProblems::default()
+        }
+    });
+    let held =
+        HeldGeneration { generation: Generation { parsed_members: parsed, problems, ..held.generation }, ..held };
     let same_members = held.generation.same_members;
     generation_event(context, state, held, false, events);
     if is_rebalance {
         let topics = after.topics().map(|topics| topics.into_iter().map(Arc::from).collect());
-        let (moved, free) = move_owners(context, state, owners, topics.as_ref(), place.0).unzip();
+        let (moved, free) = move_owners(context, state, owners, topics.as_ref(), (place.0, true)).unzip();
         let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
         let moved = if is_partial { None } else { moved };
         let details = rebalance_details(after.generation, open, moved, free.flatten());
@@ -108,6 +121,24 @@ pub(super) fn apply_classic(
             raise_highest(state, topic, largest);
         }
     }
+}
+
+/// Return the problems of a generation. `is_single` is true if no partition has several members.
+fn classic_problems(
+    context: &Context,
+    members: &[Arc<ParsedMember>],
+    record: &GroupRecord,
+    is_single: bool,
+) -> AssignmentProblems {
+    let known = members.iter().filter_map(|member| {
+        let topics = member.subscription.as_ref().ok().map(|subscription| subscription.topics.as_slice());
+        Some(AssignedMember { id: &member.id, topics, assigned: member.assignment.as_ref().ok()? })
+    });
+    let is_kafkas =
+        record.protocol.as_deref().is_some_and(|name| Assignor::named(GroupProtocol::Classic, name).is_some());
+    let (metadata, time) = (&*context.metadata, record.at);
+    let assignment = Assignment { metadata, time, has_ids: false, is_kafkas, is_single };
+    assignment.problems(&known.collect::<Vec<_>>())
 }
 
 /// Raise the highest known partition of a topic to an id.
@@ -213,6 +244,7 @@ fn next_generation(
         same_members: !ids.is_empty() && ids == state.last_members,
         parsed_members: None,
         target: None,
+        problems: None,
     };
     let before = state.last.replace((GenerationNumber::of(&generation), at));
     let is_same = |(before, _): &(GenerationNumber, i64)| {
@@ -227,7 +259,7 @@ fn next_generation(
     (HeldGeneration { generation, before: before.map(|(before, _)| before), duration }, is_rebalance)
 }
 
-/// Add the event of a generation, or hold it if its comparison needs later topic metadata.
+/// Add the event of a generation and those of its problems, or hold it if it needs later topic metadata.
 fn generation_event(
     context: &Context,
     state: &mut GroupState,
@@ -239,12 +271,19 @@ fn generation_event(
     let comparison =
         if context.is_compared { compare_generation(&held.generation, before, &context.metadata) } else { None };
     let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none());
-    if context.is_open && !is_final && !is_equal {
+    let has_unknown = held.generation.problems.as_ref().is_some_and(|problems| !problems.unknown.is_empty());
+    if context.is_open && !is_final && (!is_equal || has_unknown) {
         state.held = Some(held);
         return;
     }
     state.tally.add(&held.generation, comparison.as_ref());
     let found = held.generation;
+    if let Some(mut problems) = found.problems
+        && !state.is_deleted
+    {
+        problems.settle(&context.metadata, found.timestamp);
+        set_assigned(state, problems, (found.timestamp, found.offset), events);
+    }
     let details = EventDetails::Generation {
         generation: found.number,
         protocol_type: found.protocol_type,
@@ -295,12 +334,14 @@ fn rebalance_details(
 type Moved = (Vec<Partition>, Option<Vec<Partition>>);
 
 /// Replace the owners; return the partitions that moved and those without an owner, or None if the owners are not known.
+///
+/// `has_all_names` is false if a topic id of the owners has no name.
 fn move_owners(
     context: &Context,
     state: &mut GroupState,
     owners: Option<Owners>,
     topics: Option<&BTreeSet<Arc<str>>>,
-    at: i64,
+    (at, has_all_names): (i64, bool),
 ) -> Option<Moved> {
     let Some(owners) = owners else {
         (state.owners, state.unowned) = (None, None);
@@ -309,7 +350,7 @@ fn move_owners(
     let has_moved =
         |(key, owner): &(&Partition, &Arc<str>)| state.last_owners.get(*key).is_some_and(|before| before != *owner);
     let moved = sorted(owners.iter().filter(has_moved).map(|(key, _)| key.clone()));
-    let free = unowned(&owners, topics, at, &context.metadata);
+    let free = unowned(&owners, topics, at, has_all_names, &context.metadata);
     let mut known = std::mem::take(&mut state.last_owners);
     known.extend(owners.iter().map(|(key, owner)| (key.clone(), Arc::clone(owner))));
     if let Some(topics) = topics {
@@ -390,7 +431,10 @@ pub(super) fn open_epoch(
     // A group without members subscribes to no topics; a streams group still has its topology.
     let topics = if after.members.is_empty() { Some(BTreeSet::new()) } else { after.topics() };
     let topics = topics.map(|topics| topics.into_iter().map(Arc::from).collect());
-    state.open_epoch = Some(OpenEpoch { held, rebalance, topics, is_partial });
+    let problems = after.members.is_empty().then(AssignmentProblems::default);
+    let held = HeldGeneration { generation: Generation { problems, ..held.generation }, ..held };
+    let has_all_names = true;
+    state.open_epoch = Some(OpenEpoch { held, rebalance, topics, is_partial, has_all_names });
     if after.members.is_empty() {
         // A broker computes no target assignment for a group without members.
         close_epoch(context, state, Some(Owners::default()), events);
@@ -407,7 +451,7 @@ pub(super) fn close_epoch(context: &Context, state: &mut GroupState, owners: Opt
     let Some(rebalance) = found.rebalance else { return };
     let (mut moved, mut free) = (None, None);
     if owners.is_some() {
-        (moved, free) = move_owners(context, state, owners, found.topics.as_ref(), at).unzip();
+        (moved, free) = move_owners(context, state, owners, found.topics.as_ref(), (at, found.has_all_names)).unzip();
         if kind == GroupKind::Share || found.is_partial {
             moved = None;
         }

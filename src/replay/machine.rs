@@ -11,17 +11,18 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::apply::apply;
-use super::commits::{Committing, apply_commit, commit_deadline, fire_commits};
+use super::commits::{Committing, apply_commit, commit_deadline, fire_commits, set_owners};
 use super::deletions::flush_deletion;
 use super::events::{Event, EventDetails};
 use super::generations::{close_epoch, release, storm_event};
 use super::membership::flush_pending;
 use super::metadata::Metadata;
-use super::model::{Counts, LogRecord};
+use super::model::{Counts, GroupKind, LogRecord};
+use super::owner_changes::name_topics;
 use super::replayed_group::{Position, ReplayedGroup, positions, replayed};
 use super::silences::Silence;
 use super::snapshot::{read_snapshot, write_snapshot};
-use super::state::{Context, GroupState};
+use super::state::{Context, GroupState, Unreadable};
 use super::stored::SnapshotError;
 use crate::error::WireError;
 use crate::offsets::commit::read_commit;
@@ -86,6 +87,11 @@ impl Replay {
         }
         if failure.is_some() {
             self.groups[index].bad_records += 1;
+            if let (Some(kind), Some(failure)) =
+                (record.and_then(|found| GroupKind::of_group_record(found.record_type)), failure)
+            {
+                note_unreadable(&mut self.groups[index], (entry.timestamp, entry.offset), kind, failure, events);
+            }
             let event = self.bad(entry, cluster.into(), Some(index), record, failure);
             events.push(event);
         } else if let Some(record) = record {
@@ -242,6 +248,8 @@ impl Replay {
             if state.held.as_ref().is_some_and(|held| last > held.generation.timestamp) {
                 release(&self.context, state, events);
             }
+            name_topics(&self.context, state, events);
+            self.queue(index);
         }
     }
 
@@ -384,6 +392,21 @@ fn complete(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) 
     close_epoch(context, state, None, events);
     release(context, state, events);
     events.extend(storm_event(state, state.clock.unwrap_or(0), state.offset, None));
+}
+
+/// Note that the last group record of a group could not be decoded. The members, and so the owners of a classic group, are not known then.
+fn note_unreadable(
+    state: &mut GroupState,
+    place: (i64, i64),
+    kind: GroupKind,
+    failure: &WireError,
+    events: &mut Vec<Event>,
+) {
+    let since = state.unreadable.take().map_or(place.0, |found| found.since);
+    state.unreadable = Some(Unreadable { since, kind, reason: failure.to_string() });
+    if kind == GroupKind::Classic {
+        set_owners(state, None, None, place, events);
+    }
 }
 
 /// Return true for the record of one member of a group with an epoch. Applying such a record updates `GroupState::earliest` itself.

@@ -10,6 +10,7 @@ use super::commits::{forget_commits, set_owners};
 use super::current_owners::{CurrentOwners, OwnerPartitions, Owners};
 use super::events::{Event, Partition};
 use super::known_member::{INSTANCE, with_topic};
+use super::problems::{Found, set_current, several_owners};
 use super::state::{Context, GroupState};
 
 /// Changes of the owners.
@@ -76,6 +77,7 @@ pub(super) fn update_owners(
         .collect();
     for (id, now) in &changes.now {
         current_owners.replace(id, now.clone());
+        note_unnamed(context, state, &mut current_owners, id);
     }
     if current_owners.counts.is_empty() {
         // `set_owners` also forgets the last owners.
@@ -83,7 +85,7 @@ pub(super) fn update_owners(
     }
     forget_inactive(state, &current_owners, &changes, &before, place, events);
     apply_changes(state, &mut current_owners, changes, context.settings.never_committed);
-    state.has_known_owners = true;
+    state.has_known_owners = current_owners.unnamed.is_empty();
     state.current_owners = Some(current_owners);
 }
 
@@ -131,10 +133,36 @@ fn apply_changes(state: &mut GroupState, current_owners: &mut CurrentOwners, cha
     }
 }
 
+/// Compute the owners again if topic ids now have a name.
+pub(super) fn name_topics(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) {
+    if state.committed.unnamed.iter().any(|id| context.metadata.names.contains_key(&**id)) {
+        let place = (state.clock.unwrap_or(0), state.offset);
+        compute_owners(context, state, place, events);
+    }
+}
+
+/// Note the topic ids of a member that have no name, and whether there are any.
+fn note_unnamed(context: &Context, state: &mut GroupState, current_owners: &mut CurrentOwners, id: &Arc<str>) {
+    let current = state.consumer.current.get(&**id).filter(|_| state.members.contains_key(id));
+    let mut has_unnamed = false;
+    for topic in current.into_iter().flat_map(|now| now.partitions.keys()) {
+        if !context.metadata.names.contains_key(topic) {
+            has_unnamed = true;
+            state.committed.unnamed.insert(topic.as_str().into());
+        }
+    }
+    if has_unnamed {
+        current_owners.unnamed.insert(Arc::clone(id));
+    } else {
+        current_owners.unnamed.remove(id);
+    }
+}
+
 /// Compute the owners of all partitions.
 fn compute_owners(context: &Context, state: &mut GroupState, place: (i64, i64), events: &mut Vec<Event>) {
     let mut current_owners = CurrentOwners::default();
     let mut owners = Owners::default();
+    state.committed.unnamed.clear();
     let mut total = 0;
     let ids: Vec<Arc<str>> = state.members.keys().cloned().collect();
     for id in &ids {
@@ -144,8 +172,17 @@ fn compute_owners(context: &Context, state: &mut GroupState, place: (i64, i64), 
             owners.extend(partitions.iter().map(|key| (key.clone(), Arc::clone(owner))));
         }
         current_owners.replace(id, found);
+        note_unnamed(context, state, &mut current_owners, id);
     }
     set_owners(state, Some(&owners), None, place, events);
+    // A commit names its topic, which can be one without a known id: then the owner of its partition is not known.
+    state.has_known_owners = current_owners.unnamed.is_empty();
+    let several = if total == owners.len() {
+        Found::new()
+    } else {
+        several_owners(current_owners.members.iter().map(|(id, (_, partitions))| (id, partitions.as_slice())))
+    };
+    set_current(state, several, place, events);
     state.lower_deadline(state.clock.unwrap_or(0).saturating_add(context.settings.never_committed));
     state.current_owners = (total == owners.len()).then_some(current_owners);
 }

@@ -7,7 +7,7 @@ use super::epochs::EpochGroup;
 use super::events::Partition;
 use super::member::RecordedMember;
 use super::model::GroupKind;
-use super::state::GroupState;
+use super::state::{GroupState, Unreadable};
 use super::tally::Tally;
 
 /// Committed offset and owner of a partition of a group.
@@ -36,8 +36,10 @@ pub struct ReplayedGroup {
     pub group: Arc<str>,
     /// Kind of the group; the last kind known if the group is gone.
     pub kind: GroupKind,
-    /// Kafka's name for the state, or `gone`.
+    /// Kafka's name for the state; `gone`, or `Unknown` if the last group record cannot be decoded.
     pub state: &'static str,
+    /// The last group records, if they cannot be decoded.
+    pub unreadable: Option<Unreadable>,
     /// The assignor in use.
     pub protocol: Option<String>,
     /// The last generation or group epoch.
@@ -90,8 +92,10 @@ pub(super) fn positions(state: &GroupState) -> Vec<Position> {
 /// Return a group as it is after the last record.
 pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
     let current = state.kinds.iter().rev().copied().find(|kind| state.generation_of(*kind).is_some());
-    let is_gone = current.is_none() && state.is_deleted && state.committed.offsets == 0;
+    let current = if state.unreadable.is_some() { None } else { current };
+    let is_gone = current.is_none() && state.unreadable.is_none() && state.is_deleted && state.committed.offsets == 0;
     let last = state.last.map(|(last, _)| last).filter(|_| is_gone);
+    let unreadable = state.unreadable.as_ref().map(|found| found.kind);
     let classic = state.classic.as_ref();
     let (name, protocol, members): (_, _, Vec<RecordedMember>) = match current {
         Some(GroupKind::Classic) => (
@@ -107,13 +111,15 @@ pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
                 group.map(EpochGroup::members).unwrap_or_default(),
             )
         }
+        None if unreadable.is_some() => ("Unknown", None, Vec::new()),
         None => (if is_gone { "gone" } else { "Empty" }, None, Vec::new()),
     };
     ReplayedGroup {
         cluster: Arc::clone(&state.cluster),
         group: Arc::clone(&state.group),
-        kind: current.or(last.map(|last| last.kind)).unwrap_or(GroupKind::Offsets),
+        kind: current.or(unreadable).or(last.map(|last| last.kind)).unwrap_or(GroupKind::Offsets),
         state: name,
+        unreadable: state.unreadable.clone(),
         protocol,
         generation: match current {
             Some(kind) => state.generation_of(kind),

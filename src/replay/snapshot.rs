@@ -16,7 +16,10 @@ use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata, Topolog
 use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
 use super::model::{Counts, GroupKind};
-use super::state::{GroupState, OpenEpoch, OpenRebalance, PendingDeletion, PendingLeave, Settings, StaticReturn};
+use super::problems::{AssignmentProblems, LastingProblem, Problems};
+use super::state::{
+    GroupState, OpenEpoch, OpenRebalance, PendingDeletion, PendingLeave, Settings, StaticReturn, Unreadable,
+};
 use super::stored::{SnapshotError, Stored, read_text, write_text};
 use super::storms::Storm;
 use super::stuck::CommitTimes;
@@ -246,7 +249,7 @@ stored_structs! {
     Tally { busiest_minute, range, all }
     Generation {
         offset, timestamp, kind, number, protocol_type, protocol, leader, members, partitions, same_members,
-        parsed_members, target
+        parsed_members, target, problems
     }
     KnownMember {
         id, instance_id, owner_name, client_id, client_host, topics, pattern, metadata, owned, assigned, session_timeout,
@@ -263,14 +266,18 @@ stored_structs! {
     PendingLeave { member, at, deadline, offset, kind, generation, has_expired, causes }
     PendingDeletion { at, deadline, offset, kind, generation }
     StaticReturn { at, previous, member }
+    Unreadable { since, kind, reason }
     HeldGeneration { generation, before, duration }
     OpenRebalance { causes, evidence, joined, left, replaced }
-    OpenEpoch { held, rebalance, topics, is_partial }
+    OpenEpoch { held, rebalance, topics, is_partial, has_all_names }
+    AssignmentProblems { several, not_subscribed, unknown, grown }
+    LastingProblem { since, found }
+    Problems { assigned, current, lasting }
     GroupState {
         cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, tally,
         classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
-        has_known_owners, commit_times, former_commits;
+        has_known_owners, problems, unreadable, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None
     }
 }
@@ -278,12 +285,13 @@ stored_structs! {
 impl Stored for Committed {
     fn write(&self, out: &mut Vec<u8>) {
         self.topics.write(out);
+        self.unnamed.write(out);
     }
 
     fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
         let topics = FxHashMap::<Arc<str>, FxHashMap<i32, PartitionState>>::read(data)?;
         let offsets = topics.values().flat_map(FxHashMap::values).filter(|found| found.offset.is_some()).count();
-        Ok(Self { topics, offsets })
+        Ok(Self { topics, unnamed: Stored::read(data)?, offsets })
     }
 }
 

@@ -18,6 +18,7 @@ use super::known_member::KnownMember;
 use super::member::OwnedPartitions;
 use super::metadata::Metadata;
 use super::model::GroupKind;
+use super::problems::Problems;
 use super::silences::Silences;
 use super::storms::Storm;
 use super::stuck::CommitTimes;
@@ -122,6 +123,19 @@ pub(super) struct OpenEpoch {
     pub(super) rebalance: Option<OpenRebalance>,
     pub(super) topics: Option<BTreeSet<Arc<str>>>,
     pub(super) is_partial: bool,
+    /// False if a topic id of the target assignment has no name.
+    pub(super) has_all_names: bool,
+}
+
+/// Group records that could not be decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Time of the first one in milliseconds since 1970.
+    pub since: i64,
+    /// Kind of the last one.
+    pub kind: GroupKind,
+    /// Reason why the last one cannot be decoded.
+    pub reason: String,
 }
 
 /// State of a group.
@@ -185,6 +199,9 @@ pub(super) struct GroupState {
     pub(super) highest: BTreeMap<Arc<str>, i32>,
     pub(super) committed: Committed,
     pub(super) has_known_owners: bool,
+    pub(super) problems: Problems,
+    /// The last group records, if they could not be decoded.
+    pub(super) unreadable: Option<Unreadable>,
     pub(super) commit_times: FxHashMap<Arc<str>, CommitTimes>,
     /// Commit times of members that own no partitions any more, until the next group record.
     pub(super) former_commits: FxHashMap<Arc<str>, CommitTimes>,

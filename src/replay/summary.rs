@@ -88,9 +88,15 @@ fn unowned(group: &ReplayedGroup, owned: &FxHashSet<(&str, i32)>, metadata: &Met
         member.partitions.as_ref()?;
         wanted.extend(member.topics.as_ref().filter(|_| member.pattern.is_none())?);
     }
+    // A topic id without a name can be the id of any topic without owners.
+    let has_all_names =
+        group.kind != GroupKind::Consumer || owned.iter().all(|(topic, _)| metadata.names.contains_key(*topic));
     let owned: FxHashSet<(&str, i32)> = owned.iter().map(|(topic, id)| (metadata.name(topic), *id)).collect();
     let without_owner = |(topic, Partitions { ids, .. }): (&String, &Partitions)| {
-        let free = (0..ids.len()).map(|at| ids.at(at)).filter(|id| !owned.contains(&(topic.as_str(), *id)));
+        let all = || (0..ids.len()).map(|at| ids.at(at));
+        let is_owned = |id: &i32| owned.contains(&(topic.as_str(), *id));
+        let is_known = has_all_names || all().any(|id| is_owned(&id));
+        let free = all().filter(|id| is_known && !is_owned(id));
         free.map(|id| (topic.clone(), id)).collect::<Vec<_>>()
     };
     let known = wanted.into_iter().filter_map(|topic| last.topics.get_key_value(topic));

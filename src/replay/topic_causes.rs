@@ -277,11 +277,13 @@ fn counted_topics(
 
 /// Return the partitions of subscribed topics without an owner; None if the topics or the metadata are not known.
 ///
-/// A partition counts only if it exists in the last snapshot before the time and in the first one after it.
+/// A partition counts only if it exists in the last snapshot before the time and in the first one after it. If a topic id of the owners
+/// has no name, it can be the id of any topic without owners, so such topics do not count.
 pub(super) fn unowned(
     owners: &FxHashMap<Partition, Arc<str>>,
     topics: Option<&BTreeSet<Arc<str>>>,
     time: i64,
+    has_all_names: bool,
     metadata: &Metadata,
 ) -> Option<Vec<Partition>> {
     let topics = topics?;
@@ -290,6 +292,10 @@ pub(super) fn unowned(
     let mut found = Vec::new();
     for topic in topics {
         let Some(partitions) = first.topics.get(&**topic) else { continue };
+        let mut keys = (0..partitions.ids.len()).map(|at| (Arc::clone(topic), partitions.ids.at(at)));
+        if !has_all_names && !keys.any(|key| owners.contains_key(&key)) {
+            continue;
+        }
         for at in 0..partitions.ids.len() {
             let key = (Arc::clone(topic), partitions.ids.at(at));
             let exists = |snapshot: &&MetadataSnapshot| {

@@ -27,6 +27,9 @@ PROBLEMS = {
     "never_committed": "no committed offset",
     "not_owned": "offset committed for a partition without an owner",
     "went_back": "committed offset went back",
+    "two_owners": "more than one member owns",
+    "not_subscribed": "owned without a subscription to the topic",
+    "unknown_partition": "owned, but not in the topic metadata",
 }
 """Text of each problem of an event `offsets`."""
 
@@ -167,7 +170,9 @@ def _stuck(event: Event, names: MemberNames) -> Text:
 
 
 def _offsets(event: Event) -> Text:
-    title = f"{PROBLEMS[event['problem']]}: {format_partitions(event['topic_partitions'])}"
+    problem, until = PROBLEMS[event["problem"]], event.get("until")
+    lasted = "" if until is None else f"ended after {format_duration(until - event['since'])}: "
+    title = f"{lasted}{problem}: {format_partitions(event['topic_partitions'])}"
     return title, [("evidence", shortened(escape(event["evidence"])))] if event["evidence"] else []
 
 

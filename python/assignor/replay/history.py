@@ -183,8 +183,10 @@ class _GroupHistory:
         yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
         yield from (f"      {label}: {text}" for label, text in rebalance_details(event, self._names))
         comparison = generation and generation["comparison"]
-        kind = (comparison["assignor"], comparison["class"]) if comparison else None
-        if kind and comparison["outcome"] == "different" and kind not in self._differing:
+        if not comparison or comparison["outcome"] != "different":
+            return
+        kind = (comparison["assignor"], comparison["class"])
+        if kind not in self._differing:
             self._differing.add(kind)
             remarks = "; ".join(comparison["remarks"])
             yield (f"      first assignment that differs from Kafka's {comparison['assignor']}: {escape(remarks)}")

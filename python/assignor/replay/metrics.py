@@ -72,7 +72,7 @@ class WatchMetrics(Collector):
                 self._counts["causes"][group, event["kind"], event["causes"][0]] += 1
             elif event["event"] == "storm" and event["until"] is None:
                 self._counts["storms"][group,] += 1
-            elif event["event"] == "offsets":
+            elif event["event"] == "offsets" and event.get("since") in (None, event["at"]):
                 self._counts["offset_problems"][group, event["problem"]] += 1
 
     def collect(self) -> Iterator[Metric]:

@@ -1,8 +1,9 @@
 """Findings that come from the events of a group: storms, stuck members and unusual offsets.
 
 They have the times of the events that `assignor replay` prints. Each storm is a finding. The members of a group that
-are stuck at the end of the log are one finding, and those that were stuck before are another. The unusual offsets of a
-group are one finding of each kind. `group_events` leaves out the events of members that had nothing to consume.
+are stuck at the end of the log are one finding, and those that were stuck before are another. The unusual offsets and
+the wrong owners of a group are one finding of each kind. `group_events` leaves out the events of members that had
+nothing to consume.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ def findings_of_events(group: str, events: Sequence[Event]) -> Iterator[Finding]
         yield _of_lasting(group, lasting)
     if ended:
         yield _of_ended(group, ended)
+    for problem, describe_owners in _OWNERS.items():
+        found = [each for each in events if each["event"] == "offsets" and each["problem"] == problem]
+        if found:
+            yield _of_owners(group, found, describe_owners)
     for problem, describe in _PROBLEMS.items():
         found = [each for each in events if each["event"] == "offsets" and each["problem"] == problem]
         if found:
@@ -134,6 +139,16 @@ def _of_offsets(group: str, events: list[Event], describe: Callable[[int, int], 
     return Finding(last["problem"], min(times), until, group, text, evidence)
 
 
+def _of_owners(group: str, events: list[Event], describe: Callable[[str], str]) -> Finding:
+    """Return the finding about all times in which a problem with the owners of partitions lasted."""
+    episodes = _episodes(events, lambda _: None)
+    partitions = sorted({(each["topic"], each["partition"]) for event in events for each in event["topic_partitions"]})
+    since, last = min(each["since"] for each in episodes), episodes[-1]
+    times = "" if len(episodes) == 1 else f"; {len(episodes):,} times"
+    text = f"{describe(format_partitions(partitions))}{times}"
+    return Finding(last["problem"], since, last["until"], group, text, str(last["evidence"]))
+
+
 def _never_committed(_events: int, partitions: int) -> str:
     return f"no committed offset for {format_count(partitions, 'owned partition')}"
 
@@ -145,6 +160,25 @@ def _went_back(events: int, partitions: int) -> str:
 def _not_owned(_events: int, partitions: int) -> str:
     return f"offsets were committed for {format_count(partitions, 'partition')} without an owner"
 
+
+def _two_owners(partitions: str) -> str:
+    return f"more than one member owns {partitions}, so records are consumed more than once"
+
+
+def _not_subscribed(partitions: str) -> str:
+    return f"members own {partitions} without a subscription to the topic"
+
+
+def _unknown_partition(partitions: str) -> str:
+    return f"members own {partitions}, which the topic metadata does not have"
+
+
+_OWNERS = {
+    "two_owners": _two_owners,
+    "not_subscribed": _not_subscribed,
+    "unknown_partition": _unknown_partition,
+}
+"""Text of the findings about wrong owners, from their partitions, by `problem`."""
 
 _PROBLEMS = {"went_back": _went_back, "not_owned": _not_owned, "never_committed": _never_committed}
 """Text of the findings about unusual offsets, from their numbers of events and partitions, by `problem`."""

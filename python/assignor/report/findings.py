@@ -37,6 +37,9 @@ KINDS = {
         "members with regular commits stopped committing for at least 60 s, or until the end of the log, although "
         "records were waiting",
     ),
+    "two_owners": Kind("error", "several members have the same partition: its records are consumed more than once"),
+    "not_subscribed": Kind("warning", "members have partitions of topics that they do not subscribe to"),
+    "unknown_partition": Kind("warning", "members have partitions that do not exist by the topic metadata"),
     "went_back": Kind("warning", "committed offsets went back: records may be consumed again"),
     "not_owned": Kind("warning", "offsets were committed for partitions that no member of the group owned"),
     "never_committed": Kind(
@@ -52,6 +55,7 @@ KINDS = {
         "warning", "a rebalance of a live group lasts longer than the largest rebalance timeout of its members"
     ),
     "out_of_range": Kind("warning", "committed offsets are beyond the end or before the start of a partition's log"),
+    "unreadable_group": Kind("warning", "the last group record cannot be decoded: state and members are not known"),
     "bad_records": Kind("warning", "records of the group cannot be decoded"),
     "different": Kind("warning", "assignments differ from those of Kafka's assignor", needs_attention=False),
     "unreadable": Kind(

@@ -48,6 +48,9 @@ def _of_state(group: GroupReport) -> Iterator[Finding]:
         if least and most >= 2 * least and most - least > group.topics:
             text = f"uneven load: one member owns {format_count(most, 'partition')}, another {least}"
             yield Finding("skew", None, None, name, text, _loads(group))
+    if group.unreadable is not None:
+        text = "the last group record cannot be decoded, so state and members are not known"
+        yield Finding("unreadable_group", group.unreadable_since, None, name, text, f"{group.unreadable}.")
     if group.bad_records:
         text = f"{format_count(group.bad_records, 'record')} cannot be decoded"
         yield Finding("bad_records", *group.bad_records_between, name, text, "The table `records` has their bytes.")

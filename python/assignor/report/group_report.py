@@ -44,7 +44,7 @@ class Compared:
         return self.unknown - self.unknown_topics
 
     def counts(self) -> dict[str, int]:
-        """Return the counts of outcomes and of the classes of different ones, as `assignor report --json` prints them."""
+        """Return the counts of outcomes, and of the classes of different ones, by name in JSON."""
         names = ("checked", "equal", "unknown", "unexplained", "explained", "healed")
         return {name: getattr(self, name) for name in names}
 
@@ -86,7 +86,7 @@ class GroupReport:
     Attributes:
         group: Group id.
         kind: `classic`, `consumer`, `share`, `streams`, or `offsets` for a group that only has committed offsets.
-        state: Kafka's name of the state, or `gone`.
+        state: Kafka's name of the state; `gone`, or `Unknown` if the last group record cannot be decoded.
         protocol: The assignor in use; None if the group has no assignor or the log does not name it.
         generation: The last generation or group epoch.
         members: Number of members.
@@ -106,6 +106,8 @@ class GroupReport:
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count); empty if not
             known.
         bad_records_between: Times of the first and the last record that cannot be decoded.
+        unreadable: Reason why the last group record cannot be decoded; None if it can.
+        unreadable_since: Time in milliseconds of the first of the last group records that cannot be decoded.
         lag: Lag at the last time of the end offsets; None without end offsets, or if the group has neither owned
             partitions nor committed offsets.
     """
@@ -131,6 +133,8 @@ class GroupReport:
     loops: tuple[Loop, ...] = ()
     unowned_spans: tuple[tuple[str, int, int], ...] = ()
     bad_records_between: tuple[int | None, int | None] = (None, None)
+    unreadable: str | None = None
+    unreadable_since: int | None = None
     lag: GroupLag | None = None
 
     @property

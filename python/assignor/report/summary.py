@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _GROUP_FIELDS = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
-    *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records"),
+    *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records", "unreadable", "unreadable_since"),
 )
 """Columns of the table `groups` that are fields of `GroupReport` with the same name."""
 

@@ -10,7 +10,7 @@ use crate::replay::{
 };
 
 /// Columns of a history, see `assignor.spark.schemas.HISTORY`.
-const HISTORY: [Declared; 24] = [
+const HISTORY: [Declared; 26] = [
     ("kind", Type::Text),
     ("state", Type::Text),
     ("protocol", Type::Text),
@@ -23,6 +23,8 @@ const HISTORY: [Declared; 24] = [
     ("most_loaded", Type::Int32),
     ("committed_offsets", Type::Int32),
     ("bad_records", Type::Int32),
+    ("unreadable", Type::Text),
+    ("unreadable_since", Type::Int64),
     ("rebalances", Type::Int32),
     ("busiest_minute", Type::Int32),
     ("range_equal", Type::Int32),
@@ -93,6 +95,8 @@ impl<'a> HistoryColumns<'a> {
         row.put(number(members.idle_members))?;
         row.put(members.least_loaded.map(number))?.put(members.most_loaded.map(number))?;
         row.put(number(group.committed_offsets))?.put(group.bad_records as i32)?;
+        let unreadable = group.unreadable.as_ref();
+        row.put(unreadable.map(|found| &found.reason))?.put(unreadable.map(|found| found.since))?;
         row.put(group.rebalances as i32)?.put(number(group.tally.busiest_minute()))?;
         for counts in [group.tally.range, group.tally.all] {
             row.put(number(counts.equal))?.put(number(counts.different))?.put(number(counts.unknown))?;
