@@ -272,7 +272,8 @@ fn add_changes(state: &mut GroupState, (at, offset): (i64, i64), events: &mut Ve
             partitions: shown.keys().cloned().collect(),
             evidence: format!("{}: {}.", PROBLEMS[index].1, describe(&shown)),
             since: Some(since),
-            until: is_end.then_some(at),
+            // Timestamps can go backwards.
+            until: is_end.then_some(at.max(since)),
         };
         events.push(state.event(at, offset, None, details));
     }

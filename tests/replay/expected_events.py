@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.coordinator import GroupState
@@ -27,6 +28,7 @@ Event = dict[str, Any]
 
 TOPICAL = frozenset({"partitions_increased", "topic_created", "topic_deleted"})
 REJOINED = frozenset({"leader_rejoined", "owned_partitions_changed", "subscription_changed"})
+WRONG_OWNERS = frozenset({"two_owners", "not_subscribed", "unknown_partition"})
 DEPARTED = EXPIRED | {"consumer_closed", "member_removed", "sync_timed_out"}
 
 
@@ -314,10 +316,42 @@ def differences(
             comparison = actual[*place(event)[:2], "generation", "", ""]["comparison"]
             if has_topics and step.written.is_first and comparison and comparison["outcome"] != "equal":
                 found.append(f"{place(event)}: the assignment is {comparison}")
+    found += wrong_owners(simulation, log, events)
     found += wrong_departures(simulation, events)
     if len(log) == len(simulation.log):
         found += wrong_commits(simulation, events)
     return [*found, *wrong_states(simulation, log, replay)]
+
+
+def wrong_owners(simulation: Simulation, log: Sequence[Record], events: Sequence[Event]) -> Iterator[str]:
+    """Yield the events of wrong owners that do not follow from the members of the group records, and the reverse."""
+    actual: dict[tuple[str, str], dict[int, set[tuple[str, int]]]] = {}
+    for event in events:
+        if event["event"] == "offsets" and event["problem"] in WRONG_OWNERS:
+            partitions = {(topic, id) for topic, id in event["topic_partitions"]} if event["until"] is None else set()
+            actual.setdefault((event["group"], event["problem"]), {})[event["offset"]] = partitions
+    for step in steps(simulation, log):
+        if not step.written.is_first:
+            continue
+        for problem, partitions in owner_problems(simulation, step).items():
+            told = actual.get((step.written.group, problem), {})
+            last = max((offset for offset in told if offset <= step.written.offset), default=None)
+            found = set[tuple[str, int]]() if last is None else told[last]
+            if found != partitions:
+                yield f"{step.written.group} at {step.written.offset}: {problem} is {found} instead of {partitions}"
+
+
+def owner_problems(simulation: Simulation, step: Step) -> dict[str, set[tuple[str, int]]]:
+    """Return the partitions with wrong owners in a group record, by problem."""
+    owned = [(id, (each.topic, each.partition)) for id, known in step.members.items() for each in known.partitions]
+    counts = Counter(each for _, each in owned)
+    around = topics_around(simulation, step.written.at, step.written.at)
+    exists = {(topic, id) for state in around for topic, (_, size) in state.items() for id in range(size)}
+    return {
+        "two_owners": {each for each, count in counts.items() if count > 1},
+        "not_subscribed": {each for id, each in owned if each[0] not in step.members[id].topics},
+        "unknown_partition": {each for _, each in owned if each not in exists},
+    }
 
 
 def wrong_departures(simulation: Simulation, events: Sequence[Event]) -> Iterator[str]:

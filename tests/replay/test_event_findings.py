@@ -40,7 +40,8 @@ def stuck(name: str, since: int, until: int | None = None) -> Row:
 
 def offsets(problem: str, at: int, *ids: int) -> Row:
     partitions = [{"topic": "t", "partition": id} for id in ids]
-    return {"event": "offsets", "problem": problem, "at": at, "topic_partitions": partitions, "evidence": f"At {at}."}
+    facts = {"topic_partitions": partitions, "evidence": f"At {at}.", "since": None, "until": None}
+    return {"event": "offsets", "problem": problem, "at": at, **facts}
 
 
 def found(*events: Row) -> list[Finding]:
@@ -205,15 +206,21 @@ def expected(events: list[Row]) -> set[tuple[Any, ...]]:
     found: set[tuple[Any, ...]] = set()
     open_storms: dict[str, tuple[int, int]] = {}
     problems: dict[tuple[str, str], list[int]] = {}
+    owners: dict[tuple[str, str], tuple[int, int | None]] = {}
     for each in events:
         group = each["group"]
         if each["event"] == "storm" and each["until"] is None:
             open_storms[group] = (each["since"], each["rebalances"])
         elif each["event"] == "storm":
             found.add(("storm", group, open_storms.pop(group)[0], each["until"], each["rebalances"]))
-        elif each["event"] == "offsets" and each["problem"] != "never_committed":
+        elif each["event"] == "offsets" and each["since"] is None and each["problem"] != "never_committed":
             problems.setdefault((each["problem"], group), []).append(each["at"])
     found |= {("storm", group, since, None, count) for group, (since, count) in open_storms.items()}
+    for each in sorted(events, key=lambda each: each["offset"]):  # in the order of the log: timestamps go backwards
+        if each["event"] == "offsets" and each["since"] is not None:
+            since, _ = owners.get((each["problem"], each["group"]), (each["since"], None))
+            owners[each["problem"], each["group"]] = min(since, each["since"]), each["until"]
+    found |= {(problem, group, *times) for (problem, group), times in owners.items()}
     return found | {(problem, group, min(times), max(times)) for (problem, group), times in problems.items()}
 
 
@@ -229,7 +236,7 @@ def assert_agreement(folder: Path, out: Path, capsys: pytest.CaptureFixture[str]
     reported = json.loads(capsys.readouterr().out)["findings"]
     assert 0 == main(["replay", str(folder), "--json", "--engine", "local"])
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    kinds = ("storm", "went_back", "not_owned")
+    kinds = ("storm", "went_back", "not_owned", "two_owners", "not_subscribed", "unknown_partition")
     found = [
         (each["kind"], each["group"], each["since"], each["until"], *rebalances(each["text"]))
         for each in reported
@@ -270,8 +277,24 @@ def test_the_findings_of_random_logs_are_the_events_of_replay(
             (kind, until is None) for kind, _, _, until, *_ in assert_agreement(given.folder, tmp_path / "out", capsys)
         }
 
-    assert {"stuck", "went_back", "not_owned"} <= {kind for kind, _ in kinds}
+    owners = {"two_owners", "not_subscribed"}
+    assert owners | {"stuck", "went_back", "not_owned"} <= {kind for kind, _ in kinds}
     assert ("stuck", True) in kinds
+
+
+def test_wrong_owners_are_one_finding_with_their_first_and_last_time() -> None:
+    def owners(since: int, until: int | None, *ids: int) -> Row:
+        return {**offsets("two_owners", until or since, *ids), "since": since, "until": until}
+
+    again = found(owners(5, None, 0), owners(5, None, 0, 1), owners(5, 9, 0, 1), owners(20, None, 4))
+    ended = found(owners(5, None, 0), owners(5, 9, 0))
+
+    assert [("two_owners", 5, None)] == [(each.kind, each.since, each.until) for each in again]
+    text = "more than one member owns 3 partitions: t[0–1 4], so records are consumed more than once; 2 times"
+    assert text == again[0].text
+    assert "At 20." == again[0].evidence
+    assert [("two_owners", 5, 9)] == [(each.kind, each.since, each.until) for each in ended]
+    assert "more than one member owns t[0], so records are consumed more than once" == ended[0].text
 
 
 def test_storms_at_random_times_are_those_of_replay(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

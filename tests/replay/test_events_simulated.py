@@ -17,7 +17,7 @@ import pytest
 from assignor.offsets import decode_record, encode_record
 from assignor.replay import Replay
 from tests.replay.event_logs import push_batch
-from tests.replay.expected_events import differences, steps
+from tests.replay.expected_events import differences, steps, wrong_owners
 from tests.replay.simulated_groups import GROUP_METADATA, Simulation
 from tests.replay.simulated_log import compacted, rows
 
@@ -35,9 +35,16 @@ def compare(
     simulation: Simulation, log: list[Record], pushed: list[Record] | None = None, *, has_topics: bool = True
 ) -> list[str]:
     """Replay a log, or other records, and return the differences from what the simulation knows about the log."""
-    replay = Replay(rows(simulation.snapshots) if has_topics else ())
-    events = push_batch(replay, log if pushed is None else pushed) + replay.finish()
+    events, replay = replay_of(log if pushed is None else pushed, simulation, has_topics=has_topics)
     return differences(simulation, log, events, replay, has_topics=has_topics)
+
+
+def replay_of(
+    log: list[Record], simulation: Simulation, *, has_topics: bool = True
+) -> tuple[list[dict[str, Any]], Replay]:
+    """Return the events of a log, and the replay at its end."""
+    replay = Replay(rows(simulation.snapshots) if has_topics else ())
+    return push_batch(replay, log) + replay.finish(), replay
 
 
 @pytest.mark.parametrize("run", range(RUNS))
@@ -113,6 +120,26 @@ def test_a_wrong_group_record_is_found(edit: Callable[[list[dict[str, Any]]], bo
     simulation = Simulation(random.Random(7), groups=3).run(300)
 
     assert [] != compare(simulation, simulation.log, edited(simulation, edit))
+
+
+def test_wrong_owners_in_a_new_generation_are_found() -> None:
+    simulation = Simulation(random.Random(7), groups=3).run(300)
+    log = list(simulation.log)
+    new = [step.written for step in steps(simulation, log) if step.written.is_first and len(step.owners) > 1]
+    place = new[-1].offset
+    record = decode_record(*log[place][2:])
+    assert record.value is not None
+    first, *others = record.value["members"]
+    assert others, "the last generation with partitions must have several members"
+    for each in others:
+        each["assignment"] = first["assignment"]
+    log[place] = *log[place][:2], *encode_record(record)
+
+    right, _ = replay_of(simulation.log, simulation)
+    wrong, _ = replay_of(log, simulation)
+
+    assert [] == list(wrong_owners(simulation, simulation.log, right))
+    assert any("two_owners" in each for each in wrong_owners(simulation, log, wrong))
 
 
 @pytest.mark.parametrize(

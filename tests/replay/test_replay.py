@@ -301,7 +301,8 @@ STORY = [classic(0, protocol_type=""), classic(1, *TWO), commit("t", 0), classic
 
 def test_bad_records_are_counted_and_ignored() -> None:
     no_group = [Event(None, b""), Event(b"", None), Event(b"\0\2\0\5g", None)]
-    history = replayed(*STORY, *no_group, Event(b"\0\2\0\1g", b"\0\x63"))
+    damaged = Event(commit("t", 0).key, b"\0\x63")
+    history = replayed(*STORY, *no_group, damaged)
     assert history.pop("bad_records") == 1
     expected = replayed(*STORY)
     assert expected.pop("bad_records") == 0
