@@ -164,8 +164,9 @@ fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i3
             state.members.get(id.as_str()).map_or_else(|| id.as_str().into(), |found| Arc::clone(&found.owner_name));
         for (topic, ids) in group.by_source(target) {
             count += ids.len();
-            has_all_names &= kind == GroupKind::Streams || context.metadata.names.contains_key(&topic);
-            let topic: Arc<str> = context.metadata.name(&topic).into();
+            let name = context.metadata.names.get(&topic);
+            has_all_names &= kind == GroupKind::Streams || name.is_some();
+            let topic: Arc<str> = name.unwrap_or(&topic).as_str().into();
             largest.extend(ids.iter().max().map(|id| (Arc::clone(&topic), *id)));
             owners.extend(ids.into_iter().map(|id| ((Arc::clone(&topic), id), Arc::clone(&owner))));
         }

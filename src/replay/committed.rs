@@ -149,7 +149,8 @@ impl Committed {
 
     /// Return the partitions of topics with a name.
     fn named(&self) -> impl Iterator<Item = (&Arc<str>, i32, &PartitionState)> {
-        self.all().filter(|(topic, _, _)| self.unnamed.is_empty() || !self.unnamed.contains(*topic))
+        let topics = self.topics.iter().filter(|(topic, _)| !self.unnamed.contains(*topic));
+        topics.flat_map(|(topic, ids)| ids.iter().map(move |(id, partition)| (topic, *id, partition)))
     }
 
     /// Return the earliest `since` of the partitions that wait for their first commit.

@@ -110,15 +110,29 @@ impl<'a> Assignment<'a> {
     pub(super) fn problems(&self, members: &[AssignedMember<'a>]) -> AssignmentProblems {
         let mut problems = AssignmentProblems::default();
         let mut topics: FxHashMap<&str, Topic<'a>> = FxHashMap::default();
-        let mut subscription: (Option<&[String]>, FxHashSet<&str>) = (None, FxHashSet::default());
+        let mut subscribed: FxHashSet<&str> = FxHashSet::default();
+        let mut subscription: Option<&[String]> = None;
+        // Most members subscribe to the same topics and have partitions of the same ones. So a topic is usually that of the previous
+        // member in the same place, which is faster to find than by its hash.
+        let mut previous: Vec<(&str, Topic<'a>, bool)> = Vec::new();
         for member in members {
-            if member.topics.is_some() && member.topics != subscription.0 {
-                subscription = (member.topics, member.topics.into_iter().flatten().map(String::as_str).collect());
+            if member.topics != subscription {
+                subscription = member.topics;
+                subscribed = subscription.into_iter().flatten().map(String::as_str).collect();
+                previous.clear();
             }
-            for (key, ids) in member.assigned {
-                let topic = *topics.entry(key).or_insert_with(|| self.topic(key));
+            for (place, (key, ids)) in member.assigned.iter().enumerate() {
+                let found = previous.get(place).copied().filter(|found| found.0 == key);
+                let found = found.unwrap_or_else(|| {
+                    let topic = *topics.entry(key).or_insert_with(|| self.topic(key));
+                    let is_wanted = subscription.is_none() || topic.name.is_none_or(|name| subscribed.contains(name));
+                    previous.truncate(place);
+                    previous.push((key, topic, is_wanted));
+                    (key, topic, is_wanted)
+                });
+                let (_, topic, is_wanted) = found;
                 let Some(name) = topic.name else { continue };
-                if member.topics.is_some() && !subscription.1.contains(name) {
+                if !is_wanted {
                     add(&mut problems.not_subscribed, name, ids, member.id);
                 }
                 if let Some(partitions) = topic.partitions
