@@ -226,7 +226,9 @@ pub(super) fn several_owners<'a>(members: impl Iterator<Item = (&'a Arc<str>, &'
         }
     }
     found.retain(|_, members| members.len() > 1);
-    found.values_mut().for_each(|members| members.sort_unstable());
+    for members in found.values_mut() {
+        members.sort_unstable();
+    }
     found
 }
 
@@ -301,22 +303,21 @@ fn describe(found: &Found) -> String {
     }
     let mut shown: Vec<String> = Vec::new();
     for (members, partitions) in lists.iter().take(LISTS_SHOWN) {
-        let mut text = String::new();
-        let mut last = None;
         let spans: Vec<_> = spans_of(partitions).collect();
+        let mut topics: Vec<(&str, Vec<String>)> = Vec::new();
         for span in spans.iter().take(NAMES_SHOWN) {
-            text += &match last.replace(span.topic) {
-                Some(before) if before == span.topic => " ".to_owned(),
-                Some(_) => format!("] {}[", span.topic),
-                None => format!("{}[", span.topic),
-            };
-            text += &match span.count {
+            let ids = match span.count {
                 1 => span.start.to_string(),
                 count => format!("{}–{}", span.start, i64::from(span.start) + count as i64 - 1),
             };
+            match topics.last_mut() {
+                Some((topic, runs)) if *topic == span.topic => runs.push(ids),
+                _ => topics.push((span.topic, vec![ids])),
+            }
         }
-        text.push(']');
-        text += &more(spans.len());
+        let topics: Vec<String> =
+            topics.into_iter().map(|(topic, runs)| format!("{topic}[{}]", runs.join(" "))).collect();
+        let text = format!("{}{}", topics.join(" "), more(spans.len()));
         let names: Vec<&str> = members.iter().take(NAMES_SHOWN).map(|member| &**member).collect();
         shown.push(format!("{text} ({}{})", names.join(", "), more(members.len())));
     }
