@@ -14,7 +14,8 @@ use super::known_member::with_topic;
 use super::membership::{apply_member, delete_members};
 use super::model::GroupKind;
 use super::owner_changes::update_owners;
-use super::problems::{AssignedMember, Assignment, AssignmentProblems, end_problems};
+use super::problem_events::end_problems;
+use super::problems::{AssignedMember, Assignment, AssignmentProblems};
 use super::state::{Context, GroupState};
 use crate::offsets::{DecodedRecord, FieldValue};
 

@@ -10,7 +10,8 @@ use super::commits::{forget_commits, set_owners};
 use super::current_owners::{CurrentOwners, OwnerPartitions, Owners};
 use super::events::{Event, Partition};
 use super::known_member::{INSTANCE, with_topic};
-use super::problems::{Found, set_current, several_owners};
+use super::problem_events::set_current;
+use super::problems::{Found, several_owners};
 use super::state::{Context, GroupState};
 
 /// Changes of the owners.

@@ -229,7 +229,7 @@ fn every_truncated_snapshot_is_rejected() {
         assert!(Replay::default().restore(&snapshot::sealed(&data[snapshot::HEADER.min(length)..length])).is_err());
     }
     let error = Replay::default().restore(&[&data[..10], &[0xff], &data[11..]].concat()).unwrap_err();
-    assert_eq!("the snapshot has version 255; this package reads version 3", error.to_string());
+    assert_eq!("the snapshot has version 255; this package reads version 4", error.to_string());
 }
 
 proptest! {

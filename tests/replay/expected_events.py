@@ -334,9 +334,9 @@ def wrong_owners(simulation: Simulation, log: Sequence[Record], events: Sequence
         if not step.written.is_first:
             continue
         for problem, partitions in owner_problems(simulation, step).items():
-            told = actual.get((step.written.group, problem), {})
-            last = max((offset for offset in told if offset <= step.written.offset), default=None)
-            found = set[tuple[str, int]]() if last is None else told[last]
+            shown = actual.get((step.written.group, problem), {})
+            last = max((offset for offset in shown if offset <= step.written.offset), default=None)
+            found = set[tuple[str, int]]() if last is None else shown[last]
             if found != partitions:
                 yield f"{step.written.group} at {step.written.offset}: {problem} is {found} instead of {partitions}"
 

@@ -83,7 +83,7 @@ impl<'a> AssignedMember<'a> {
         self.assigned.keys().map(String::as_str).collect()
     }
 
-    /// Return the keys of the topics of which the member owned partitions before.
+    /// Return the keys of the topics with partitions that the member owned before.
     pub(super) fn owned_topics(&self) -> Vec<&'a str> {
         self.owned.iter().map(|(key, _)| *key).collect()
     }

@@ -15,12 +15,10 @@ use crate::assign::{Assignor, GroupProtocol};
 
 mod assignment;
 mod explanation;
-mod healing;
 mod leader;
 
 use assignment::{AssignedMember, RecordedAssignment};
 use explanation::{Explanation, explain};
-pub use healing::classes;
 use leader::other_client;
 
 /// Highest number of topics that a remark names.
@@ -177,7 +175,7 @@ fn explain_at(recorded: &RecordedAssignment<'_>, time: i64) -> Option<Explanatio
     let older = recorded.metadata.snapshots.iter().rev().filter(|snapshot| snapshot.time < first.time);
     let explanation = explain(recorded, first, last, older, first.time > time);
     if matches!(explanation, Explanation::Unexplained(_)) {
-        // A topic of which a member owned partitions before exists, so it may be the reason for the difference.
+        // A topic exists if a member owned its partitions before, so it may be the reason for the difference.
         let unknown = recorded.unknown_topics(AssignedMember::owned_topics);
         if !unknown.is_empty() {
             return Some(Explanation::UnknownTopics(missing_topics(&unknown)));

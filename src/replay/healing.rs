@@ -3,8 +3,8 @@
 //! A leader sometimes assigns against its rule for a moment, for example while members with other assignors join, and its next
 //! assignment is right.
 
-use super::{ComparisonClass, ComparisonOutcome};
-use crate::replay::{Event, EventDetails};
+use super::comparison::{ComparisonClass, ComparisonOutcome};
+use super::events::{Event, EventDetails};
 
 /// Longest time in milliseconds until an equal generation heals a different one.
 const HEALED_WITHIN: i64 = 10_000;
