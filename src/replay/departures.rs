@@ -224,10 +224,8 @@ impl Absence<'_> {
         if self.last_commit().is_some_and(|last| last > recorded) || !expected.contains(&self.since(recorded)) {
             return None;
         }
-        let text = format!(
-            "The generation was as old as its session timeout, {}: it sent no heartbeat.",
-            duration(session)
-        );
+        let text =
+            format!("The generation was as old as its session timeout, {}: it sent no heartbeat.", duration(session));
         Some(Departure { names: self.causes(&EXPIRED), text, shown: Shown::Expiry })
     }
 }

@@ -141,10 +141,10 @@ def _of_offsets(group: str, events: list[Event], describe: Callable[[int, int], 
 
 def _of_owners(group: str, events: list[Event], describe: Callable[[str], str]) -> Finding:
     """Return the finding about all times in which a problem with the owners of partitions lasted."""
-    episodes = _episodes(events, lambda _: None)
+    found = episodes(events, lambda _: None)
     partitions = sorted({(each["topic"], each["partition"]) for event in events for each in event["topic_partitions"]})
-    since, last = min(each["since"] for each in episodes), episodes[-1]
-    times = "" if len(episodes) == 1 else f"; {len(episodes):,} times"
+    since, last = min(each["since"] for each in found), found[-1]
+    times = "" if len(found) == 1 else f"; {len(found):,} times"
     text = f"{describe(format_partitions(partitions))}{times}"
     return Finding(last["problem"], since, last["until"], group, text, str(last["evidence"]))
 
