@@ -18,6 +18,7 @@ ICONS = {
     "square": '<rect x="2" y="2" width="10" height="10"/>',
     "diamond": '<path d="M7 0 13 7 7 14 1 7Z"/>',
     "triangle-up": '<path d="M7 1 13.5 12.5H.5Z"/>',
+    "cross": '<path d="M5 1h4v4h4v4H9v4H5V9H1V5h4Z"/>',
 }
 TITLES = {
     "findings": "Findings",

@@ -19,16 +19,16 @@ class Mark(NamedTuple):
 FAMILIES = (
     ("consumer_subscribed",),
     ("consumer_closed", "member_removed"),
-    ("consumer_dead", "application_crashed", "sync_timed_out"),
+    ("consumer_dead", "application_crashed", "sync_timed_out", "poll_interval_exceeded", "rejoin_timed_out"),
     ("leader_rejoined", "owned_partitions_changed", "static_member_returned"),
     ("subscription_changed", "protocol_changed"),
     ("partitions_increased", "topic_created", "topic_deleted", "partitions_initialized"),
-    ("protocol_upgraded", "protocol_downgraded", "assignment_not_stored", "over_capacity"),
+    ("protocol_upgraded", "protocol_downgraded", "assignment_not_stored", "over_capacity", "coordinator_moved"),
     ("unknown",),
 )
 """Families of causes: joined, left, failed, joined again, subscription, topics, group, not known. Each has a colour."""
 
-SHAPES = ("circle", "square", "diamond", "triangle-up")
+SHAPES = ("circle", "square", "diamond", "triangle-up", "cross")
 """Shapes of the causes of a family, in this order."""
 
 LIGHT = ("#386dad", "#c7752f", "#aa4566", "#a147ef", "#701978", "#2a4528", "#625c07", "#789199")
