@@ -1,7 +1,9 @@
 """Axes, parameters, tooltips and colours that the charts of a page share.
 
-All charts have the parameter `chosen` (a group id, or null for all groups). Those with a time axis have `since` and
-`until` in milliseconds. The script of the page sets them.
+All charts have the parameters `chosen` (true if one group is chosen) and `matching` (a list with true for each group
+that matches the search, by rank; null for all groups). Charts with a row per group also have `visible`: the same for the
+first of these groups. Charts with a time axis have `since` and `until` in milliseconds. The script of the page sets
+them.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ _FORMATS = {
     "quarter": "%b %Y",
     "year": "%Y",
 }
-ALL = "chosen === null"
-OF_GROUP = f"{ALL} || datum.group === chosen"
+ALL = "!chosen"
+MATCHING = "matching === null || matching[datum.rank]"
+VISIBLE = "visible === null || visible[datum.rank]"
 POWERS = [0, *(10**power for power in range(10))]
 """Values of the labels of a logarithmic axis of counts."""
 
@@ -49,7 +52,7 @@ _NUMBERS = {
 }
 """Fields of tooltips that are numbers."""
 
-IN_TIME = "datum.start >= since && datum.start < until"
+IN_TIME = "datum.end > since && datum.start < until"
 
 
 def config(theme: Theme) -> dict[str, Any]:
@@ -79,6 +82,7 @@ def config(theme: Theme) -> dict[str, Any]:
         "range": {"category": list(theme.families)},
         "style": {
             "alarm": {"color": theme.alarm},
+            "silence": {"color": theme.muted, "opacity": 0.25},
             "now": {"color": theme.text},
             "after": {"color": theme.accent},
         },
@@ -87,7 +91,11 @@ def config(theme: Theme) -> dict[str, Any]:
 
 def params(tables: Tables, *, is_timed: bool = True) -> list[Any]:
     """Return the parameters that the script of the page sets."""
-    found = [alt.param(name="chosen", value=None), alt.param(name="labelWidth", value=LABEL_WIDTH)]
+    found = [
+        alt.param(name="chosen", value=False),
+        alt.param(name="matching", value=None),
+        alt.param(name="labelWidth", value=LABEL_WIDTH),
+    ]
     if is_timed:
         start, end = bounds(tables)
         found += [alt.param(name="since", value=start), alt.param(name="until", value=end)]
@@ -172,10 +180,24 @@ def size(field: str, tables: Tables) -> Any:
     return alt.Size(f"{field}:Q", scale=scale, legend=None)
 
 
-def rows_of(name: str, *, is_timed: bool = True) -> Any:
-    """Return a chart of the rows of a data set that belong to the chosen group and, if they are timed, time range."""
-    chart = alt.Chart(alt.NamedData(name)).transform_filter(OF_GROUP)
+def rows_of(name: str, *, is_timed: bool = True, groups: str = VISIBLE) -> Any:
+    """Return a chart of the rows of a data set that belong to the chosen groups and, if they are timed, time range."""
+    chart = alt.Chart(alt.NamedData(name)).transform_filter(groups)
     return chart.transform_filter(IN_TIME) if is_timed else chart
+
+
+def with_silences(chart: Any, tables: Tables) -> Any:
+    """Return a chart with a time axis on a band for each silence of the log."""
+    if not tables.silences:
+        return chart
+    bands = (
+        alt.Chart(alt.NamedData("silences"))
+        .transform_calculate(from_="max(datum.since, since)", to_="min(datum.until, until)")
+        .transform_filter("datum.from_ < datum.to_")
+        .mark_rect(style="silence")
+        .encode(x=time_axis("from_"), x2=alt.X2("to_:T"), tooltip=tips(text="silence"))
+    )
+    return alt.layer(bands, chart)
 
 
 def of_height(chart: Any, tables: Tables, height: int, *more: Any) -> Any:
@@ -183,7 +205,20 @@ def of_height(chart: Any, tables: Tables, height: int, *more: Any) -> Any:
     return chart.add_params(*params(tables), *more).properties(width="container", height=height)
 
 
-def as_rows(chart: Any, tables: Tables, *more: Any, is_timed: bool = True) -> Any:
-    """Return a chart with a row per group, and with the parameters; the script sets its height."""
-    sized = chart.properties(width="container", height=_ROW, usermeta={"rowHeight": _ROW})
-    return sized.add_params(*params(tables, is_timed=is_timed), *more)
+def as_rows(chart: Any, tables: Tables, name: str, *more: Any, where: str = "", is_timed: bool = True) -> Any:
+    """Return a chart with a row per group, and with the parameters.
+
+    The script sets the height and chooses the groups.
+
+    Args:
+        chart: The chart.
+        tables: The tables of the page.
+        name: Data set of the chart.
+        more: Other parameters.
+        where: Field that is not 0 in the rows that the chart shows; empty for all rows.
+        is_timed: True if the chart has a time axis.
+    """
+    meta = {"rowHeight": _ROW, "rows": name, "where": where}
+    sized = chart.properties(width="container", height=_ROW, usermeta=meta)
+    visible = alt.param(name="visible", value=None)
+    return sized.add_params(*params(tables, is_timed=is_timed), visible, *more)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.lines import escape as escape_control
 from assignor.lines import format_time
+from assignor.replay.event_text import group_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +18,10 @@ if TYPE_CHECKING:
 NOT_KNOWN = "not known"
 """Text for a number that is not in the log."""
 
-_SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
+_MOST_ROWS = {"findings": 300}
+_MOST_ROWS_OF_OTHERS = 100
+
+SEVERITIES = {"error": "error", "warning": "warning", "info": "note"}
 
 
 class Column(NamedTuple):
@@ -25,9 +30,9 @@ class Column(NamedTuple):
     Attributes:
         field: Field of the row.
         label: Heading.
-        kind: `text` (short), `name`, `long` (sentences), `number`, `time` or `severity`.
+        kind: `text` (short), `name`, `group`, `long` (sentences), `number`, `time` or `severity`.
         missing: Text of a cell without a value.
-        more: Field with a second sentence of the cell.
+        more: Field with lines of text that the cell shows when the reader opens it; an empty text has nothing to open.
     """
 
     field: str
@@ -44,9 +49,19 @@ class Filter(NamedTuple):
     end: str | None
 
 
+def rows_in_html(name: str) -> int:
+    """Return the largest number of rows of a table in the HTML; the script adds the others from the page's data."""
+    return _MOST_ROWS.get(name, _MOST_ROWS_OF_OTHERS)
+
+
 def escape(text: Any) -> str:
     """Return text as HTML; control characters are shown as escapes."""
     return html.escape(escape_control(str(text)), quote=True)
+
+
+def group_cell(group: str) -> str:
+    """Return a group id as HTML; quotation marks show an empty one."""
+    return html.escape(group_title(group), quote=True)
 
 
 def escape_lines(text: str) -> str:
@@ -84,7 +99,7 @@ def table(
     *,
     is_cards: bool = False,
 ) -> Iterator[str]:
-    """Yield a table whose rows the script can filter.
+    """Yield a table of the first rows, see `rows_in_html`, which the script can filter and continue.
 
     Args:
         name: Name of the table.
@@ -98,26 +113,38 @@ def table(
     yield f'<p class="note" id="none-{name}" hidden>No rows for this choice of group and time.</p>\n'
     style = "scroll flat" if is_cards else "scroll"
     yield f'<div class="{style}" tabindex="0" role="region" aria-label="{escape(caption)}">\n'
-    yield f'<table data-name="{name}"{" class=cards" if is_cards else ""}>\n<thead><tr>'
+    most = rows_in_html(name)
+    columns_of_script = escape(json.dumps([[each.field, each.kind, each.missing, each.more] for each in columns]))
+    start, end = times or ("", "")
+    yield f'<table data-name="{name}" data-columns="{columns_of_script}" data-start="{start}" data-end="{end}"'
+    yield f"{' class=cards' if is_cards else ''}>\n<thead><tr>"
     for column in columns:
         yield f'<th scope="col"{_class(column)}>{escape(column.label)}</th>'
     yield "</tr></thead>\n<tbody>\n"
-    for row in rows:
+    for row in rows[:most]:
         yield f"<tr{_range(row, groups, times)}>"
         for place, column in enumerate(columns):
             label = f' data-label="{escape(column.label)}"' if is_cards and place else ""
             tag = "td" if place else "th"
             scope = "" if place else ' scope="row"'
-            yield f"<{tag}{scope}{_class(column)}{label}>{_cell(row.get(column.field), column)}"
-            if column.more:
-                yield f'<div class="muted" data-column="{column.more}">{escape(row[column.more])}</div>'
-            yield f"</{tag}>"
+            value = _cell(row.get(column.field), column)
+            if column.more and row[column.more]:
+                lines = escape_lines(row[column.more])
+                value = (
+                    f"<details><summary>{value}</summary>"
+                    f'<div class="muted lines" data-column="{column.more}">{lines}</div></details>'
+                )
+            yield f"<{tag}{scope}{_class(column)}{label}>{value}</{tag}>"
         yield "</tr>\n"
     yield "</tbody>\n</table>\n</div>\n"
+    if len(rows) > most:
+        left_out = f"{len(rows) - most:,} more rows need a script."
+        yield f'<p class="note" id="more-{name}">{left_out}</p>\n'
 
 
 def _class(column: Column) -> str:
-    return f' class="{column.kind}"' if column.kind in {"number", "name", "long"} else ""
+    kind = "name" if column.kind == "group" else column.kind
+    return f' class="{kind}"' if kind in {"number", "name", "long"} else ""
 
 
 def _range(row: Row, groups: Mapping[str, int], times: Filter | None) -> str:
@@ -127,8 +154,6 @@ def _range(row: Row, groups: Mapping[str, int], times: Filter | None) -> str:
         found += f' data-start="{row[times.start]}"'
     if times is not None and times.end is not None and row[times.end] is not None:
         found += f' data-end="{row[times.end]}"'
-    if "cause" in row:
-        found += f' data-cause="{escape(row["cause"])}"'
     return found
 
 
@@ -140,5 +165,7 @@ def _cell(value: Any, column: Column) -> str:
     if column.kind == "time":
         return time(value)
     if column.kind == "severity":
-        return f'<span class="severity {escape(value)}">{_SEVERITIES[value]}</span>'
+        return f'<span class="severity {escape(value)}">{SEVERITIES[value]}</span>'
+    if column.kind == "group":
+        return group_cell(value)
     return escape(value)

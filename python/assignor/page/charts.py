@@ -9,8 +9,10 @@ import altair as alt
 from assignor.page import load_charts
 from assignor.page.axes import (
     ALL,
+    IN_TIME,
     LABEL_WIDTH,
     as_rows,
+    bounds,
     counts,
     of_height,
     row_axis,
@@ -20,6 +22,7 @@ from assignor.page.axes import (
     tips,
     when,
     whole_axis,
+    with_silences,
 )
 from assignor.page.palette import FAMILIES, mark
 
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 _CHARACTER = 7
 _OVERVIEW_HEIGHT = 84
 _BARS_HEIGHT = 150
+_OF_BINS = "matching === null ? datum.rank < 0 : matching[datum.rank]"
 
 
 def charts(tables: Tables) -> dict[str, dict[str, Any]]:
@@ -67,9 +71,7 @@ def _plain(chart: Any) -> dict[str, Any]:
 def _overview(tables: Tables) -> Any:
     brush = alt.selection_interval(name="brush", encodings=["x"])
     chart = (
-        rows_of("rebalances", is_timed=False)
-        .transform_aggregate(count="sum(rebalances)", groupby=["start", "end"])
-        .transform_calculate(**when("start", "begin"))
+        _bins(tables, alt.Chart(alt.NamedData("bins")).transform_filter(_OF_BINS))
         .mark_rect()
         .encode(
             x=whole_axis(tables),
@@ -79,7 +81,22 @@ def _overview(tables: Tables) -> Any:
             tooltip=tips(begin="from (UTC)", count="rebalances"),
         )
     )
-    return of_height(chart, tables, _OVERVIEW_HEIGHT, brush)
+    return of_height(chart, tables, _OVERVIEW_HEIGHT, _bin(tables), brush)
+
+
+def _bins(tables: Tables, chart: Any) -> Any:
+    """Return a chart of sums of rebalances and moves in time bins of the length `bin`."""
+    start, end = bounds(tables)
+    return (
+        chart.transform_calculate(bin_="floor(datum.start / bin) * bin")
+        .transform_aggregate(count="sum(rebalances)", moved="sum(moved)", groupby=["bin_"])
+        .transform_calculate(start=f"max(datum.bin_, {start})", end=f"min(datum.bin_ + bin, {end})")
+        .transform_calculate(**when("start", "begin"))
+    )
+
+
+def _bin(tables: Tables) -> Any:
+    return alt.param(name="bin", value=tables.step)
 
 
 def _timeline(tables: Tables) -> Any:
@@ -88,7 +105,7 @@ def _timeline(tables: Tables) -> Any:
         rows_of("rebalances")
         .transform_calculate(
             row=f"{ALL} ? datum.group : datum.cause",
-            at="(datum.first + datum.last) / 2",
+            at="clamp((datum.first + datum.last) / 2, since, until)",
             **when("first", "begin"),
             **when("last", "to"),
         )
@@ -109,10 +126,12 @@ def _timeline(tables: Tables) -> Any:
                 begin="first (UTC)",
                 to="last (UTC)",
                 moved="partitions moved",
+                details="causes and evidence",
             ),
         )
     )
-    return as_rows(alt.layer(*(_storm_bands() if tables.storms else ()), points), tables)
+    layers = alt.layer(*(_storm_bands() if tables.storms else ()), points)
+    return as_rows(with_silences(layers, tables), tables, "rebalances")
 
 
 def _storm_bands() -> list[Any]:
@@ -141,26 +160,26 @@ def _storm_bands() -> list[Any]:
 
 def _moves(tables: Tables) -> Any:
     chart = (
-        rows_of("rebalances")
-        .transform_aggregate(count="sum(moved)", of="sum(rebalances)", groupby=["start", "end"])
-        .transform_calculate(**when("start", "begin"))
-        .mark_rect()
+        _bins(tables, alt.Chart(alt.NamedData("bins")).transform_filter(_OF_BINS).transform_filter(IN_TIME))
+        .mark_rect(clip=True)
         .encode(
             x=time_axis("start"),
             x2=alt.X2("end:T"),
-            y=counts("count", "partitions moved"),
+            y=counts("moved", "partitions moved"),
             y2=alt.Y2(datum=0),
-            tooltip=tips(begin="from (UTC)", count="partitions moved", of="rebalances"),
+            tooltip=tips(begin="from (UTC)", moved="partitions moved", count="rebalances"),
         )
     )
-    return of_height(chart, tables, _BARS_HEIGHT)
+    return of_height(with_silences(chart, tables), tables, _BARS_HEIGHT, _bin(tables))
 
 
 def _unowned(tables: Tables) -> Any:
     chart = (
         rows_of("rebalances")
         .transform_filter("datum.unowned_most > 0")
-        .transform_calculate(row="datum.group", at="(datum.first + datum.last) / 2", **when("last", "to"))
+        .transform_calculate(
+            row="datum.group", at="clamp((datum.first + datum.last) / 2, since, until)", **when("last", "to")
+        )
         .mark_point(filled=True, style="alarm", shape="square", opacity=0.8)
         .encode(
             x=time_axis("at"),
@@ -174,7 +193,7 @@ def _unowned(tables: Tables) -> Any:
             ),
         )
     )
-    return as_rows(chart, tables)
+    return as_rows(with_silences(chart, tables), tables, "rebalances", where="unowned_most")
 
 
 def label_width(tables: Tables) -> int:
@@ -183,24 +202,30 @@ def label_width(tables: Tables) -> int:
 
 
 def data_sets(tables: Tables) -> dict[str, list[Row]]:
-    """Return the tables that the charts read, with the rank of each group, colour numbers and labels.
+    """Return the tables that the charts read, with labels of members.
+
+    The script adds the rank of each group, the colour number of each cause, and the ends of time bins. The data set `bins` of the charts is made by the script: the rows of
+    `totals`, with the rank -1, and those of `rebalances`.
 
     Args:
         tables: The tables of the page.
     """
-    rank = {group: number for number, group in enumerate(tables.shown)}
-
-    def ranked(rows: list[Row]) -> list[Row]:
-        return [{**row, "rank": rank.get(row["group"], len(rank))} for row in rows]
-
     return {
-        "rebalances": [{**row, "family": mark(row["cause"]).family} for row in ranked(tables.rebalances)],
-        "storms": [{**row, "last": tables.until} for row in ranked(tables.storms)],
-        "members": _labelled(ranked(tables.members)),
-        "what_if_members": _labelled(ranked(tables.what_if_members)),
-        "lag_of_topics": ranked(tables.lag_of_topics),
+        "rebalances": [_without_end(row) for row in tables.rebalances],
+        "totals": [_without_end(row) for row in tables.totals],
+        "storms": [{**row, "last": tables.until} for row in tables.storms],
+        "silences": tables.silences,
+        "members": _labelled(tables.members),
+        "what_if_members": _labelled(tables.what_if_members),
+        "lag_of_topics": tables.lag_of_topics,
         "lag_over_time": tables.lag_over_time,
+        "groups": tables.groups,
     }
+
+
+def _without_end(row: Row) -> Row:
+    """Return a row without its end, which follows from the length of its time bin."""
+    return {name: value for name, value in row.items() if name != "end"}
 
 
 def _labelled(rows: list[Row]) -> list[Row]:

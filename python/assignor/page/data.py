@@ -79,13 +79,14 @@ class PageData:
 
     Attributes:
         title: Name of the recording or the cluster.
-        events: Events as `assignor replay --json` prints them, each group in the order of its log. The page reads
-            them once.
+        events: Events as `assignor replay --json` prints them, each group in the order of its log, and silences of
+            the log. The page reads them once.
         records: Number of records that were read; None if not known.
         since: Time of the first record; None for that of the first event.
         until: Time of the last record; None for that of the last event.
         groups: Groups as in `report.json`.
         findings: Findings as in `report.json`.
+        notes: Sentences on what is not known, for example without topic metadata.
         members: Function that returns the members of the given groups at the end.
         topics: Partitions of the topics at the end, as `assignor.plan` accepts them.
         lag: Function that returns the lag of the given groups, a row per partition with group, topic, partition,
@@ -102,6 +103,7 @@ class PageData:
     until: int | None = None
     groups: Sequence[Mapping[str, Any]] = ()
     findings: Sequence[Mapping[str, Any]] = ()
+    notes: Sequence[str] = ()
     members: Callable[[Sequence[str]], Iterable[MemberRow]] = _no_members
     topics: Mapping[str, Any] | None = None
     lag: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]] | None = None

@@ -32,7 +32,7 @@ TITLES = {
     "groups": "Groups",
 }
 
-GROUP = Column("group", "group", "name")
+GROUP = Column("group", "group", "group")
 TOPIC = Column("topic", "topic", "name")
 MEMBER = Column("member", "member", "name")
 MEMBER_ID = Column("member_id", "member id", "name")
@@ -64,7 +64,7 @@ def figure(chart: Chart) -> str:
     """Return the place of a chart, with its description."""
     return (
         f'<figure><div class="chart" id="chart-{chart.name}" role="img" aria-label="{escape(chart.description)}">'
-        "</div></figure>\n"
+        f'</div><p class="note" id="cut-{chart.name}" hidden></p></figure>\n'
     )
 
 

@@ -16,14 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, MissingDependencyError
 from assignor.page import sections
-from assignor.page.cells import escape, escape_lines
-from assignor.page.palette import THEMES
-from assignor.page.tables import tables
+from assignor.page.cells import SEVERITIES, escape, escape_lines, rows_in_html
+from assignor.page.compact import Texts, compact
+from assignor.page.palette import THEMES, mark
+from assignor.page.tables import FIRST_GROUPS, TABLES, tables
+from assignor.replay.event_text import group_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from assignor.page.data import PageData
+    from assignor.page.data import PageData, Row
     from assignor.page.tables import Tables
     from assignor.page.timeline import Timeline
 
@@ -95,17 +97,36 @@ def page(data: PageData, timeline: Timeline | None = None) -> str:
 
         since, until = bounds(found)
         specifications = charts(found)
+        texts = Texts()
         content = {
             "since": since,
             "until": until,
             "step": found.step,
-            "groups": found.shown,
+            "otherStep": found.other_step,
+            "firstGroups": FIRST_GROUPS,
+            "groups": [group_title(group) for group in found.shown],
             "labelWidth": label_width(found),
             "charts": specifications,
-            "datasets": data_sets(found),
+            "datasets": _data_sets(found, data_sets(found), texts, since),
+            "texts": texts.found,
+            "families": {cause: mark(cause).family for cause in found.causes},
+            "severities": SEVERITIES,
             "themes": {name: config(theme) for name, theme in THEMES.items()},
         }
         return "".join(_document(data.title, found, set(specifications), content, library.result()))
+
+
+def _data_sets(
+    found: Tables, of_charts: Mapping[str, list[Row]], texts: Texts, since: int
+) -> dict[str, Any]:
+    """Return the rows that the script reads: those of the charts, and those of tables that are not in the HTML."""
+    groups = {group: rank for rank, group in enumerate(found.shown)}
+    sets = {name: compact(rows, groups, texts, since, rows_in_html(name)) for name, rows in of_charts.items()}
+    for name in TABLES:
+        rows = (getattr(found, name) or [])[rows_in_html(name) :]
+        if name not in sets and rows:
+            sets[name] = compact(rows, groups, texts, since)
+    return sets
 
 
 def _document(title: str, found: Tables, charts: set[str], content: Mapping[str, Any], library: str) -> Iterator[str]:

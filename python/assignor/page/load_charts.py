@@ -8,6 +8,7 @@ import altair as alt
 
 from assignor.page.axes import (
     ALL,
+    MATCHING,
     as_rows,
     counts,
     logarithmic,
@@ -17,6 +18,7 @@ from assignor.page.axes import (
     time_axis,
     tips,
     when,
+    with_silences,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def load(tables: Tables) -> Any:
             tooltip=tips(group="group", member="member", host="host", partitions="partitions", topics="topics"),
         )
     )
-    return as_rows(chart, tables, is_timed=False)
+    return as_rows(chart, tables, "members", is_timed=False)
 
 
 def _partitions(field: str) -> Any:
@@ -64,7 +66,7 @@ def what_if(tables: Tables) -> Any:
             .mark_point(filled=is_filled, size=80, shape=shape, style=style, strokeWidth=1.5)
             .encode(x=_partitions(name), y=row_axis(), tooltip=lines)
         )
-    return as_rows(alt.layer(*layers), tables, alt.param(name="scenario", value="less"), is_timed=False)
+    return as_rows(alt.layer(*layers), tables, "what_if_members", alt.param(name="scenario", value="less"), is_timed=False)
 
 
 def lag(tables: Tables) -> Any:
@@ -80,13 +82,13 @@ def lag(tables: Tables) -> Any:
             tooltip=tips(row="group or topic", lag="records", partitions="partitions"),
         )
     )
-    return as_rows(chart, tables, is_timed=False)
+    return as_rows(chart, tables, "lag_of_topics", is_timed=False)
 
 
 def lag_over_time(tables: Tables) -> Any:
     """Return a line per group: the highest lag in each time bin."""
     chart = (
-        rows_of("lag_over_time")
+        rows_of("lag_over_time", groups=MATCHING)
         .transform_calculate(**when("start", "at"))
         .mark_line(point={"size": 36}, strokeWidth=1.5, opacity=0.8)
         .encode(
@@ -96,4 +98,4 @@ def lag_over_time(tables: Tables) -> Any:
             tooltip=tips(group="group", at="at (UTC)", lag="records"),
         )
     )
-    return of_height(chart, tables, _LINES_HEIGHT)
+    return of_height(with_silences(chart, tables), tables, _LINES_HEIGHT)

@@ -19,7 +19,9 @@ from assignor.page.figures import (
     numbers,
     section,
 )
+from assignor.page.tables import FIRST_GROUPS
 from assignor.page.what_if import MOST_PARTITIONS
+from assignor.replay.event_text import group_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,8 +40,8 @@ def load(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[st
     )
     if found.left_out["members"]:
         left_out = format_count(found.left_out["members"], "member")
-        text += " Of a large group, only the members with the most and the fewest partitions are listed;"
-        text += f" {left_out} are not."
+        text += " Of a large group, only the members with the most and the fewest partitions are listed."
+        text += f" In all, {left_out} are not listed."
     columns = (
         GROUP,
         MEMBER,
@@ -68,6 +70,8 @@ def what_if(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator
         "one change the member with the most partitions leaves; in the other a new member with the same subscription "
         "joins."
     )
+    if found.left_out["what_if"]:
+        text += f" Not computed for the last {format_count(found.left_out['what_if'], 'group')}."
     yield from section("what-if", text, _of_what_if(found, groups))
 
 
@@ -124,13 +128,19 @@ def lag(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str
         text += f" The lag of {format_count(unknown, 'partition')} is not known; the table has reasons."
     if found.left_out["lag"]:
         text += f" {format_count(found.left_out['lag'], 'partition')} with less or unknown lag are not listed."
+    if found.left_out["lag_of_topics"]:
+        text += f" {format_count(found.left_out['lag_of_topics'], 'topic')} of groups with less lag are not listed."
+    if found.left_out["lag_of_groups"]:
+        text += f" The lag of the last {format_count(found.left_out['lag_of_groups'], 'group')} was not read."
     chart = Chart("lag", f"Bars: lag by group, {total:,} records in total. The tables below have the numbers.")
     shown = [figure(chart)] if "lag" in charts else []
     if "lag-over-time" in charts:
         text += f" The lines show the highest lag of each group within {format_step(found.lag_step)}, over time."
+        if found.left_out["lag_over_time"]:
+            text += f" They are those of the first {FIRST_GROUPS} groups."
         most = max(found.lag_over_time, key=lambda row: row["lag"])
         description = (
-            f"Lines: lag of each group over time. {most['group']} had the highest lag, "
+            f"Lines: lag of each group over time. {group_title(most['group'])} had the highest lag, "
             f"{format_count(most['lag'], 'record')}. The table below has the numbers."
         )
         shown.append(figure(Chart("lag-over-time", description)))

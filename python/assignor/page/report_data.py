@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +11,8 @@ from pyarrow.dataset import dataset
 
 from assignor.page.data import PageData, member_rows
 from assignor.page.timeline import LAST_TIME
+from assignor.replay.silences import silence_events
+from assignor.report.report import NO_TOPICS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _EVENT_FIELDS = [
-    *("event", "cluster", "group", "at", "generation", "causes", "joined", "left", "moved", "unowned"),
-    *("since", "until", "rebalances", "topic_partitions"),
+    *("event", "cluster", "group", "kind", "at", "generation", "causes", "evidence", "joined", "left"),
+    *("moved", "unowned", "since", "until", "rebalances", "topic_partitions"),
 ]
 """Fields of events that `Timeline` reads."""
 
@@ -39,12 +42,13 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     times = _times(part)
     return PageData(
         title=recording.folder.resolve().name,
-        events=_events(part),
+        events=itertools.chain(_events(part), silence_events(report.silences)),
         records=report.records,
         since=times[0],
         until=times[1],
         groups=found["groups"],
         findings=found["findings"],
+        notes=() if report.has_topics else (f"{NO_TOPICS[0].upper()}{NO_TOPICS[1:]}.",),
         members=lambda groups: _members(part, groups),
         topics=last_topics(recording.topics()),
         lag=_lag(part),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -10,11 +11,15 @@ from assignor.page import load_sections
 from assignor.page.cells import NOT_KNOWN, Column, Filter, escape, format_step, number, table
 from assignor.page.figures import GROUP, ICONS, TITLES, Chart, counted, figure, numbers, section, with_count
 from assignor.page.palette import mark
+from assignor.page.tables import FIRST_GROUPS
+from assignor.replay.event_text import group_title
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from assignor.page.tables import Tables
+
+_SILENCES_SHOWN = 5
 
 
 def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
@@ -29,7 +34,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield '<a class="skip" href="#main">Skip to the findings</a>\n'
     yield from _header(title, found, charts)
     yield '<main id="main" tabindex="-1">\n'
-    yield from section("findings", _findings_text(found), _findings(found, groups))
+    yield from section("findings", _findings_text(found), itertools.chain(_notes(found), _findings(found, groups)))
     yield from _filters(found)
     yield from _rebalances(found, groups, charts)
     yield from _storms(found, groups)
@@ -79,6 +84,16 @@ def _findings_text(found: Tables) -> str:
     return text
 
 
+def _notes(found: Tables) -> Iterator[str]:
+    """Yield what concerns all groups: silences of the log, and what is not known."""
+    silences = [f"Silence: {row['text']}." for row in found.silences[-_SILENCES_SHOWN:]]
+    if len(found.silences) > _SILENCES_SHOWN:
+        silences.append(f"{format_count(len(found.silences) - _SILENCES_SHOWN, 'earlier silence')} of the log.")
+    if silences or found.notes:
+        items = "".join(f"<li>{escape(text)}</li>" for text in (*silences, *found.notes))
+        yield f'<ul class="notes">{items}</ul>\n'
+
+
 def _findings(found: Tables, groups: dict[str, int]) -> Iterator[str]:
     if not found.findings:
         return
@@ -95,9 +110,9 @@ def _findings(found: Tables, groups: dict[str, int]) -> Iterator[str]:
 
 def _filters(found: Tables) -> Iterator[str]:
     yield '<section class="filters needs-script" aria-label="Filters" hidden>\n<form id="filters">\n'
-    yield '<label class="wide" for="group"><span>group</span><select id="group"><option value="">all groups</option>'
-    for place, group in enumerate(found.shown):
-        yield f'<option value="{place}">{escape(group) or "(empty id)"}</option>'
+    yield '<label for="search"><span>search</span><input id="search" type="search" autocomplete="off" '
+    yield 'spellcheck="false" placeholder="part of a group id"></label>\n'
+    yield '<label for="group"><span>group</span><select id="group"><option value="">all groups</option>'
     yield "</select></label>\n"
     for name, value in (("from", 0), ("to", 1)):
         yield f'<label class="range" for="{name}"><span>{name} <output id="{name}-value" for="{name}"></output></span>'
@@ -114,12 +129,15 @@ def _rebalances(found: Tables, groups: dict[str, int], charts: set[str]) -> Iter
     )
     if found.storms:
         text += " A red band is a rebalance storm."
-    if found.left_out["groups"]:
+    if found.silences:
+        text += " A grey band is a silence of the log."
+    if found.other_step > found.step:
         text += (
-            f" The page shows {len(found.shown)} groups, those with the most severe findings and the most rebalances; "
-            f"{format_count(found.left_out['groups'], 'more group')} with "
-            f"{format_count(found.left_out['rebalances'], 'rebalance')} are not shown."
+            f" Groups after the first {FIRST_GROUPS} have longer time bins of {format_step(found.other_step)}; the "
+            "first ones have the most severe findings, then the most rebalances."
         )
+    if found.left_out["rebalances"]:
+        text += f" {format_count(found.left_out['rebalances'], 'rebalance')} of the last groups are only counted."
     yield from section(
         "rebalances",
         text if "timeline" in charts else "There are no rebalances.",
@@ -130,11 +148,12 @@ def _rebalances(found: Tables, groups: dict[str, int], charts: set[str]) -> Iter
 def _of_rebalances(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
     if "timeline" not in charts:
         return
-    total = sum(row["rebalances"] for row in found.rebalances)
+    total = found.total["rebalances"] or 0
     by_group = Counter[str]()
     for row in found.rebalances:
         by_group[row["group"]] += row["rebalances"]
     most, count = by_group.most_common(1)[0]
+    most = group_title(most)
     summary = f"{format_count(total, 'rebalance')} of {format_count(len(by_group), 'group')}; {most} has {count:,}."
     hint = "Drag over this chart to choose a time range, or use the sliders above."
     yield f'<p class="note needs-script" hidden>{hint}</p>\n'
@@ -151,7 +170,7 @@ def _of_rebalances(found: Tables, groups: dict[str, int], charts: set[str]) -> I
     )
     columns = (
         GROUP,
-        Column("cause", "most likely cause"),
+        Column("cause", "most likely cause", more="details"),
         *counted("rebalances"),
         Column("first", "first (UTC)", "time"),
         Column("last", "last (UTC)", "time"),
@@ -228,6 +247,4 @@ def _groups(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         Column("unowned", "without an owner", "number", NOT_KNOWN),
     )
     text = "State at the end of the log."
-    if found.left_out["groups"]:
-        text += f" {format_count(found.left_out['groups'], 'more group')} are not listed."
     yield from section("groups", text, with_count("groups", table("groups", "Groups", columns, found.groups, groups)))

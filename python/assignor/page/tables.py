@@ -6,7 +6,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assignor.page.timeline import LAST_TIME, STEPS_MS, Timeline
+from assignor.page.rebalance_details import cut
+from assignor.page.timeline import LAST_TIME, MOST_OTHER_ROWS, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
 from assignor.report.findings import SEVERITIES
 
@@ -14,21 +15,49 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from assignor.page.data import MemberRow, PageData, Row
+    from assignor.page.rebalance_details import Details
 
-MOST_GROUPS = 40
-"""Largest number of groups that a page shows: those with the most severe findings, then with the most rebalances."""
+FIRST_GROUPS = 40
+"""Number of groups with short time bins and lag over time, and of rows of a chart with a row per group.
+
+The first groups are those with the most severe findings, then those with the most rebalances.
+"""
 
 MOST_MEMBERS = 60
 """Largest number of members of a group that a page lists: half have the most partitions, half the fewest."""
 
-MOST_FINDINGS = 1_000
+MOST_MEMBER_ROWS = 4_000
+"""Largest number of members that a page lists, and of members whose load it computes for a what-if."""
+
+MOST_MEMBERS_READ = 20_000
+"""Largest number of members that are read for a page, unless the first groups have more."""
+
+MOST_PARTITIONS_READ = 200_000
+"""Largest number of partitions whose lag is read for a page, unless the first groups have more."""
+
+MOST_REBALANCE_ROWS = 15_000
+"""Largest number of rows of rebalances of other than the first groups."""
+
+MOST_FINDINGS = 5_000
 """Largest number of findings that a page lists."""
+
+MOST_FINDING_CHARACTERS = 600_000
+"""Number of characters of the findings of a page after which the other findings have no evidence."""
+
+MOST_DETAIL_CHARACTERS = 400_000
+"""Number of characters of the details of rebalances after which the other rows only count their causes."""
 
 MOST_LAG_POINTS = 1_500
 """Largest number of points of lag over time, unless one time bin has more."""
 
-MOST_LAG_ROWS = 1_500
-"""Largest number of partitions with lag that a page lists: those with the highest lag."""
+MOST_LAG_ROWS = 3_000
+"""Largest number of partitions, and of topics of groups, that a page lists: those with the highest lag."""
+
+TABLES = (
+    *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "lag_of_topics", "lag"),
+    *("lag_over_time", "groups"),
+)
+"""Fields of `Tables` that a page shows as a table of HTML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +68,17 @@ class Tables:
         since: Start of the time range in milliseconds.
         until: End of the time range in milliseconds.
         step: Length of a time bin in milliseconds.
-        total: Totals of all groups, also of those that are not shown: `groups`, `rebalances`, `storms`, `findings`,
-            `records` (None if not known).
-        shown: Groups that the page shows, in the order that `MOST_GROUPS` states.
-        causes: Most likely cause to the number of rebalances of the groups that are shown, the most frequent first.
-        groups: A row per group that is shown, as in `report.json`, with its number of rebalances.
+        other_step: Length of the time bins of other than the first groups, a multiple of `step`.
+        total: Totals: `groups`, `rebalances`, `storms`, `findings`, `records` (None if not known).
+        shown: All groups: by most severe finding, then by rebalances, then by name.
+        causes: Most likely cause to its number of rebalances, the most frequent first.
+        groups: A row per group, as in `report.json`, with its number of rebalances.
         findings: A row per finding, the most severe first.
-        rebalances: A row per group, time bin and cause.
+        rebalances: A row per group, time bin and cause; those of the `FIRST_GROUPS` first groups come first.
+        totals: A row per time bin of the length `step` with the sums of all groups.
         storms: A row per storm.
+        silences: A row per silence of the log.
+        notes: Sentences on what is not known.
         members: A row per member with its load.
         what_if: A row per group and what-if.
         what_if_members: A row per member with its load now and after.
@@ -62,13 +94,17 @@ class Tables:
     since: int
     until: int
     step: int
+    other_step: int
     total: dict[str, int | None]
     shown: list[str]
     causes: dict[str, int]
     groups: list[Row]
     findings: list[Row]
     rebalances: list[Row]
+    totals: list[Row]
     storms: list[Row]
+    silences: list[Row]
+    notes: tuple[str, ...]
     members: list[Row]
     what_if: list[Row]
     what_if_members: list[Row]
@@ -91,44 +127,60 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     timeline.add(data.events)
     reported = {str(row["group"]): row for row in data.groups}
     shown = _shown(timeline, reported, data.findings)
-    names = set(shown)
-    lags = [] if data.lag_over_time is None else _known_lags(data.lag_over_time(shown))
+    first, others = shown[:FIRST_GROUPS], set(shown[FIRST_GROUPS:])
+    lags = [] if data.lag_over_time is None else _known_lags(data.lag_over_time(first))
     times = [data.since, data.until, timeline.since, timeline.until, *(row["at"] for row in lags)]
     since = min((each for each in times if each is not None), default=0)
     until = max((each for each in times if each is not None), default=since)
-    step, rebalances = timeline.rows(names, since, until)
+    step, rebalances = timeline.rows(set(first), since, until)
+    other_step, more = timeline.rows(others, since, until, MOST_OTHER_ROWS, step) if others else (step, [])
+    ranks = {group: rank for rank, group in enumerate(shown)}
+    more = sorted(more, key=lambda row: ranks[row["group"]])[:MOST_REBALANCE_ROWS]
+    rebalances = _with_details([*rebalances, *sorted(more, key=lambda row: row["start"])])
     findings = sorted(data.findings, key=lambda row: SEVERITIES.index(row["severity"]))
-    storms = timeline.storms(names)
+    storms = timeline.storms(ranks)
     by_group: dict[str, list[MemberRow]] = {}
-    for member in data.members(shown):
+    read = _within(shown, reported, "members", MOST_MEMBERS_READ)
+    for member in data.members(read):
         by_group.setdefault(member.group, []).append(member)
     summaries: list[Row] = []
     loads: list[Row] = []
-    for group in shown:
-        if group in reported:
-            found, rows = what_ifs(reported[group], by_group.get(group, ()), data.topics)
+    members: list[Row] = []
+    no_what_if = 0
+    for group in read:
+        of_group = by_group.get(group, ())
+        if len(members) < MOST_MEMBER_ROWS:
+            members += _members(of_group)
+        if group in reported and len(loads) < MOST_MEMBER_ROWS:
+            found, rows = what_ifs(reported[group], of_group, data.topics)
             summaries += found
             loads += _cut(rows, lambda row: max(row["now"] or 0, row["less"] or 0, row["more"] or 0))
-    members = [row for group in shown for row in _members(by_group.get(group, ()))]
-    lag = None if data.lag is None else _lag(data.lag(shown), by_group)
+        else:
+            no_what_if += 1
+    has_lag = _within(shown, reported, "partitions", MOST_PARTITIONS_READ)
+    lag = None if data.lag is None else _lag(data.lag(has_lag), by_group)
     of_topics = _of_topics(lag or ())
     lag_step, points = _lag_points(lags, step)
+    not_read = sum(_size(reported, group, "members") for group in shown[len(read) :])
     left_out = {
-        "groups": len({*timeline.rebalances, *reported}) - len(shown),
-        "rebalances": sum(count for group, count in timeline.rebalances.items() if group not in names),
+        "rebalances": timeline.rebalances.total() - sum(row["rebalances"] for row in rebalances),
         "findings": max(0, len(findings) - MOST_FINDINGS),
         "storms": timeline.count_storms() - len(storms),
-        "members": sum(len(found) for found in by_group.values()) - len(members),
+        "members": sum(len(found) for found in by_group.values()) + not_read - len(members),
+        "what_if": no_what_if + len(shown) - len(read) if loads else 0,
         "lag": max(0, len(lag or ()) - MOST_LAG_ROWS),
         "lag_of_topics": max(0, len(of_topics) - MOST_LAG_ROWS),
+        "lag_of_groups": 0 if data.lag is None else len(shown) - len(has_lag),
+        "lag_over_time": 0 if data.lag_over_time is None else len(others),
     }
     return Tables(
         since=since,
         until=until,
         step=step,
+        other_step=other_step,
         total={
             "records": data.records,
-            "groups": left_out["groups"] + len(shown),
+            "groups": len(shown),
             "rebalances": timeline.rebalances.total(),
             "storms": timeline.count_storms(),
             "findings": len(findings),
@@ -136,9 +188,12 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         shown=shown,
         causes=_causes(rebalances),
         groups=[_group(group, reported.get(group, {}), timeline) for group in shown],
-        findings=[dict(row) for row in findings[:MOST_FINDINGS]],
+        findings=_findings(findings[:MOST_FINDINGS]),
         rebalances=rebalances,
+        totals=timeline.totals(step),
         storms=storms,
+        silences=timeline.silences,
+        notes=tuple(data.notes),
         members=members,
         what_if=summaries,
         what_if_members=loads,
@@ -151,10 +206,50 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     )
 
 
+def _within(groups: Sequence[str], reported: Mapping[str, Mapping[str, Any]], field: str, most: int) -> list[str]:
+    """Return the first groups, and those after them until the sum of a field of their rows exceeds a number."""
+    found = list(groups[:FIRST_GROUPS])
+    total = sum(_size(reported, group, field) for group in found)
+    for group in groups[FIRST_GROUPS:]:
+        total += _size(reported, group, field)
+        if total > most:
+            break
+        found.append(group)
+    return found
+
+
+def _size(reported: Mapping[str, Mapping[str, Any]], group: str, field: str) -> int:
+    return reported[group][field] or 0 if group in reported else 0
+
+
+def _findings(rows: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return the findings with shortened texts and evidence; evidence of the last ones is dropped if it is long."""
+    characters = 0
+    found = []
+    for row in rows:
+        text = cut(row["text"])
+        evidence = cut(row["evidence"]) if characters < MOST_FINDING_CHARACTERS else ""
+        characters += len(text) + len(evidence)
+        found.append({**row, "text": text, "evidence": evidence})
+    return found
+
+
+def _with_details(rows: Iterable[Row]) -> list[Row]:
+    """Return rows of rebalances with their details as text, and of the last rows only counts if there is much text."""
+    characters = 0
+    found = []
+    for row in rows:
+        details: Details = row["details"]
+        text = details.text(row["rebalances"]) if characters < MOST_DETAIL_CHARACTERS else details.counts()
+        characters += len(text)
+        found.append({**row, "details": text})
+    return found
+
+
 def _shown(
     timeline: Timeline, reported: Mapping[str, Mapping[str, Any]], findings: Iterable[Mapping[str, Any]]
 ) -> list[str]:
-    """Return the groups that the page shows: by most severe finding, then by rebalances, then by name."""
+    """Return all groups: by most severe finding, then by rebalances, then by name."""
     worst: dict[str, int] = {}
     for row in findings:
         severity = SEVERITIES.index(row["severity"])
@@ -163,7 +258,7 @@ def _shown(
     def rank(group: str) -> tuple[int, int, str]:
         return worst.get(group, len(SEVERITIES)), -timeline.rebalances[group], group
 
-    return sorted({*timeline.rebalances, *reported}, key=rank)[:MOST_GROUPS]
+    return sorted({*timeline.rebalances, *reported, *worst}, key=rank)
 
 
 def _causes(rebalances: Iterable[Row]) -> dict[str, int]:

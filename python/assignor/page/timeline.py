@@ -6,6 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from assignor.lines import format_spans, spans_of
+from assignor.page.rebalance_details import Details
+from assignor.replay.event_text import silence_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -16,13 +18,22 @@ MOST_BINS = 240
 """Largest number of time bins of a page."""
 
 MOST_ROWS = 1_500
-"""Largest number of rows of rebalances, unless one time bin has more."""
+"""Largest number of rows of rebalances of the first groups of a page, unless one time bin has more."""
+
+MOST_OTHER_ROWS = 6_000
+"""Number of rows of rebalances of the other groups for which longer time bins are chosen."""
 
 MOST_CELLS = 200_000
 """Largest number of counters in memory, unless one time bin has more."""
 
 MOST_STORMS = 200
 """Largest number of storms that a page lists."""
+
+MOST_SILENCES = 200
+"""Largest number of silences of the log that a page keeps: the last ones."""
+
+MOST_DETAILS = 30_000
+"""Number of rebalances with details in memory at which the details of the earlier half are dropped."""
 
 LAST_TIME = 253_402_300_799_999
 """Last millisecond of the year 9999."""
@@ -43,7 +54,10 @@ _TOPICS_SHOWN = 6
 class _Cell:
     """Rebalances of a group with one cause in one time bin."""
 
-    __slots__ = ("first", "joined", "last", "left", "moved", "not_known", "rebalances", "unowned_last", "unowned_most")
+    __slots__ = (
+        *("details", "first", "joined", "last", "left", "moved", "not_known", "rebalances"),
+        *("unowned_last", "unowned_most"),
+    )
 
     def __init__(self) -> None:
         self.rebalances = self.joined = self.left = self.moved = self.not_known = 0
@@ -51,9 +65,10 @@ class _Cell:
         self.last: tuple[int, int] | None = None
         self.unowned_last: int | None = None
         self.unowned_most: int | None = None
+        self.details = Details()
 
-    def add(self, event: Mapping[str, Any], at: int) -> None:
-        """Count a rebalance, which is the last one of the group so far."""
+    def add(self, event: Mapping[str, Any], at: int) -> bool:
+        """Count a rebalance, which is the last one of the group so far; return True if its details are kept."""
         stamp = (at, event["generation"])
         self.rebalances += 1
         self.joined += len(event["joined"] or ())
@@ -63,6 +78,7 @@ class _Cell:
         else:
             self.moved += len(event["moved"])
         self._extend(stamp, stamp, None if event["unowned"] is None else len(event["unowned"]))
+        return self.details.add(event, at)
 
     def merge(self, other: _Cell) -> None:
         """Add the counts of another cell."""
@@ -71,6 +87,7 @@ class _Cell:
         self.left += other.left
         self.moved += other.moved
         self.not_known += other.not_known
+        self.details.merge(other.details)
         if other.first is not None and other.last is not None:
             most = [each for each in (self.unowned_most, other.unowned_most) if each is not None]
             self._extend(other.first, other.last, other.unowned_last)
@@ -86,16 +103,24 @@ class _Cell:
 
 
 class Timeline:
-    """Counts of the rebalances of all groups, and their storms.
+    """Counts of the rebalances of all groups, their storms, and silences of the log.
 
-    Events can be added at any time; `rows` and `storms` return what is known so far.
+    Events can be added at any time; the methods return what is known so far.
+
+    Attributes:
+        since: Time of the first event in milliseconds; None before it.
+        until: Time of the last event in milliseconds; None before the first one.
+        rebalances: Number of rebalances by group.
+        silences: The last `MOST_SILENCES` silences: `since`, `until` and `text`.
     """
 
     def __init__(self) -> None:
         self.since: int | None = None
         self.until: int | None = None
         self.rebalances = Counter[str]()
+        self.silences: list[Row] = []
         self._step = 0
+        self._details = 0
         self._cells: dict[tuple[str, int, str], _Cell] = {}
         self._storms: dict[tuple[str, int], Row] = {}
 
@@ -106,7 +131,10 @@ class Timeline:
         """
         for event in events:
             name, at = event["event"], event["at"]
-            if event["group"] is None:  # a bad record
+            if name == "silence":
+                row = {"since": event["since"], "until": event["until"], "text": silence_text(event)}
+                self.silences = [*self.silences, row][-MOST_SILENCES:]
+            if event["group"] is None:  # an event of the log, such as a bad record
                 continue
             if not 0 < at <= LAST_TIME:
                 at = self.until or 0
@@ -129,7 +157,18 @@ class Timeline:
                 step = STEPS_MS[self._step]
                 key = (group, at // step * step, cause)
             cell = self._cells.setdefault(key, _Cell())
-        cell.add(event, at)
+        self._details += cell.add(event, at)
+        if self._details >= MOST_DETAILS:
+            self._drop_details()
+
+    def _drop_details(self) -> None:
+        """Drop the details of the cells that were created first, until half of the details are left."""
+        self._details = sum(len(cell.details) for cell in self._cells.values())
+        for cell in self._cells.values():
+            if self._details <= MOST_DETAILS // 2:
+                break
+            self._details -= len(cell.details)
+            cell.details.drop()
 
     def _storm(self, event: Mapping[str, Any]) -> None:
         group = group_name(event)
@@ -144,26 +183,48 @@ class Timeline:
             "which": format_spans(spans_of(pairs), _TOPICS_SHOWN) if pairs else "",
         }
 
-    def rows(self, groups: Collection[str], since: int, until: int) -> tuple[int, list[Row]]:
+    def rows(
+        self, groups: Collection[str], since: int, until: int, most: int = MOST_ROWS, shortest: int = 0
+    ) -> tuple[int, list[Row]]:
         """Return the length of the time bins in milliseconds, and a row per group, time bin and cause.
 
-        The bins are as short as `MOST_BINS` and `MOST_ROWS` allow. If a row counts one rebalance, it has the exact time
-        of that rebalance.
+        The bins are as short as `MOST_BINS` and `most` allow. If a row counts one rebalance, it has the exact time
+        of that rebalance. The field `details` has the `Details` of its rebalances.
 
         Args:
             groups: The groups to return.
             since: Start of the page's time range in milliseconds.
             until: End of the page's time range in milliseconds.
+            most: Largest number of rows, unless one time bin has more.
+            shortest: Shortest length of the bins in milliseconds, one of `STEPS_MS`; 0 for no limit.
         """
         chosen = {key: cell for key, cell in self._cells.items() if key[0] in groups}
-        number = self._step
+        number, count = self._step, len(chosen)
         while number + 1 < len(STEPS_MS) and (
-            len(chosen) > MOST_ROWS or until // STEPS_MS[number] - since // STEPS_MS[number] >= MOST_BINS
+            count > most
+            or STEPS_MS[number] < shortest
+            or until // STEPS_MS[number] - since // STEPS_MS[number] >= MOST_BINS
         ):
-            number, chosen = _coarsen(chosen, number + 1)
+            number += 1
+            step = STEPS_MS[number]
+            count = len({(group, start // step, cause) for group, start, cause in chosen})
+        if number > self._step:
+            number, chosen = _coarsen(chosen, number)
         step = STEPS_MS[number]
         found = sorted(chosen.items(), key=lambda item: (item[0][1], item[0][0], item[0][2]))
         return step, [_row(key, cell, step) for key, cell in found]
+
+    def totals(self, step: int) -> list[Row]:
+        """Return a row per time bin of this length with the rebalances and moves of all groups."""
+        found: dict[int, Row] = {}
+        for (_, at, _), cell in self._cells.items():
+            start = at // step * step
+            row = found.setdefault(
+                start, {"group": None, "start": start, "end": start + step, "rebalances": 0, "moved": 0}
+            )
+            row["rebalances"] += cell.rebalances
+            row["moved"] += cell.moved
+        return [found[start] for start in sorted(found)]
 
     def storms(self, groups: Collection[str]) -> list[Row]:
         """Return a row per storm of the groups, those with most rebalances first; `MOST_STORMS` at most."""
@@ -211,4 +272,5 @@ def _row(key: tuple[str, int, str], cell: _Cell, step: int) -> Row:
         "not_known": cell.not_known,
         "unowned_most": cell.unowned_most,
         "unowned_last": cell.unowned_last,
+        "details": cell.details,
     }
