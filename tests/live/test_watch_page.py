@@ -11,7 +11,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from tests.page.test_watch_page import content
+from tests.page.page_content import content
 from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 

@@ -1,4 +1,7 @@
-"""Headless Chromium for tests of the page. A test fails if the page has a console message, an error or a request."""
+"""Headless Chromium for tests of the page, and what it shows.
+
+A test fails if the page has a console message, an error or a request.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 """Path of Chromium; None if it is not installed."""
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 LIMIT = 120
 """Seconds after which Chromium is killed. Playwright's own time limits need a Chromium that answers."""
@@ -114,3 +120,59 @@ class Browser:
             timer.cancel()
             if is_killed.is_set():
                 self._launch()
+
+
+def table_rows(page: Page, name: str) -> list[dict[str, str]]:
+    """Return the visible rows of a table: values of its cells, and what they show when they are opened, by heading."""
+    found: list[dict[str, str]] = page.evaluate(
+        """name => {
+            const table = document.querySelector(`table[data-name=${name}]`);
+            const headings = [...table.tHead.rows[0].cells].map(cell => cell.textContent);
+            const rows = [...table.tBodies].flatMap(body => [...body.rows]);
+            const text = cell =>
+                cell.querySelector("data")?.value ?? (cell.querySelector("summary") ?? cell).textContent;
+            const details = cell => cell.querySelector(".lines")?.textContent ?? "";
+            return rows.filter(row => !row.hidden).map(row => Object.fromEntries([...row.cells].flatMap(
+                (cell, place) => [[headings[place], text(cell)], [headings[place] + ": details", details(cell)]])));
+        }""",
+        name,
+    )
+    return found
+
+
+def chart_rows(page: Page, chart: str, data: str) -> list[dict[str, Any]]:
+    """Return the rows of a data set that a chart has."""
+    found: list[dict[str, Any]] = page.evaluate("([chart, data]) => assignorViews[chart].data(data)", [chart, data])
+    return found
+
+
+def marks(page: Page, chart: str) -> int:
+    """Return the number of points that a chart draws."""
+    return page.locator(f"#chart-{chart} path[aria-roledescription=point]").count()
+
+
+def axis_labels(page: Page, chart: str) -> list[str]:
+    """Return the visible labels of the axes of a chart."""
+    return page.locator(f"#chart-{chart} .role-axis-label text").all_text_contents()
+
+
+def settled(page: Page) -> dict[str, Any]:
+    """Return the choice of group and time after the charts have applied it."""
+    page.wait_for_function(
+        """() => {
+            const applied = JSON.parse(document.documentElement.dataset.applied || "{}");
+            return Object.entries(applied).every(([name, value]) =>
+                Object.values(assignorViews).every(view => {
+                    const { signals } = view.getState({ signals: name_ => name_ === name, data: () => false });
+                    return !(name in signals) || signals[name] === value;
+                }));
+        }"""
+    )
+    state: dict[str, Any] = page.evaluate("() => JSON.parse(document.documentElement.dataset.applied)")
+    return state
+
+
+def axis_rows(page: Page, chart: str) -> list[str]:
+    """Return the labels of the rows of a chart."""
+    found: list[str] = page.evaluate("chart => assignorViews[chart].scale('y').domain()", chart)
+    return found

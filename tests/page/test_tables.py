@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from assignor.page import PageData
+from assignor.page import tables as limits
 from assignor.page.data import MemberRow
-from assignor.page.tables import MOST_FINDINGS, MOST_GROUPS, MOST_LAG_POINTS, MOST_LAG_ROWS, MOST_MEMBERS, tables
+from assignor.page.rebalance_details import LONGEST
+from assignor.page.tables import (
+    FIRST_GROUPS,
+    MOST_FINDINGS,
+    MOST_LAG_POINTS,
+    MOST_LAG_ROWS,
+    MOST_MEMBERS,
+    MOST_REBALANCE_ROWS,
+    tables,
+)
+from assignor.replay.silences import Silence, silence_events
 from tests.page.made_events import finding, rebalance, reported
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 def test_groups_are_ranked_by_findings_then_by_rebalances() -> None:
@@ -25,16 +38,92 @@ def test_groups_are_ranked_by_findings_then_by_rebalances() -> None:
     assert found.severities == {"error": 1, "warning": 0, "info": 1}
 
 
-def test_groups_that_are_not_shown_are_counted() -> None:
-    events = [rebalance(f"g{number:05}", number) for number in range(10_000)]
+def test_all_groups_are_shown_and_the_first_ones_have_short_time_bins() -> None:
+    events = [rebalance(f"g{number:05}", at * 1_000) for number in range(10_000) for at in (1, 30)]
 
     found = tables(PageData("x", events, records=7))
 
-    assert len(found.shown) == MOST_GROUPS
-    assert found.left_out["groups"] == 10_000 - MOST_GROUPS
-    assert found.left_out["rebalances"] == 10_000 - MOST_GROUPS
-    assert found.total == {"records": 7, "groups": 10_000, "rebalances": 10_000, "storms": 0, "findings": 0}
-    assert sum(row["rebalances"] for row in found.rebalances) == MOST_GROUPS
+    assert len(found.shown) == 10_000
+    assert found.total == {"records": 7, "groups": 10_000, "rebalances": 20_000, "storms": 0, "findings": 0}
+    assert (found.step, found.other_step) == (1_000, 60_000)
+    assert found.left_out["rebalances"] == 0
+    assert [row["group"] for row in found.rebalances[:4]] == ["g00000", "g00001", "g00002", "g00003"]
+    assert sum(row["rebalances"] for row in found.rebalances) == 20_000
+    assert [(row["start"], row["rebalances"]) for row in found.totals] == [(1_000, 10_000), (30_000, 10_000)]
+
+
+def test_rebalances_of_very_many_groups_are_only_counted() -> None:
+    count = FIRST_GROUPS + MOST_REBALANCE_ROWS + 5
+
+    found = tables(PageData("x", [rebalance(f"g{number:05}", 1_000) for number in range(count)]))
+
+    assert (len(found.groups), len(found.rebalances), found.left_out["rebalances"]) == (count, count - 5, 5)
+    assert "g00000" == found.rebalances[0]["group"]
+
+
+def test_a_group_with_a_finding_and_nothing_else_is_shown() -> None:
+    assert tables(PageData("x", [], findings=[finding("a", "error")])).shown == ["a"]
+
+
+def test_members_and_partitions_are_read_within_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_MEMBERS_READ", 2 * (FIRST_GROUPS + 3))
+    monkeypatch.setattr(limits, "MOST_PARTITIONS_READ", 5 * (FIRST_GROUPS + 2))
+    groups = [reported(f"g{number:03}") for number in range(100)]
+    asked: dict[str, int] = {}
+
+    def rows(name: str) -> Callable[[Sequence[str]], list[Any]]:
+        def read(groups: Sequence[str]) -> list[Any]:
+            asked[name] = len(groups)
+            return []
+
+        return read
+
+    found = tables(
+        PageData("x", [], groups=groups, members=rows("members"), lag=rows("lag"), lag_over_time=rows("over time"))
+    )
+
+    assert asked == {"members": FIRST_GROUPS + 3, "lag": FIRST_GROUPS + 2, "over time": FIRST_GROUPS}
+    assert found.left_out["members"] == 2 * (100 - FIRST_GROUPS - 3)
+    assert found.left_out["lag_of_groups"] == 100 - FIRST_GROUPS - 2
+
+
+def test_each_rebalance_has_all_its_causes_with_the_evidence() -> None:
+    events = [
+        rebalance("a", 1_000, 1, causes=["consumer_closed", "consumer_dead"], evidence="Member m left."),
+        rebalance("a", 1_500, 2, causes=["consumer_closed"], evidence="Member n left."),
+    ]
+
+    (row,) = tables(PageData("x", events)).rebalances
+
+    assert row["details"].split("\n") == [
+        "generation 1 at 1970-01-01 00:00:01.000: consumer_closed, consumer_dead. Member m left.",
+        "generation 2 at 1970-01-01 00:00:01.500: consumer_closed. Member n left.",
+    ]
+
+
+def test_texts_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_FINDING_CHARACTERS", 500)
+    monkeypatch.setattr(limits, "MOST_DETAIL_CHARACTERS", 500)
+    evidence = " ".join(f"Member m{number} left." for number in range(200)) + "x" * 2_000
+    findings = [finding("a", "error", evidence=evidence) for _ in range(3)]
+    events = [rebalance("a", at * 1_000, evidence=evidence) for at in (1, 9, 18)]
+
+    found = tables(PageData("x", events, findings=findings))
+
+    assert [len(row["evidence"]) for row in found.findings] == [LONGEST, LONGEST, 0]
+    assert "The same is true of 196 more." in found.findings[0]["evidence"]
+    assert [row["details"][:10] for row in found.rebalances] == ["generation", "generation", "All causes"]
+
+
+def test_silences_of_the_log_and_notes_are_shown() -> None:
+    silences = silence_events([Silence(1_000, 700_000, (0, 1), True), Silence(900_000, 960_000, (1,), False)])
+
+    found = tables(PageData("x", [rebalance("a", 500), *silences], notes=("Nothing is known.",)))
+
+    assert [(row["since"], row["until"]) for row in found.silences] == [(1_000, 700_000), (900_000, 960_000)]
+    assert found.silences[0]["text"].startswith("the whole log had no records for ")
+    assert found.silences[1]["text"].startswith("partition 1 of __consumer_offsets had no records for ")
+    assert found.notes == ("Nothing is known.",)
 
 
 def test_the_page_asks_for_the_members_of_shown_groups_only() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -21,20 +19,13 @@ from assignor.page.watch_page import WRITE_SECONDS, WatchPage
 from assignor.replay.lag_history import LagHistory
 from assignor.replay.watcher import Watcher
 from tests.page.made_events import rebalance
+from tests.page.page_content import content
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("quick_bundle")
-
-
-def content(page: Path) -> dict[str, Any]:
-    """Return the data of a page."""
-    found = re.search(r'id="page-data">(.*?)</script>', page.read_text(encoding="utf-8"), re.DOTALL)
-    assert found is not None
-    data: dict[str, Any] = json.loads(found[1])
-    return data
 
 
 def lag(watcher: Watcher) -> pa.Table:

@@ -1,9 +1,9 @@
 """Axes, parameters, tooltips and colours that the charts of a page share.
 
 All charts have the parameters `chosen` (true if one group is chosen) and `matching` (a list with true for each group
-that matches the search, by rank; null for all groups). Charts with a row per group also have `visible`: the same for the
-first of these groups. Charts with a time axis have `since` and `until` in milliseconds. The script of the page sets
-them.
+that matches the search, by rank; null for all groups). Charts with a row per group also have `visible`: the same for
+the first of these groups. Charts with a time axis have `since` and `until` in milliseconds. The script of the page
+sets them.
 """
 
 from __future__ import annotations

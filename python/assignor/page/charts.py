@@ -204,8 +204,8 @@ def label_width(tables: Tables) -> int:
 def data_sets(tables: Tables) -> dict[str, list[Row]]:
     """Return the tables that the charts read, with labels of members.
 
-    The script adds the rank of each group, the colour number of each cause, and the ends of time bins. The data set `bins` of the charts is made by the script: the rows of
-    `totals`, with the rank -1, and those of `rebalances`.
+    The script adds the rank of each group, the colour number of each cause, and the ends of time bins. The data set
+    `bins` of the charts is made by the script: the rows of `totals`, with the rank -1, and those of `rebalances`.
 
     Args:
         tables: The tables of the page.

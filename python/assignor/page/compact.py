@@ -39,14 +39,12 @@ class Texts:
         return number
 
 
-def compact(
-    rows: Sequence[Row], groups: Mapping[str, int], texts: Texts, since: int, skip: int = 0
-) -> dict[str, Any]:
+def compact(rows: Sequence[Row], groups: Mapping[str, int], texts: Texts, since: int, skip: int = 0) -> dict[str, Any]:
     """Return rows as JSON that `page.js` expands.
 
-    The result has `fields` (names of the columns), `texts` and `times` (indexes of the columns with numbers of texts,
-    and with milliseconds after `since`), `rows` (lists of values), and `skip`. The column `group` has the place of the
-    group.
+    The result has `fields` (names of the columns with several values), `rows` (lists of their values), `same` (the
+    other columns with their only value), `texts` and `times` (columns with numbers of texts, and with milliseconds
+    after `since`), and `skip`. The column `group` has the place of the group.
 
     Args:
         rows: The rows; all have the same fields.
@@ -55,8 +53,7 @@ def compact(
         since: Start of the page's time range in milliseconds.
         skip: Number of the first rows that are in a table of the HTML.
     """
-    fields = list(rows[0]) if rows else []
-    names = [name for name in fields if name != "group" and any(isinstance(row[name], str) for row in rows)]
+    names = list(rows[0]) if rows else []
 
     def value(row: Row, name: str) -> Any:
         found = row[name]
@@ -66,10 +63,13 @@ def compact(
             return found - since
         return texts.number(_shown(found, name)) if isinstance(found, str) else found
 
+    same = {name: rows[0][name] for name in names if all(row[name] == rows[0][name] for row in rows)}
+    fields = [name for name in names if name not in same]
     return {
         "fields": fields,
-        "texts": [fields.index(name) for name in names],
-        "times": [place for place, name in enumerate(fields) if name in TIMES],
+        "same": {name: value(rows[0], name) for name in same},
+        "texts": [name for name in names if name != "group" and any(isinstance(row[name], str) for row in rows)],
+        "times": [name for name in names if name in TIMES],
         "rows": [[value(row, name) for name in fields] for row in rows],
         "skip": skip,
     }

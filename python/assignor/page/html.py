@@ -116,9 +116,7 @@ def page(data: PageData, timeline: Timeline | None = None) -> str:
         return "".join(_document(data.title, found, set(specifications), content, library.result()))
 
 
-def _data_sets(
-    found: Tables, of_charts: Mapping[str, list[Row]], texts: Texts, since: int
-) -> dict[str, Any]:
+def _data_sets(found: Tables, of_charts: Mapping[str, list[Row]], texts: Texts, since: int) -> dict[str, Any]:
     """Return the rows that the script reads: those of the charts, and those of tables that are not in the HTML."""
     groups = {group: rank for rank, group in enumerate(found.shown)}
     sets = {name: compact(rows, groups, texts, since, rows_in_html(name)) for name, rows in of_charts.items()}

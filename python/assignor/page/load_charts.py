@@ -66,7 +66,9 @@ def what_if(tables: Tables) -> Any:
             .mark_point(filled=is_filled, size=80, shape=shape, style=style, strokeWidth=1.5)
             .encode(x=_partitions(name), y=row_axis(), tooltip=lines)
         )
-    return as_rows(alt.layer(*layers), tables, "what_if_members", alt.param(name="scenario", value="less"), is_timed=False)
+    return as_rows(
+        alt.layer(*layers), tables, "what_if_members", alt.param(name="scenario", value="less"), is_timed=False
+    )
 
 
 def lag(tables: Tables) -> Any:

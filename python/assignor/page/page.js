@@ -25,18 +25,18 @@
   const wholeTime = () => state.since === page.since && state.until === page.until;
   const isMatch = (rank) => state.matching === null || state.matching[rank] === true;
 
-  // Rows as objects: `compact.py` writes a list of values per row, and numbers of texts and groups, and times after the first one.
-  function expanded({ fields, texts, times, rows }) {
-    const isText = fields.map((_, place) => texts.includes(place));
-    const isTime = fields.map((_, place) => times.includes(place));
+  // Rows as objects. `compact.py` writes the values of columns in which rows differ, numbers of texts and groups, and
+  // times after the first one.
+  function expanded({ fields, same, texts, times, rows }) {
+    const valueOf = (field, value) => {
+      if (value === null) return null;
+      if (texts.includes(field)) return page.texts[value];
+      return times.includes(field) ? value + page.since : value;
+    };
+    const common = Object.fromEntries(Object.entries(same).map(([field, value]) => [field, valueOf(field, value)]));
     return rows.map((values) => {
-      const row = {};
-      fields.forEach((field, place) => {
-        const value = values[place];
-        if (value === null) row[field] = null;
-        else if (isText[place]) row[field] = page.texts[value];
-        else row[field] = isTime[place] ? value + page.since : value;
-      });
+      const row = { ...common };
+      fields.forEach((field, place) => { row[field] = valueOf(field, values[place]); });
       row.rank = row.group ?? -1;
       row.group = page.groups[row.rank];
       return row;

@@ -35,7 +35,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield from _header(title, found, charts)
     yield '<main id="main" tabindex="-1">\n'
     yield from section("findings", _findings_text(found), itertools.chain(_notes(found), _findings(found, groups)))
-    yield from _filters(found)
+    yield from _filters()
     yield from _rebalances(found, groups, charts)
     yield from _storms(found, groups)
     yield from _moves(found, charts)
@@ -108,7 +108,7 @@ def _findings(found: Tables, groups: dict[str, int]) -> Iterator[str]:
     yield from table("findings", "Findings", columns, found.findings, groups, Filter("since", "until"), is_cards=True)
 
 
-def _filters(found: Tables) -> Iterator[str]:
+def _filters() -> Iterator[str]:
     yield '<section class="filters needs-script" aria-label="Filters" hidden>\n<form id="filters">\n'
     yield '<label for="search"><span>search</span><input id="search" type="search" autocomplete="off" '
     yield 'spellcheck="false" placeholder="part of a group id"></label>\n'

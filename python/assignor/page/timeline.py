@@ -20,8 +20,8 @@ MOST_BINS = 240
 MOST_ROWS = 1_500
 """Largest number of rows of rebalances of the first groups of a page, unless one time bin has more."""
 
-MOST_OTHER_ROWS = 6_000
-"""Number of rows of rebalances of the other groups for which longer time bins are chosen."""
+MOST_OTHER_ROWS = 12_000
+"""Largest number of rows of rebalances of the other groups, unless one time bin has more."""
 
 MOST_CELLS = 200_000
 """Largest number of counters in memory, unless one time bin has more."""
@@ -201,7 +201,7 @@ class Timeline:
         chosen = {key: cell for key, cell in self._cells.items() if key[0] in groups}
         number, count = self._step, len(chosen)
         while number + 1 < len(STEPS_MS) and (
-            count > most
+            (count > most and since // STEPS_MS[number] < until // STEPS_MS[number])
             or STEPS_MS[number] < shortest
             or until // STEPS_MS[number] - since // STEPS_MS[number] >= MOST_BINS
         ):

@@ -103,7 +103,7 @@ def storm_title(colour: bool) -> str:
     return f"{_RED}REBALANCE STORM{_RESET}" if colour else "REBALANCE STORM"
 
 
-def generation_number(event: Event) -> str:
+def generation_number(event: Mapping[str, Any]) -> str:
     """Return the number of a generation or an epoch."""
     return f"{'generation' if event['kind'] == 'classic' else 'epoch'} {event['generation']}"
 
