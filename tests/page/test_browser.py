@@ -273,7 +273,15 @@ def test_charts_follow_a_change_of_the_background(browser: Browser, folder: Path
         assert before != page.evaluate(label)
 
 
-NAMES = ("</script><b>bold</b>", '"><img src=x onerror=alert(1)>', "<!--<script>", "a\u2028\n", "")
+NAMES = (
+    "</script><b>bold</b>",
+    '"><img src=x onerror=alert(1)>',
+    "<!--<script>",
+    "a\u2028\n",
+    "",
+    "__proto__",
+    "constructor",
+)
 
 
 def test_names_with_markup_are_shown_as_text(browser: Browser, tmp_path: Path) -> None:

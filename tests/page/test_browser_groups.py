@@ -80,3 +80,33 @@ def test_causes_evidence_and_silences_are_shown(browser: Browser, tmp_path: Path
         assert "Silence: the whole log had no records for 14 min 58 s, since 1970-01-01 00:00:02.000." == notes[0]
         assert "Nothing <b>else</b> is known." == notes[1]
         assert 1 == page.locator("#chart-timeline .mark-rect path").count()
+
+
+def test_rows_that_the_script_adds_show_names_with_markup_as_text(browser: Browser, tmp_path: Path) -> None:
+    hostile = (
+        "</script><b>bold</b>",
+        '"><img src=x onerror=alert(1)>',
+        "<!--<script>",
+        "a\n",
+        "",
+        "__proto__",
+        "constructor",
+    )
+    names = [*(f"a{number:03}" for number in range(400)), *hostile]
+    findings = [finding(name, "info", text=name, evidence=f"{name}<i>") for name in names]
+    events = [rebalance(name, 1_000, causes=[f"{name}<i>"], evidence=f"{name}<i>") for name in names]
+    groups = [reported(name, protocol=name) for name in names]
+    write_page(tmp_path / "page.html", PageData("x", events, groups=groups, findings=findings))
+
+    with browser.open(tmp_path / "page.html") as page:
+        for button in page.locator(".note button").all():
+            if button.is_hidden():  # in a table that is not open
+                button.evaluate("button => button.closest('details').open = true")
+            button.click()
+        shown = {"a\\n" if name == "a\n" else name or '""' for name in names}
+        for table in ("findings", "rebalances", "groups"):
+            rows = table_rows(page, table)
+            assert shown == {row["group"] for row in rows}, table
+            assert len(names) == len(rows)
+        assert {name.replace("\n", r"\n") for name in names} == {row["protocol"] for row in table_rows(page, "groups")}
+        assert 0 == page.locator("b, img, i").count()

@@ -14,6 +14,7 @@ from assignor.cli import main
 from assignor.errors import IllegalArgumentError
 from assignor.page import PageData, html, write_page
 from assignor.page.html import resource
+from assignor.replay.silences import Silence, silence_events
 from tests.page.made_events import finding, rebalance, storm
 from tests.support.recorded_fleet import RECORDING
 
@@ -35,6 +36,41 @@ def test_report_writes_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     text = page.read_text(encoding="utf-8")
     assert "<h1>Consumer groups of fleet_webshop</h1>" in text
     assert {"out", "page.html"} == {path.name for path in tmp_path.iterdir()}
+
+
+def test_a_page_without_topic_metadata_says_what_is_not_known(tmp_path: Path) -> None:
+    folder = tmp_path / "recording"
+    folder.mkdir()
+    for name in ("records.parquet", "aborted.json"):
+        (folder / name).symlink_to(RECORDING / name)
+    pages = []
+    for recording in (folder, RECORDING):
+        page = tmp_path / "page.html"
+        words = ["report", str(recording), "--engine", "local", "--out", str(tmp_path / "out"), "--page", str(page)]
+        assert main(words) == 0
+        pages.append(page.read_text(encoding="utf-8"))
+
+    assert ["<li>There is no topic metadata (topics.parquet):" in text for text in pages] == [True, False]
+
+
+def test_only_the_last_silences_are_listed_one_by_one() -> None:
+    found = [Silence(at * 100_000, at * 100_000 + 20_000, (0,), True) for at in range(1, 8)]
+
+    text = html.page(PageData("x", silence_events(found)))
+
+    assert text.count("<li>Silence: the whole log had no records for 20.0 s, since 1970-01-01 00:") == 5
+    assert "<li>2 earlier silences of the log.</li>" in text
+
+
+def test_all_causes_and_evidence_are_in_the_table_and_markup_in_them_is_text() -> None:
+    events = [rebalance("a", 1_000, causes=["consumer_closed", "consumer_dead"], evidence="</script><b>m</b> left.")]
+
+    text = html.page(PageData("x", events, findings=[finding("a", "error", evidence="<b>e</b>\n")]))
+
+    assert "<summary>consumer_closed</summary>" in text
+    assert "consumer_closed, consumer_dead. &lt;/script&gt;&lt;b&gt;m&lt;/b&gt; left.</div></details>" in text
+    assert "<b>" not in text
+    assert text.count("</script>") == 3
 
 
 def test_a_page_needs_no_network(tmp_path: Path) -> None:

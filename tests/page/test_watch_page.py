@@ -17,6 +17,7 @@ from assignor.lag import group_lag, partition_lag
 from assignor.page import html
 from assignor.page.watch_page import WRITE_SECONDS, WatchPage
 from assignor.replay.lag_history import LagHistory
+from assignor.replay.silences import Silence, silence_events
 from assignor.replay.watcher import Watcher
 from tests.page.made_events import rebalance
 from tests.page.page_content import content
@@ -167,3 +168,14 @@ def test_the_name_of_the_cluster_is_no_part_of_the_groups_of_the_page(tmp_path: 
     page.add([{**rebalance("a", 1_000), "cluster": "blue"}])
 
     assert ["a"] == content(tmp_path / "page.html")["groups"]
+
+
+def test_the_page_shows_silences_that_the_watch_reports(tmp_path: Path) -> None:
+    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail)
+    silences = [Silence(2_000, 92_000, (3,), False), Silence(100_000, 130_000, (0, 3), True)]
+    page.add([rebalance("a", 1_000), *({**event, "cluster": "blue"} for event in silence_events(silences))])
+
+    rows = content(tmp_path / "page.html")["datasets"]["silences"]
+    assert [(row["since"], row["until"]) for row in rows] == [(2_000, 92_000), (100_000, 130_000)]
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Silence: partition 3 of __consumer_offsets had no records for" in text

@@ -101,6 +101,15 @@
     if (views[name].height() !== height) await views[name].height(height).runAsync();
   }
 
+  // Vega looks names up in plain objects, in which "constructor" is always found. An invisible character prevents that.
+  function copied(row) {
+    const found = { ...row };
+    for (const [field, value] of Object.entries(found)) {
+      if (typeof value === "string" && value in Object.prototype) found[field] += "\u200b";
+    }
+    return found;
+  }
+
   function dataNames(spec) {
     return [spec.data?.name, ...(spec.layer || []).flatMap(dataNames)].filter(Boolean);
   }
@@ -109,7 +118,7 @@
     for (const name of Object.keys(page.charts)) {
       const values = optionsOf(name);
       const spec = structuredClone(page.charts[name]);
-      spec.datasets = structuredClone(Object.fromEntries(dataNames(spec).map((each) => [each, data[each]])));
+      spec.datasets = Object.fromEntries(dataNames(spec).map((each) => [each, data[each].map(copied)]));
       spec.config = page.themes[isDark.matches ? "dark" : "light"];
       for (const param of spec.params) if (param.name in values) param.value = values[param.name];
       if (views[name]) views[name].finalize();
@@ -266,7 +275,7 @@
   // long time bins counts all rebalances of a bin of which a part is shown.
   function showCounts() {
     const rows = data.rebalances.filter((row) => isMatch(row.rank) && isInTime(row.start, row.end));
-    const causes = {};
+    const causes = Object.create(null);
     for (const row of rows) causes[row.cause] = (causes[row.cause] || 0) + row.rebalances;
     for (const item of document.querySelectorAll("li[data-cause]")) {
       const number = causes[item.dataset.cause] || 0;
