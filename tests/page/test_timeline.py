@@ -114,3 +114,36 @@ def test_time_bins_grow_until_the_rows_are_few() -> None:
     assert step == 10_000  # 1 s and 2 s would be 4,000 and 2,040 rows
     assert len(table) == 440 <= timeline.MOST_ROWS
     assert {sum(row["rebalances"] for row in table if row["group"] == name) for name in names} == {100}
+
+
+def test_of_many_rebalances_in_a_row_the_evidence_of_the_first_is_shown_and_all_causes_are_counted() -> None:
+    found = Timeline()
+    causes = (["consumer_closed", "consumer_dead"], ["consumer_closed"])
+    found.add(rebalance("a", 1_000 + at, at, causes=causes[at % 2], evidence=f"At {at}.") for at in range(9))
+
+    (row,) = found.rows({"a"}, 1_000, 1_999)[1]
+
+    lines = row["details"].text(row["rebalances"]).split("\n")
+    assert [line.rpartition(" At ")[2] for line in lines[:-1]] == ["0.", "1.", "2.", "3."]
+    assert lines[-1] == "All causes: consumer_closed 9, consumer_dead 5."
+
+
+def test_evidence_of_earlier_rebalances_is_dropped_and_their_causes_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timeline, "MOST_DETAILS", 8)
+    found = Timeline()
+    found.add(rebalance("a", at * 1_000, at, evidence=f"At {at}.") for at in range(1, 11))
+
+    rows = found.rows({"a"}, 1_000, 10_000)[1]
+
+    texts = [row["details"].text(1) for row in rows]
+    assert texts[:4] == ["All causes: leader_rejoined 1."] * 4
+    assert texts[-1].endswith("leader_rejoined. At 10.")
+    assert sum("At" in text for text in texts) <= 8
+
+
+def test_other_groups_have_time_bins_that_are_multiples_of_those_of_the_first_ones() -> None:
+    found = Timeline()
+    found.add(rebalance(name, at * 1_000, at) for name in ("a", "b") for at in range(1, 61))
+
+    assert [found.rows({"b"}, 1_000, 60_000, most, 2_000)[0] for most in (100, 20, 2)] == [2_000, 10_000, 60_000]
+    assert [row["rebalances"] for row in found.totals(30_000)] == [58, 60, 2]
