@@ -159,7 +159,7 @@
     const query = search.value.trim().toLowerCase();
     const ranks = [...page.groups.keys()].filter((rank) => folded[rank].includes(query));
     const chosen = ranks.includes(Number(group.value)) ? group.value : "";
-    const all = query === "" ? "all groups" : "all " + count(ranks.length, "group") + " that match";
+    const all = query === "" ? "all groups" : "all " + count(ranks.length, "group");
     group.replaceChildren(new Option(all, ""), ...ranks.slice(0, mostRows).map((rank) => new Option(page.groups[rank], rank)));
     if (ranks.length > mostRows) {
       const more = new Option("… and " + digits(ranks.length - mostRows) + " more; search to see them", "more");
