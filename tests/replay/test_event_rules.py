@@ -148,7 +148,7 @@ def test_the_last_commit_of_a_member_shows_whether_its_session_can_have_expired(
 def test_a_session_cannot_expire_shortly_after_the_generation_began() -> None:
     before = classic(1, HALF | SESSION, B | SESSION).at(2_000)
     assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(7_999)) == ["consumer_closed"]
-    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(8_200)) == DEPARTED
+    assert causes(BEGIN.at(0), before, classic(2, A | SESSION).at(10_300)) == DEPARTED
 
 
 def test_a_static_member_can_miss_a_generation_and_expire_shortly_after_it() -> None:

@@ -30,16 +30,19 @@ KINDS = {
     "rebalance_loop": Kind(
         "warning", "the group goes on rebalancing: the same members join again, or members leave and others join"
     ),
+    "long_rebalance": Kind(
+        "warning", "a rebalance of a live group lasts longer than the largest rebalance timeout of its members"
+    ),
     "unowned": Kind("error", "partitions of subscribed topics have no owner"),
+    "two_owners": Kind("error", "several members have the same partition: its records are consumed more than once"),
+    "not_subscribed": Kind("warning", "members have partitions of topics that they do not subscribe to"),
+    "unknown_partition": Kind("warning", "members have partitions that do not exist by the topic metadata"),
     "no_members": Kind("warning", "all members have left, and the lag has grown since"),
     "stuck": Kind(
         "warning",
         "members with regular commits stopped committing for at least 60 s, or until the end of the log, although "
         "records were waiting",
     ),
-    "two_owners": Kind("error", "several members have the same partition: its records are consumed more than once"),
-    "not_subscribed": Kind("warning", "members have partitions of topics that they do not subscribe to"),
-    "unknown_partition": Kind("warning", "members have partitions that do not exist by the topic metadata"),
     "went_back": Kind("warning", "committed offsets went back: records may be consumed again"),
     "not_owned": Kind("warning", "offsets were committed for partitions that no member of the group owned"),
     "never_committed": Kind(
@@ -51,9 +54,6 @@ KINDS = {
         "a member owns at least twice the partitions of another, and the difference exceeds the number of topics",
     ),
     "lag_growing": Kind("warning", "the lag grew for some time although the generation did not change"),
-    "long_rebalance": Kind(
-        "warning", "a rebalance of a live group lasts longer than the largest rebalance timeout of its members"
-    ),
     "out_of_range": Kind("warning", "committed offsets are beyond the end or before the start of a partition's log"),
     "unreadable_group": Kind("warning", "the last group record cannot be decoded: state and members are not known"),
     "bad_records": Kind("warning", "records of the group cannot be decoded"),
