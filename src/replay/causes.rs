@@ -93,11 +93,13 @@ impl<'a> Evidence<'a> {
             && let Some(timeout) = self.missed_sync(member, before, after)
         {
             found.names.push("sync_timed_out");
-            let text = format!(
-                " It may not have sent SyncGroup within {}: it committed nothing in the generation, and others did.",
-                duration(timeout)
-            );
-            found.text = format!("{}{text}", found.text).trim_start().to_owned();
+            if !found.text.is_empty() {
+                found.text.push(' ');
+            }
+            let timeout = duration(timeout);
+            found.text.push_str("It may not have sent SyncGroup within ");
+            found.text.push_str(&timeout);
+            found.text.push_str(": it committed nothing in the generation, and others did.");
         }
         found
     }
@@ -105,7 +107,7 @@ impl<'a> Evidence<'a> {
     /// Return the rebalance timeout if a member may not have requested its assignment within it.
     ///
     /// The times alone show nothing, so there must be other evidence: other members committed in the generation, and this one did not. The
-    /// leader has sent SyncGroup, because its assignment is in the record.
+    /// leader has sent `SyncGroup`, because its assignment is in the record.
     fn missed_sync(&self, member: &KnownMember, before: &GroupRecord, after: &GroupRecord) -> Option<i64> {
         let timeout = longest_timeout(before);
         let waited = after.began.saturating_sub(before.began);

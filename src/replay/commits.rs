@@ -113,12 +113,11 @@ fn note_commit(
 ) {
     let clock = state.clock.unwrap_or(0);
     let Some(member) = state.members_by_owner().get(owner).map(Arc::clone) else { return };
-    let commit_times = match state.commit_times.get_mut(&member) {
-        Some(commit_times) => commit_times,
-        None => {
-            let former = state.former_commits.remove(&member).unwrap_or_default();
-            state.commit_times.entry(Arc::clone(&member)).or_insert(former)
-        }
+    let commit_times = if let Some(commit_times) = state.commit_times.get_mut(&member) {
+        commit_times
+    } else {
+        let former = state.former_commits.remove(&member).unwrap_or_default();
+        state.commit_times.entry(Arc::clone(&member)).or_insert(former)
     };
     if let Some(last) = commit_times.last
         && context.silences.is_between(state.log_partition, last, clock)
