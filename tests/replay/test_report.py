@@ -259,7 +259,7 @@ def test_remarks_and_members_are_printed() -> None:
 
 def test_long_lists_are_cut_and_the_rest_is_counted() -> None:
     members = tuple(MemberReport("orders", f"m{number:02}", f"m{number:02}", "app", ()) for number in range(15))
-    remarks = tuple(Remark("orders", number, "different", "odd") for number in range(50))
+    remarks = tuple(Remark("orders", number, "different", f"odd {number}") for number in range(50))
 
     text = render(report(group(), members=members, remarks=remarks))
 
@@ -267,6 +267,19 @@ def test_long_lists_are_cut_and_the_rest_is_counted() -> None:
     assert "and 10 more remarks in the Parquet folder `generations`" in text
     assert "generation 39" in text
     assert "generation 40" not in text
+
+
+def test_a_remark_that_repeats_is_printed_once() -> None:
+    remarks = [Remark("orders", number, "equal", "odd bytes") for number in range(2, 9)]
+    remarks += [Remark("orders", 9, "different", "other"), Remark("billing", 3, "equal", "odd bytes")]
+
+    lines = render(report(group(), remarks=tuple(remarks))).splitlines()
+
+    assert [line.strip() for line in lines if "odd bytes" in line or "other" in line] == [
+        "orders, 7 generations from 2 to 8: odd bytes",
+        "orders, generation 9: other",
+        "billing, generation 3: odd bytes",
+    ]
 
 
 def test_control_characters_are_escaped() -> None:

@@ -28,7 +28,7 @@ from assignor.report.report import NO_TOPICS
 
 if TYPE_CHECKING:
     from assignor.report.findings import Finding
-    from assignor.report.group_report import Compared, GroupReport, MemberReport
+    from assignor.report.group_report import Compared, GroupReport, MemberReport, Remark
     from assignor.report.report import Report
 
 _MEMBERS_SHOWN = 12
@@ -97,11 +97,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     attention = list(_attention(report.findings()))
     if attention:
         yield "Groups that need attention", attention
-    remarks = [
-        f"{found.group}, generation {found.generation}: {found.text}"
-        f"{'; corrected within seconds' if found.of_class == 'healed' else ''}"
-        for found in report.remarks
-    ]
+    remarks = list(_remarks(report.remarks))
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
             f"and {format_count(len(remarks) - _REMARKS_SHOWN, 'more remark')} in the Parquet folder `generations`"
@@ -113,6 +109,18 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Assignments that differ from Kafka's assignors", differing
     if report.members:
         yield "Assigned partitions", list(_assigned_partitions(report.members))
+
+
+def _remarks(remarks: Iterable[Remark]) -> Iterator[str]:
+    """Yield the remarks; one that repeats is said once, with its generations."""
+    found: dict[tuple[str, str, bool], list[int]] = {}
+    for remark in remarks:
+        found.setdefault((remark.group, remark.text, remark.of_class == "healed"), []).append(remark.generation)
+    for (group, text, is_healed), generations in found.items():
+        which = f"generation {generations[0]}"
+        if len(set(generations)) > 1:
+            which = f"{len(generations):,} generations from {min(generations)} to {max(generations)}"
+        yield f"{group}, {which}: {text}{'; corrected within seconds' if is_healed else ''}"
 
 
 def _attention(findings: Iterable[Finding]) -> Iterator[str]:
