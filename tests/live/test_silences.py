@@ -72,3 +72,24 @@ def test_a_log_that_is_read_from_its_beginning_shows_no_silence() -> None:
     pause = [row for second in (*range(20), *range(140, 150)) for row in committed(second)]
 
     assert [event for event in follow(watcher, pause, is_followed=False) if event["event"] == "silence"] == []
+
+
+def departed(*, moves: bool) -> str:
+    """Return the first cause of a departure 12 s after the last commit, with a session timeout of 10 s."""
+    watcher = started()
+    watcher.observe_leaders({3: 1, 7: 2}, 0)
+    follow(watcher, [generation(100, 0, 1, "m"), generation(101, 0, 2, "m", "n")])
+    for second in range(1, 20):
+        follow(watcher, [commit(101 + second, second * SECOND, second)])
+    if moves:
+        for at in (21_000, 22_000):
+            watcher.observe_leaders({3: 2, 7: 2}, at)
+    (rebalance,) = (
+        event for event in follow(watcher, [generation(200, 31 * SECOND, 3, "n")]) if event["event"] == "rebalance"
+    )
+    return str(rebalance["causes"][0])
+
+
+def test_sessions_that_expire_after_the_coordinator_moved_are_not_blamed_on_the_application() -> None:
+    assert departed(moves=True) == "coordinator_moved"
+    assert departed(moves=False) != "coordinator_moved"

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+    from assignor.replay.silences import Silence
 
 DELAY = 10_000
 """How far timestamps in a partition of the log can go back by default, in milliseconds."""
@@ -33,11 +34,14 @@ def checksum(events: DataFrame | pa.Table) -> tuple[dict[str, int], str]:
     return dict(Counter(row["event"] for row in rows)), hashlib.sha256("\n".join(texts).encode()).hexdigest()
 
 
-def replayed(records: pa.Table, topics: pa.Table | None = None, *, finish: bool) -> tuple[dict[str, int], str]:
+def replayed(
+    records: pa.Table, topics: pa.Table | None = None, *, finish: bool, silences: Sequence[Silence] = ()
+) -> tuple[dict[str, int], str]:
     """Return the checksum of the events that the replay itself finds, one partition of the log after the other."""
     found: list[Any] = []
     for log in logs(records):
         replay = _core.Replay(topics_table(topics))
+        replay.observe_silences(silences)
         for batch in log.drop_columns(["partition"]).combine_chunks().to_batches():
             found += replay.push(batch)
         found += replay.advance(pc.max(log["timestamp"]).as_py() - DELAY)

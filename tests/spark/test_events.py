@@ -16,6 +16,7 @@ from assignor.cluster import Recording
 from assignor.cluster.metadata import topic_batch
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.replay import Replay
+from assignor.replay.silences import Silence
 from tests.spark.event_runs import DELAY, checksum, replayed, stream, uneven_parts
 from tests.support.recorded_fleet import RECORDING
 from tests.support.synthetic_log import RECORDS, SyntheticLog
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 LOG = SyntheticLog(groups=40, steps=60)
+
+SILENCES = (Silence(1_795_218_640_490, 1_795_218_669_490, (), True),)
+"""Made-up silence of the recorded fleet, in which a member of `clickstream-sessionizer` is silent before it leaves."""
 
 
 @functools.cache
@@ -52,7 +56,7 @@ def topics() -> pa.Table:
 @functools.cache
 def expected(*, finish: bool) -> tuple[dict[str, int], str]:
     """Return the checksum of the events of both clusters."""
-    return replayed(logs_of_two_clusters(), topics(), finish=finish)
+    return replayed(logs_of_two_clusters(), topics(), finish=finish, silences=SILENCES)
 
 
 @pytest.mark.parametrize("finish", [False, True])
@@ -60,18 +64,24 @@ def test_a_batch_has_the_events_of_the_replay(spark: SparkSession, *, finish: bo
     from assignor.spark import events
 
     records = spark.createDataFrame(logs_of_two_clusters())
-    found = checksum(events(records, topics(), delay_ms=DELAY, finish=finish))
+    rows = events(records, topics(), delay_ms=DELAY, finish=finish, silences=SILENCES).toArrow()
+    found = checksum(rows)
 
     assert expected(finish=finish) == found
     counts, _ = found
-    assert {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"} == counts.keys()
+    kinds = {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"}
+    assert kinds | {"group_deleted", "offsets_deleted"} == counts.keys()
+    first = [
+        (row["group"], row["generation"]) for row in rows.to_pylist() if "coordinator_moved" in (row["causes"] or ())
+    ]
+    assert ("clickstream-sessionizer", 4) in first
 
 
 def test_a_stream_in_uneven_parts_with_a_restart_has_the_events_of_a_batch(spark: SparkSession, tmp_path: Path) -> None:
     parts = uneven_parts(logs_of_two_clusters())
     spark.conf.set("spark.sql.shuffle.partitions", "2")
     try:
-        found, counts = stream(spark, tmp_path, parts, [2, 3], topics=topics())
+        found, counts = stream(spark, tmp_path, parts, [2, 3], topics=topics(), silences=SILENCES)
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", "4")
 

@@ -252,6 +252,7 @@ class Watcher:
             return []
         for partitions in moved.values():
             self.interrupt(partitions, now)
+            self._observe_moves(partitions, now)
         counts = Counter(found.log_partition for found in self.summaries() if not found.is_gone)
         events = []
         for brokers, partitions in moved.items():
@@ -260,6 +261,14 @@ class Watcher:
                 groups = sum(counts[partition] for partition in used)
                 events.append(moved_event(brokers, used, groups, at=now, cluster=self._cluster))
         return events
+
+    def _observe_moves(self, partitions: Iterable[int], now: int) -> None:
+        """Consider in the replay that members could not reach their coordinator until now.
+
+        Sessions that expire right after it then have the cause `coordinator_moved`, as after a silence of the log.
+        """
+        times = {id: self._clock(id).latest for id in partitions}
+        self._machine.observe_silences([(since, max(since, now), (id,), False) for id, since in times.items()])
 
     def interrupt(self, partitions: Iterable[int], now: int) -> None:
         """Note that coordinators did not answer, so that members could not commit.
