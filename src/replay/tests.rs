@@ -216,8 +216,9 @@ fn a_snapshot_of_other_settings_is_rejected() {
     let error = other.restore(&machine().snapshot().unwrap()).unwrap_err();
 
     let text = "the snapshot has the settings storm_rebalances=20, storm_window_ms=60000, stuck_factor=10, \
-                stuck_interval_ms=100, never_committed_ms=60000; this replay has storm_rebalances=20, \
-                storm_window_ms=60000, stuck_factor=7, stuck_interval_ms=100, never_committed_ms=60000";
+                stuck_interval_ms=100, never_committed_ms=60000, session_timeout_ms=45000; this replay has \
+                storm_rebalances=20, storm_window_ms=60000, stuck_factor=7, stuck_interval_ms=100, \
+                never_committed_ms=60000, session_timeout_ms=45000";
     assert_eq!(text, error.to_string());
 }
 
