@@ -20,7 +20,7 @@ from assignor.cluster.recorder import Progress
 from assignor.cluster.topics import end_offsets, no_end_offsets, offsets
 from assignor.errors import ClusterError, UnreachableError
 from assignor.lag import POSITIONS
-from assignor.replay import watch
+from assignor.replay import lag_meter, watch
 from assignor.replay.watch import Watch, WatchOptions
 
 if TYPE_CHECKING:
@@ -132,7 +132,9 @@ def test_missing_end_offsets_are_reported_once_and_the_other_lag_is_computed(
     notices: list[str] = []
     found = Watch(settings, WatchOptions(has_lag=True), lambda _: None, notices.append)
     monkeypatch.setattr(found.watcher, "committed", lambda: committed)
-    monkeypatch.setattr(watch, "end_offsets", lambda settings, _, *args: end_offsets(settings, answers.pop(0), *args))
+    monkeypatch.setattr(
+        lag_meter, "end_offsets", lambda settings, _, *args: end_offsets(settings, answers.pop(0), *args)
+    )
     monkeypatch.setattr(watch, "LAG_SECONDS", 0.0)
     monkeypatch.setattr(found, "_caught_up", 0.0)
 

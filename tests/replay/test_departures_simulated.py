@@ -42,7 +42,7 @@ PROTOCOLS = (("range", encode_subscription(Subscription((TOPIC,)))),)
 
 @dataclass
 class Group:
-    """A group with members that commit at a steady pace, of which the last one departs.
+    """A group with members that commit at a steady pace. The last one departs.
 
     Attributes:
         every: Time between two commits of a member.
