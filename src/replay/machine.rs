@@ -11,10 +11,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::apply::apply;
-use super::commits::{Committing, apply_commit, commit_deadline, fire_commits, set_owners};
+use super::commits::{Committing, apply_commit, set_owners};
+use super::deadlines::{complete, deadline, fire};
 use super::deletions::flush_deletion;
 use super::events::{Event, EventDetails};
-use super::generations::{close_epoch, release, storm_event};
+use super::generations::release;
 use super::membership::flush_pending;
 use super::metadata::Metadata;
 use super::model::{Counts, GroupKind, LogRecord};
@@ -384,16 +385,6 @@ impl Replay {
     }
 }
 
-/// Add the events that the end of the log of a group completes.
-fn complete(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) {
-    events.extend(flush_pending(state));
-    events.extend(flush_deletion(state));
-    release(context, state, events);
-    close_epoch(context, state, None, events);
-    release(context, state, events);
-    events.extend(storm_event(state, state.clock.unwrap_or(0), state.offset, None));
-}
-
 /// Note that the last group record of a group could not be decoded. The members, and so the owners of a classic group, are not known then.
 fn note_unreadable(
     state: &mut GroupState,
@@ -412,29 +403,4 @@ fn note_unreadable(
 /// Return true for the record of one member of a group with an epoch. Applying such a record updates `GroupState::earliest` itself.
 const fn is_of_member(record_type: i16) -> bool {
     matches!(record_type, 5 | 7 | 8 | 10 | 13 | 14 | 19 | 21 | 22)
-}
-
-fn deadline(state: &GroupState, context: &Context) -> Option<i64> {
-    let pending = state.pending.iter().map(|leave| leave.deadline).min();
-    let deletion = state.deletion.map(|deletion| deletion.deadline);
-    let storm = state.storm.deadline(context.settings.storm_window);
-    let commits = commit_deadline(context, state);
-    pending.into_iter().chain(deletion).chain(storm).chain(commits).min()
-}
-
-/// Add the events of a deadline.
-fn fire(state: &mut GroupState, context: &Context, deadline: i64, events: &mut Vec<Event>) {
-    if state.pending.iter().any(|leave| leave.deadline == deadline) {
-        events.extend(flush_pending(state));
-    }
-    if state.deletion.is_some_and(|deletion| deletion.deadline == deadline) {
-        events.extend(flush_deletion(state));
-    }
-    if commit_deadline(context, state) == Some(deadline) {
-        fire_commits(context, state, deadline, events);
-    }
-    if state.storm.deadline(context.settings.storm_window) == Some(deadline) {
-        events.extend(storm_event(state, deadline, state.offset, state.storm.times.back().copied()));
-        state.storm.end();
-    }
 }

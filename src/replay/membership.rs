@@ -3,11 +3,11 @@
 use std::mem;
 use std::sync::Arc;
 
-use super::causes::Evidence;
 use super::commits::forget_commits;
 use super::departures::{Departure, EXPIRED, Shown};
 use super::difference::{Difference, GroupRecord};
 use super::events::{Event, EventDetails};
+use super::evidence::Evidence;
 use super::known_member::KnownMember;
 use super::model::GroupKind;
 use super::state::{Context, GroupState, PendingLeave, StaticReturn};

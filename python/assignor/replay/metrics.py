@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from prometheus_client.core import Metric
 
-    from assignor.replay.watcher import Summary, Watcher
+    from assignor.replay.watch_model import Summary
+    from assignor.replay.watcher import Watcher
 
 Event = dict[str, Any]
 Sums = dict[str, Counter[tuple[str, ...]]]

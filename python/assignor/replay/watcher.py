@@ -10,9 +10,8 @@ partition stays `MARGIN_MS` behind these times.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -27,6 +26,7 @@ from assignor.replay.events import event_dicts
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeouts
 from assignor.replay.loops import FIELDS, KINDS, Loops
 from assignor.replay.silences import Silence, silence_events
+from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
 from assignor.replay.watch_state import WatchState
 
 if TYPE_CHECKING:
@@ -43,60 +43,11 @@ MARGIN_MS = 1_000
 FORGOTTEN_MS = 86_400_000
 """How long a group is remembered after its last tombstone if nothing is left of it, in milliseconds."""
 
-_NO_TIME = -(2**63)
 _REPLAYED = ("partition", "offset", "timestamp", "key", "value")
 _GROUP_RECORDS = pa.array([kind.to_bytes(2, "big") for kind in (2, 3, 11, 17)], pa.binary())
 _OF_LOOPS = pa.array(KINDS, pa.string())
 _LASTING = pa.array(["rebalance", "storm"], pa.string())
 _LASTING_FIELDS = ["event", "group", "since", "until", "unowned"]
-
-
-@dataclass
-class PartitionClock:
-    """Clock of a partition of the log, in milliseconds.
-
-    Attributes:
-        latest: Highest timestamp of its records.
-        received: Local time at which the last records were received while the log was followed; None before that.
-        now: Time up to which its deadlines have fired.
-    """
-
-    latest: int = _NO_TIME
-    received: int | None = None
-    now: int = _NO_TIME
-
-    def at_end(self, asked: int) -> int:
-        """Return a lower bound of the broker's time at local time `asked`, when the end was requested."""
-        if self.received is None:
-            return asked
-        return min(asked, self.latest + asked - self.received)
-
-
-class Summary(NamedTuple):
-    """What most views need of a group.
-
-    Attributes:
-        group: Group id.
-        kind: Kind of the group.
-        state: Kafka's name of its state, or `gone`.
-        members: Number of its members.
-        generation: Its last generation or epoch; None if it has none.
-        committed: Number of its committed offsets.
-        log_partition: Partition of `__consumer_offsets` with its records.
-    """
-
-    group: str
-    kind: str
-    state: str
-    members: int
-    generation: int | None
-    committed: int
-    log_partition: int
-
-    @property
-    def is_gone(self) -> bool:
-        """True if nothing is left of the group. A group that only committed offsets has no tombstone of its own."""
-        return self.state == "gone" or (self.kind == "offsets" and not self.committed)
 
 
 class Watcher:
@@ -232,7 +183,7 @@ class Watcher:
             end = ends.get(partition)
             if end is not None and end.stable == end.high and self.positions.get(partition, 0) >= end.stable:
                 now = max(now, clock.at_end(asked))
-            now = max(clock.now, now - MARGIN_MS if now != _NO_TIME else now)
+            now = max(clock.now, now - MARGIN_MS if now != NO_TIME else now)
             deadline = self._machine.next_deadline()
             if deadline is not None and deadline <= now:
                 events += self._reported(self._machine.advance(now, str(partition)))
@@ -402,7 +353,7 @@ class Watcher:
     def _is_new(self, event: Event) -> bool:
         """Return True if an event has an offset at or after that of the start, or a later time than the start."""
         assert self._starts is not None
-        position, now = self._starts.get(int(event["cluster"]), (0, _NO_TIME))
+        position, now = self._starts.get(int(event["cluster"]), (0, NO_TIME))
         return bool(event["offset"] >= position or event["at"] > now)
 
 
