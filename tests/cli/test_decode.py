@@ -94,6 +94,8 @@ def test_a_group_without_a_record_is_named(commands: Commands, capsys: pytest.Ca
     ("line", "message"),
     [
         ("{", "FILE, line 2 is not JSON: "),
+        ("| offset: 0 CreateTime: 5 keySize: 11", "FILE, line 2 is text of kafka-dump-log.sh, which this command "),
+        ("Dumping /data/__consumer_offsets-9/0.log", "FILE, line 2 is text of kafka-dump-log.sh, which this command "),
         ("[]", 'FILE, line 2 must be an object with the keys "key" and "value" in base64'),
         ('{"key": "AAEA"}', 'FILE, line 2 must be an object with the keys "key" and "value" in base64'),
         ('{"key": "AAEA", "value": 1}', "FILE, line 2: value must be a base64 string or null, not 1"),

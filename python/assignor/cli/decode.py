@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,10 @@ _PLACE = {"partition": 32, "offset": 64, "timestamp": 64}
 
 _TEXTS = ("key", "value", "consumer_protocol")
 _BATCH_LINES = 10_000
+_INPUT = 'the folder of a recording, or lines of JSON with the keys "key" and "value" in base64'
+
+_DUMP = re.compile(r"Dumping |Starting offset: |Log starting offset: |\| ?offset: |baseOffset: |offset: \d+ ")
+"""First words of the lines that kafka-dump-log.sh prints."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -101,7 +106,13 @@ def _record(line: str, place: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except json.JSONDecodeError as error:
-        raise IllegalArgumentError(f"{place} is not JSON: {error.msg} at column {error.colno}") from error
+        if _DUMP.match(line):
+            raise IllegalArgumentError(
+                f"{place} is text of kafka-dump-log.sh, which this command cannot read; it takes {_INPUT}"
+            ) from error
+        raise IllegalArgumentError(
+            f"{place} is not JSON: {error.msg} at column {error.colno}; the command takes {_INPUT}"
+        ) from error
     if not isinstance(found, dict) or not {"key", "value"} <= set(found):
         raise IllegalArgumentError(f'{place} must be an object with the keys "key" and "value" in base64')
     for name, bits in _PLACE.items():
