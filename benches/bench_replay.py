@@ -140,11 +140,11 @@ def batch(records: list[tuple[int, bytes, bytes]]) -> pa.RecordBatch:
 
 
 def generation(group: str, number: int, members: int) -> tuple[bytes, bytes]:
-    """Return the record of a generation in which members share the topics."""
-    topics = [f"topic-{topic}" for topic in range(TOPICS)]
+    """Return the record of a generation in which members share the topics; each partition has one owner."""
+    topics, count = [f"topic-{topic}" for topic in range(TOPICS)], max(PARTITIONS, members)
     listed = []
     for member in range(members):
-        owned = [(topic, id) for topic in topics for id in range(PARTITIONS) if id % members == member % PARTITIONS]
+        owned = [(topic, id) for topic in topics for id in range(member, count, members)]
         listed.append(
             {
                 "memberId": f"consumer-{member}-00000000-0000-0000-0000-000000000000",
