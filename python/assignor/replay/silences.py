@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from assignor.cluster.folder import Recording
 
-__all__ = ["Silence", "read_silences", "silence_events", "silences_of", "write_silences"]
+__all__ = ["Silence", "read_silences", "silence_events", "silences_of", "taken", "write_silences"]
 
 
 _TABLE = pa.schema(
@@ -72,6 +72,11 @@ def silences_of(recording: Recording) -> list[Silence]:
             part = batch.slice(start, len(groups))
             columns = [part["partition"], part["timestamp"], groups]
             finder.add(pa.RecordBatch.from_arrays(columns, ["partition", "timestamp", "group_id"]))
+    return taken(finder)
+
+
+def taken(finder: _core.SilenceFinder) -> list[Silence]:
+    """Return the silences that a finder has found since the last call, by time."""
     return [Silence(since, until, tuple(ids), is_whole) for since, until, ids, is_whole in finder.take()]
 
 

@@ -25,7 +25,7 @@ from assignor.replay.coordinators import Coordinators, moved_event
 from assignor.replay.events import event_dicts
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeouts
 from assignor.replay.loops import FIELDS, KINDS, Loops
-from assignor.replay.silences import Silence, silence_events
+from assignor.replay.silences import silence_events, taken
 from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
 from assignor.replay.watch_state import WatchState
 
@@ -165,7 +165,7 @@ class Watcher:
         """
         columns = [records["partition"], records["timestamp"], groups]
         self._silences.add(pa.RecordBatch.from_arrays(columns, ["partition", "timestamp", "group_id"]))
-        found = [Silence(since, until, tuple(ids), is_whole) for since, until, ids, is_whole in self._silences.take()]
+        found = taken(self._silences)
         self._machine.observe_silences(found)
         return [{**event, "cluster": self._cluster} for event in silence_events(found)]
 
