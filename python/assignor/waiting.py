@@ -3,17 +3,23 @@
 A member commits nothing while its partitions have no new records, so its silence alone proves nothing. Records are
 waiting at a time if the end of the partition is then known to be beyond the committed offset: from an end offset, or
 because another group has committed a higher offset of the same partition.
+
+A member can commit one partition every second and another one every minute, because the second gets a batch of records
+each minute. So each partition is judged by its own usual interval.
 """
 
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["PATIENCE", "WAIT_MS", "Position", "Waiting", "find_waiting"]
+__all__ = ["INTERVALS", "PATIENCE", "WAIT_MS", "Position", "Waiting", "find_waiting", "usual_intervals"]
+
+INTERVALS = 10
+"""Number of usual intervals without a commit of the partition after which it is not committed as usual."""
 
 PATIENCE = 5
 """Smallest number of usual intervals between commits for which records have to wait."""
@@ -54,6 +60,15 @@ class Waiting(NamedTuple):
     group: str | None
 
 
+def usual_intervals(event: Mapping[str, Any]) -> list[int]:
+    """Return the usual interval between commits of each partition of an event `stuck`, in milliseconds.
+
+    It is that of the member, or that of the partition if that is longer.
+    """
+    usual = int(event["usual_interval_ms"])
+    return [max(usual, interval or 0) for interval in event["partition_intervals_ms"]]
+
+
 def find_waiting(
     commits: Iterable[tuple[int, int | None]],
     positions: Iterable[Position],
@@ -71,18 +86,19 @@ def find_waiting(
         positions: Known positions of the end of the partition up to the end of the silence.
         since: Time of the last commit before the silence, in milliseconds.
         until: Time at which the silence ends, or up to which the log is known.
-        usual_ms: Usual time between commits of the member, in milliseconds.
+        usual_ms: Usual time between commits of the partition, in milliseconds.
         is_lasting: True if the member has not committed again.
     """
     steps: list[tuple[int, int, tuple[int | None] | Position]] = [(at, 0, (offset,)) for at, offset in commits]
     steps += [(max(found.at, since), 1, found) for found in positions]
     committed: int | None = None
+    committed_at = since
     end = -1
     waiting: Waiting | None = None
     was_empty = False
     for at, _, step in sorted(steps, key=itemgetter(0, 1)):
         if not isinstance(step, Position):
-            (committed,) = step
+            (committed,), committed_at = step, at
             if committed is None or committed >= end:
                 waiting = None
             continue
@@ -97,7 +113,7 @@ def find_waiting(
                 waiting = Waiting(waiting.since, lag, step.group)
         elif step.group is None:
             waiting, was_empty = None, was_empty or step.at >= since
-    if waiting is None:
+    if waiting is None or until - committed_at < INTERVALS * usual_ms:
         return None
     # If the first known end offset of a lasting silence shows waiting records, they may have waited from the beginning.
     if is_lasting and waiting.group is None and not was_empty:

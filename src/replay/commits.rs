@@ -56,8 +56,14 @@ pub(super) fn apply_commit(
     partition.expires = expiry(at, expires);
     let deleted = partition.deleted.take().filter(|_| before.is_none());
     *offsets += usize::from(before.is_none());
+    let log_partition = state.log_partition;
     let owner = partition.ownership.as_mut().map(|ownership| {
         ownership.has_commit = true;
+        let cadence = &mut ownership.cadence;
+        if cadence.burst.is_some_and(|burst| context.silences.is_between(log_partition, burst, clock)) {
+            cadence.interrupt();
+        }
+        cadence.add(clock, settings.stuck_interval);
         Arc::clone(&ownership.owner)
     });
     if let Some(deleted) = deleted.filter(|deleted| now < *deleted) {
@@ -122,7 +128,7 @@ fn note_commit(
     if let Some(last) = commit_times.last
         && context.silences.is_between(state.log_partition, last, clock)
     {
-        commit_times.interrupt();
+        commit_times.cadence.interrupt();
     }
     let settings = &context.settings;
     let since = commit_times.add(clock, settings.stuck_interval, advances);
@@ -154,12 +160,16 @@ fn stuck(
     until: Option<i64>,
 ) -> Option<Event> {
     let owner = &state.members.get(member)?.owner_name;
+    let found = state.committed.committed_by(owner).into_iter();
+    let (partitions, partition_intervals) =
+        found.map(|(partition, cadence)| (partition, cadence.is_known().then(|| cadence.usual()))).unzip();
     let details = EventDetails::Stuck {
         member: Arc::clone(member),
-        partitions: state.committed.committed_by(owner),
+        partitions,
         since,
         until,
-        usual_interval: state.commit_times.get(member)?.usual(),
+        usual_interval: state.commit_times.get(member)?.cadence.usual(),
+        partition_intervals,
     };
     Some(state.event(at, offset, None, details))
 }
@@ -199,7 +209,8 @@ pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (
         events.extend(stuck(state, place, member, since, Some(place.0)));
     }
     if let Some(mut former) = state.commit_times.remove(member) {
-        (former.stuck_since, former.burst) = (None, None);
+        former.stuck_since = None;
+        former.cadence.interrupt();
         state.former_commits.insert(Arc::clone(member), former);
     }
 }
@@ -228,6 +239,9 @@ pub(super) fn fire_commits(context: &Context, state: &mut GroupState, deadline: 
         let Some(last) = commit_times.last else { continue };
         commit_times.stuck_since = Some(last);
         events.extend(stuck(state, (deadline, state.offset), &id, last, None));
+        if let Some(member) = state.members.get(&id) {
+            state.committed.interrupt(&member.owner_name);
+        }
     }
     let partitions = state.committed.due(deadline.saturating_sub(settings.never_committed));
     if !partitions.is_empty() {

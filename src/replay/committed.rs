@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::cadence::Cadence;
 use super::events::{Partition, sorted};
 
 /// Ownership of a partition.
@@ -20,6 +21,8 @@ pub(super) struct Ownership {
     pub(super) has_commit: bool,
     /// True if the partition was reported as never committed.
     pub(super) is_reported: bool,
+    /// Commits of the partition since it has its current owner.
+    pub(super) cadence: Cadence,
 }
 
 /// Committed offset and owner of a partition.
@@ -119,7 +122,13 @@ impl Committed {
             Some(ownership) => (ownership.since, ownership.is_reported),
             None => (at, false),
         };
-        partition.ownership = Some(Ownership { owner: Arc::clone(owner), since, has_commit: false, is_reported });
+        partition.ownership = Some(Ownership {
+            owner: Arc::clone(owner),
+            since,
+            has_commit: false,
+            is_reported,
+            cadence: Cadence::default(),
+        });
         partition.waiting().is_some() && !self.unnamed.contains(topic)
     }
 
@@ -182,12 +191,22 @@ impl Committed {
         sorted(found.map(|(topic, id, _)| (Arc::clone(topic), id)))
     }
 
-    /// Return the partitions of an owner for which an offset was committed while it owned them.
-    pub(super) fn committed_by(&self, owner: &str) -> Vec<Partition> {
-        let is_committed = |partition: &PartitionState| {
-            partition.ownership.as_ref().is_some_and(|ownership| &*ownership.owner == owner && ownership.has_commit)
-        };
-        let found = self.all().filter(|(_, _, partition)| is_committed(partition));
-        sorted(found.map(|(topic, id, _)| (Arc::clone(topic), id)))
+    /// Ignore the time until the next commit of each partition of an owner.
+    pub(super) fn interrupt(&mut self, owner: &str) {
+        let all = self.topics.values_mut().flat_map(FxHashMap::values_mut);
+        let owned = all.filter_map(|partition| partition.ownership.as_mut());
+        owned.filter(|ownership| &*ownership.owner == owner).for_each(|ownership| ownership.cadence.interrupt());
+    }
+
+    /// Return the partitions of an owner for which an offset was committed while it owned them, with the cadence of their commits.
+    pub(super) fn committed_by(&self, owner: &str) -> Vec<(Partition, &Cadence)> {
+        let mut found: Vec<_> = self
+            .all()
+            .filter_map(|(topic, id, partition)| Some((topic, id, partition.ownership.as_ref()?)))
+            .filter(|(_, _, ownership)| &*ownership.owner == owner && ownership.has_commit)
+            .map(|(topic, id, ownership)| ((Arc::clone(topic), id), &ownership.cadence))
+            .collect();
+        found.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
+        found
     }
 }

@@ -182,7 +182,7 @@ impl Absence<'_> {
     fn regular(&self, session: i64) -> Option<Departure> {
         let commits = self.commits?;
         let (last, longest) = (self.last_commit()?, commits.longest_regular()?);
-        let (silence, usual) = (self.since(last), commits.usual());
+        let (silence, usual) = (self.since(last), commits.cadence.usual());
         if silence <= longest {
             return None;
         }

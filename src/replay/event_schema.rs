@@ -17,6 +17,8 @@ pub enum ColumnType {
     Flag,
     /// A list of texts.
     Texts,
+    /// A list of 64-bit integers, which may be null.
+    Numbers,
     /// A list of structs of topic and partition.
     Partitions,
     /// A struct of assignor, outcome, class and remarks.
@@ -32,16 +34,17 @@ impl ColumnType {
             Self::Number => "number",
             Self::Flag => "flag",
             Self::Texts => "texts",
+            Self::Numbers => "numbers",
             Self::Partitions => "partitions",
             Self::Comparison => "comparison",
         }
     }
 }
 
-use ColumnType::{Comparison as Compared, Flag, Number, Partitions, Text, Texts};
+use ColumnType::{Comparison as Compared, Flag, Number, Numbers, Partitions, Text, Texts};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 38] = [
+pub const COLUMNS: [(&str, ColumnType); 39] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -75,6 +78,7 @@ pub const COLUMNS: [(&str, ColumnType); 38] = [
     ("rebalances", Number),
     ("topic_partitions", Partitions),
     ("usual_interval_ms", Number),
+    ("partition_intervals_ms", Numbers),
     ("problem", Text),
     ("record_type", Number),
     ("error", Text),
@@ -151,6 +155,10 @@ pub const KINDS: [(&str, Meanings); 11] = [
             ("since", "time of the member's last commit"),
             ("until", "time of its next commit, or of the loss of its partitions; null while it is stuck"),
             ("usual_interval_ms", "usual interval between its commits"),
+            (
+                "partition_intervals_ms",
+                "for each of the partitions, the usual interval between its commits by this member; null before the sixth commit",
+            ),
         ],
     ),
     (
@@ -233,6 +241,8 @@ pub enum ColumnValue<'a> {
     Flag(bool),
     /// A list of texts.
     Texts(Vec<&'a str>),
+    /// A list of numbers.
+    Numbers(&'a [Option<i64>]),
     /// A list of partitions.
     Partitions(&'a [Partition]),
     /// A comparison.
@@ -369,7 +379,7 @@ impl Event {
                 set!(row, "since" = (*since), "until" = (*until), "rebalances" = (*rebalances as i64));
                 set!(row, "topic_partitions" = (&**partitions), "unowned" = unowned.as_deref());
             }
-            EventDetails::Stuck { member, partitions, since, until, usual_interval } => {
+            EventDetails::Stuck { member, partitions, since, until, usual_interval, partition_intervals } => {
                 set!(
                     row,
                     "member" = (&**member),
@@ -377,7 +387,8 @@ impl Event {
                     "since" = (*since),
                     "until" = *until
                 );
-                set!(row, "usual_interval_ms" = (*usual_interval));
+                let intervals = ColumnValue::Numbers(partition_intervals);
+                set!(row, "usual_interval_ms" = (*usual_interval), "partition_intervals_ms" = intervals);
             }
             EventDetails::Offsets { problem, partitions, evidence, since, until } => {
                 set!(row, "since" = *since, "until" = *until);

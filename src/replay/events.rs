@@ -72,7 +72,14 @@ pub enum EventDetails {
         unowned: Option<Vec<Partition>>,
     },
     /// Start or end of the time in which a member commits no offsets.
-    Stuck { member: Arc<str>, partitions: Vec<Partition>, since: i64, until: Option<i64>, usual_interval: i64 },
+    Stuck {
+        member: Arc<str>,
+        partitions: Vec<Partition>,
+        since: i64,
+        until: Option<i64>,
+        usual_interval: i64,
+        partition_intervals: Vec<Option<i64>>,
+    },
     /// A problem with committed offsets or with the owners of partitions.
     Offsets {
         problem: &'static str,

@@ -120,7 +120,7 @@ pub(super) fn timed_out_join(
         }
         is_regular |= commits.longest_regular().is_some_and(|longest| silence > longest);
         shortest = Some(shortest.map_or(silence, |shortest| shortest.min(silence)));
-        delay = delay.max(commits.usual().saturating_mul(2).saturating_add(heartbeat));
+        delay = delay.max(commits.cadence.usual().saturating_mul(2).saturating_add(heartbeat));
     }
     let latest = timeout.saturating_add(delay).saturating_add(DELAY);
     shortest.filter(|shortest| is_regular && *shortest <= latest)

@@ -10,6 +10,7 @@
 
 mod apply;
 mod busiest_minute;
+mod cadence;
 mod causes;
 mod classic;
 mod commits;

@@ -55,7 +55,7 @@ impl KnownPartition {
         let lasted = until.saturating_sub(from);
         let is_interrupted = |times: &&CommitTimes| {
             let (Some(last), Some(longest)) = (times.last, times.longest_regular()) else { return false };
-            let usual = times.usual().max(BURST);
+            let usual = times.cadence.usual().max(BURST);
             since.saturating_sub(last) <= longest.max(2 * usual)
                 && lasted >= FACTOR.saturating_mul(usual)
                 && lasted > longest
@@ -78,7 +78,7 @@ impl SilenceFinder {
             }
             for id in &found.partitions {
                 let Some(known) = self.partitions.get_mut(id) else { continue };
-                known.groups.values_mut().for_each(CommitTimes::interrupt);
+                known.groups.values_mut().for_each(|times| times.cadence.interrupt());
             }
         }
         self.last = Some(at);

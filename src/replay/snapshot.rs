@@ -9,6 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::busiest_minute::BusiestMinute;
+use super::cadence::Cadence;
 use super::classic::{ClassicGroup, ParsedMember, ParsedSubscription};
 use super::committed::{Committed, Ownership, PartitionState};
 use super::difference::GroupRecord;
@@ -30,7 +31,7 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -260,8 +261,9 @@ stored_structs! {
         initialized, converted_from
     }
     Storm { times, since, count, changed }
-    CommitTimes { last, burst, intervals, stuck_since, has_advanced, since_pause, is_idle_committer }
-    Ownership { owner, since, has_commit, is_reported }
+    CommitTimes { last, cadence, stuck_since, has_advanced, since_pause, is_idle_committer }
+    Cadence { burst, intervals }
+    Ownership { owner, since, has_commit, is_reported, cadence }
     PartitionState { offset, expires, deleted, ownership, last_owner, is_reported }
     PendingLeave { member, at, deadline, offset, kind, generation, has_expired, causes }
     PendingDeletion { at, deadline, offset, kind, generation }

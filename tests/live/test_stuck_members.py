@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from assignor.cluster.log import LogEnd
+from assignor.replay.conditions import Conditions
+from assignor.replay.stuck_members import confirm
 from assignor.replay.watch_state import WatchState
 from assignor.replay.watcher import Watcher
 from tests.live.stuck import COMMITTED, DEADLINE, INTERVAL, LAST, Measuring, silent
@@ -103,6 +106,29 @@ def test_a_wait_begins_anew_when_the_coordinator_answers_again(has_moved: bool) 
 
     assert ([], lost + WAIT) == lag.measure(LAST + 1_000 + WAIT, COMMITTED + 1)
     assert 1 == len(lag.measure(lost + WAIT, COMMITTED + 1)[0])
+
+
+@pytest.mark.parametrize(
+    ("waiting", "due"), [((0,), LAST + WAIT), ((1,), LAST + 12 * WAIT), ((0, 1), LAST + WAIT), ((2,), LAST + WAIT)]
+)
+def test_records_wait_for_ten_usual_intervals_of_their_partition(waiting: tuple[int, ...], due: int) -> None:
+    conditions = Conditions()
+    silent_member = {
+        "event": "stuck",
+        "group": "g",
+        "cluster": "",
+        "member": "m",
+        "until": None,
+        "topic_partitions": [["t", 0], ["t", 1], ["t", 2]],
+        "usual_interval_ms": INTERVAL,
+        "partition_intervals_ms": [INTERVAL, 12 * INTERVAL, None],
+    }
+    conditions.apply([silent_member])
+    rows = [{"group_id": "g", "topic": "t", "partition": each, "waiting_since": LAST} for each in waiting]
+    table = pa.Table.from_pylist(rows)
+
+    assert ([], due) == confirm(conditions, table, due - 1, {})
+    assert ["m"] == [event["member"] for event in confirm(conditions, table, due, {})[0]]
 
 
 def test_deleted_records_do_not_wait() -> None:

@@ -327,6 +327,33 @@ def test_commits_of_several_partitions_are_one_burst() -> None:
     assert (end["since"], end["until"]) == (35_009, 200_000)
 
 
+def test_a_stuck_member_has_the_usual_interval_of_each_partition() -> None:
+    every = [member("a", ["t"], {"t": [0, 1, 2]})]
+    beats = [commit("t", 0).at(5_000 * place) for place in range(1, 60)]
+    beats += [commit("t", 1).at(30_000 * place + 1) for place in range(1, 7)]
+    beats += [commit("t", 2).at(30_000 * place + 2) for place in range(1, 6)]
+    beats.sort(key=lambda step: step.time)
+    pause = [commit("t", 1).at(500_000), *(commit("t", 0).at(500_000 + 5_000 * place) for place in range(1, 9))]
+
+    begin, end, again = events_of([classic(1, *every).at(0), *beats, *pause, commit("u", 0).at(900_000)], "stuck")
+
+    assert [["t", 0], ["t", 1], ["t", 2]] == begin["topic_partitions"]
+    assert [5_000, 30_000, None] == begin["partition_intervals_ms"]
+    assert [5_000, 30_000, None] == end["partition_intervals_ms"]  # the silence itself is no interval
+    assert [5_000, 30_000, None] == again["partition_intervals_ms"]
+
+
+def test_a_partition_has_no_usual_interval_after_a_change_of_its_owner() -> None:
+    beats = [commit("t", 0).at(5_000 * place) for place in range(1, 9)]
+    moved = [classic(2, B, member("a", ["t"], {"t": [0]})).at(40_000)]
+    kept = [classic(1, member("b", ["t"], {"t": [0, 1]})).at(0), *beats, *moved]
+    later = [commit("t", id).at(45_000 + 5_000 * place) for place in range(8) for id in (0, 1)]
+
+    (first, *_) = events_of([*kept, *later[:6], commit("t", 1).at(900_000)], "stuck", stuck_factor=2)
+
+    assert [] == [each for each in first["partition_intervals_ms"] if each is not None]
+
+
 def test_a_burst_of_commits_alone_is_not_regular() -> None:
     steps = [BEGIN.at(0), classic(1, HALF, B).at(0), *(commit("t", 1).at(5_000 + place) for place in range(20))]
     later = [commit("t", 1).at(35_000), commit("t", 0).at(300_000)]

@@ -98,6 +98,42 @@ def test_one_end_offset_shows_that_a_member_is_stuck_at_the_end(tmp_path: Path) 
     assert (SILENT_FROM, None) == (found.since, found.until)
 
 
+def two_cadences(until: int, *, interval: int = 60) -> list[Row]:
+    """Return a log of a member that commits partition 0 each second for ten minutes, and partition 1 each `interval` s.
+
+    Another group commits until `until` seconds.
+    """
+    seconds = range(1, 601)
+    entries = [(0, generation("g", 1, {"a": {"t": [0, 1]}})), (0, generation("h", 1, {"c": {"u": [0]}}))]
+    entries += [(at * SECOND, commit("g", "t", 0, at)) for at in seconds]
+    entries += [(at * SECOND, commit("g", "t", 1, at)) for at in seconds if at % interval == 0]
+    entries += [(at * SECOND, commit("h", "u", 0, at)) for at in range(1, until + 1)]
+    entries.sort(key=lambda entry: entry[0])
+    return [record(offset, at, content) for offset, (at, content) in enumerate(entries)]
+
+
+def waiting_in(partition: int, until: int) -> list[Row]:
+    """Return end offsets of each second: one record a second arrives in a partition, none in the other after 600 s."""
+    ends = [end(at * SECOND, at, partition=partition) for at in range(1, until + 1)]
+    return ends + [end(at * SECOND, min(at, 600), partition=1 - partition) for at in range(1, until + 1)]
+
+
+@pytest.mark.parametrize("until", [620, 660, 720, 1_100])
+def test_a_partition_that_is_committed_rarely_is_no_finding_after_a_short_time(tmp_path: Path, until: int) -> None:
+    assert [] == stuck(tmp_path, two_cadences(until), waiting_in(1, until))
+
+
+@pytest.mark.parametrize(("partition", "interval", "until"), [(0, 60, 615), (1, 60, 1_205), (1, 1, 615), (1, 200, 620)])
+def test_a_stuck_partition_is_found_within_ten_of_its_own_intervals(
+    tmp_path: Path, partition: int, interval: int, until: int
+) -> None:
+    """A partition with fewer than six commits, as the last one, has the usual interval of its member."""
+    (found,) = stuck(tmp_path, two_cadences(until, interval=interval), waiting_in(partition, until))
+
+    assert (600 * SECOND, None) == (found.since, found.until)
+    assert f"): t[{partition}], lag up to " in found.evidence
+
+
 def test_an_end_offset_long_after_the_log_proves_nothing(tmp_path: Path) -> None:
     rows = log(commits_again=False)
 

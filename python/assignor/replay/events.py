@@ -20,7 +20,7 @@ Event = dict[str, Any]
 _COLUMNS, _COMMON, _KINDS = _core.event_schema()
 
 COLUMNS = dict(_COLUMNS)
-"""Columns of a table of events, with their types: text, number, flag, texts, partitions or comparison."""
+"""Columns of a table of events, with their types: text, number, flag, texts, numbers, partitions or comparison."""
 
 COMMON = tuple(name for name, _ in _COMMON)
 """Fields of every event."""

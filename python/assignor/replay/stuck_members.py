@@ -2,7 +2,8 @@
 
 A client such as librdkafka commits only after it has read something. So a member that stops committing can simply have
 nothing to read. A member is stuck if records have waited for `INTERVALS` of its usual intervals behind the offset that
-it committed last.
+it committed last. For a partition that the member commits less often than others, these are the intervals of the
+partition.
 """
 
 from __future__ import annotations
@@ -12,15 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assignor.waiting import INTERVALS, usual_intervals
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assignor.replay.conditions import Conditions
 
 Event = dict[str, Any]
-
-INTERVALS = 10
-"""Number of usual intervals for which records wait until their member is stuck."""
 
 
 def confirm(
@@ -49,11 +49,13 @@ def confirm(
     later: list[int] = []
     for group, event in candidates:
         places = ((group, topic, partition) for topic, partition in event["topic_partitions"])
-        first = min((since[place] for place in places if place in since), default=None)
-        if first is None:
+        waits = [
+            (since[place], usual) for place, usual in zip(places, usual_intervals(event), strict=True) if place in since
+        ]
+        if not waits:
             continue
-        first = max(first, interrupted.get(event["cluster"], first))
-        due = first + INTERVALS * event["usual_interval_ms"]
+        answers = interrupted.get(event["cluster"], 0)
+        due = min(max(first, answers) + INTERVALS * usual for first, usual in waits)
         if due <= at:
             conditions.of(group).stuck.add(event["member"])
             found.append({**event, "at": at})

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
 from assignor.report.commit_log import CommitLog, EndLog
-from assignor.waiting import find_waiting
+from assignor.waiting import find_waiting, usual_intervals
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,8 +52,8 @@ def with_evidence(stuck: Mapping[str, Sequence[Event]], recording: Recording, pa
         for event in events:
             waiting = {
                 place: waited
-                for place in _partitions(event)
-                if (waited := _waiting(group, place, event, commits, ends, last)) is not None
+                for place, usual in zip(_partitions(event), usual_intervals(event), strict=True)
+                if (waited := _waiting(group, place, usual, event, commits, ends, last)) is not None
             }
             if waiting:
                 chosen = [each for each in event["topic_partitions"] if _place(each) in waiting]
@@ -61,7 +61,9 @@ def with_evidence(stuck: Mapping[str, Sequence[Event]], recording: Recording, pa
     return found
 
 
-def _waiting(group: str, place: Partition, event: Event, commits: CommitLog, ends: EndLog, last: int) -> Waiting | None:
+def _waiting(
+    group: str, place: Partition, usual_ms: int, event: Event, commits: CommitLog, ends: EndLog, last: int
+) -> Waiting | None:
     since, is_lasting = event["since"], event["until"] is None
     until = max(last, since) if is_lasting else event["until"]
     known = ends.of(place, since, until + AFTER_LOG_MS if is_lasting else until)
@@ -70,7 +72,7 @@ def _waiting(group: str, place: Partition, event: Event, commits: CommitLog, end
         [*known, *commits.of_others(group, place, since, until)],
         since=since,
         until=max([until, *(end.at for end in known)]),
-        usual_ms=event["usual_interval_ms"],
+        usual_ms=usual_ms,
         is_lasting=is_lasting,
     )
 

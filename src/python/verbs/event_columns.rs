@@ -4,7 +4,7 @@ use std::mem;
 
 use arrow_array::RecordBatch;
 
-use super::table::{ColumnFull, Declared, Fielded, LARGEST_OFFSET, Row, Structs, TEXTS, Table, Texts, Type};
+use super::table::{ColumnFull, Declared, Fielded, Items, LARGEST_OFFSET, Row, TEXTS, Table, Texts, Type};
 use crate::replay::event_schema::{COLUMNS, ColumnType, ColumnValue};
 use crate::replay::{ComparisonClass, Event, Partition};
 
@@ -21,6 +21,7 @@ const fn arrow_type(kind: ColumnType) -> Type {
         ColumnType::Number => Type::Int64,
         ColumnType::Flag => Type::Boolean,
         ColumnType::Texts => TEXTS,
+        ColumnType::Numbers => Type::List(&Type::Int64),
         ColumnType::Partitions => PARTITIONS,
         ColumnType::Comparison => COMPARISON,
     }
@@ -89,7 +90,8 @@ fn put(row: &mut Row<'_>, value: Option<&ColumnValue<'_>>) -> Result<(), ColumnF
         Some(ColumnValue::Number(number)) => row.put(*number),
         Some(ColumnValue::Flag(flag)) => row.put(*flag),
         Some(ColumnValue::Texts(texts)) => row.put(Texts(texts)),
-        Some(ColumnValue::Partitions(partitions)) => row.put(Structs(*partitions, put_partition)),
+        Some(ColumnValue::Numbers(numbers)) => row.put(Items(*numbers, put_number)),
+        Some(ColumnValue::Partitions(partitions)) => row.put(Items(*partitions, put_partition)),
         Some(ColumnValue::Comparison(found)) => row.put(Fielded(|row: &mut Row<'_>| {
             row.put(found.assignor.name())?.put(found.outcome().as_str())?;
             row.put(found.class.map(ComparisonClass::as_str))?.put(Texts(&found.remarks)).map(drop)
@@ -102,11 +104,16 @@ fn put_partition(row: &mut Row<'_>, (topic, id): &Partition) -> Result<(), Colum
     row.put(topic)?.put(*id).map(drop)
 }
 
+fn put_number(row: &mut Row<'_>, number: &Option<i64>) -> Result<(), ColumnFull> {
+    row.put(*number).map(drop)
+}
+
 fn size_of_value(value: &ColumnValue<'_>) -> usize {
     match value {
         ColumnValue::Text(text) => text.len(),
         ColumnValue::Number(_) | ColumnValue::Flag(_) => 8,
         ColumnValue::Texts(texts) => texts.iter().map(|text| text.len() + 4).sum(),
+        ColumnValue::Numbers(numbers) => numbers.len() * 8,
         ColumnValue::Partitions(partitions) => partitions.iter().map(|(topic, _)| topic.len() + 8).sum(),
         ColumnValue::Comparison(found) => found.remarks.iter().map(|text| text.len() + 4).sum(),
     }

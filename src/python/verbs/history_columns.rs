@@ -2,7 +2,7 @@
 
 use arrow_array::StructArray;
 
-use super::table::{ColumnFull, Declared, Row, SPANS, Structs, TEXTS, Table, Texts, Type};
+use super::table::{ColumnFull, Declared, Items, Row, SPANS, TEXTS, Table, Texts, Type};
 use crate::assign::Assignor;
 use crate::replay::{
     ComparisonClass, Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember, ReplayedGroup, Span,
@@ -101,16 +101,16 @@ impl<'a> HistoryColumns<'a> {
         for counts in [group.tally.range, group.tally.all] {
             row.put(number(counts.equal))?.put(number(counts.different))?.put(number(counts.unknown))?;
         }
-        row.put(Structs(generations.iter().zip(classes(generations)), put_generation))?;
-        row.put(Structs(&group.members, put_member))?;
+        row.put(Items(generations.iter().zip(classes(generations)), put_generation))?;
+        row.put(Items(&group.members, put_member))?;
         let owned = group
             .members
             .iter()
             .flat_map(|member| owned_spans(member, self.metadata).map(|span| (member.id.as_str(), span)));
-        row.put(Structs(owned, put_span))?;
+        row.put(Items(owned, put_span))?;
         let unowned = spans_of(members.unowned.as_deref().unwrap_or_default()).map(|span| ("unowned", span));
         let never_committed = spans_of(&group.never_committed).map(|span| ("never_committed", span));
-        row.put(Structs(unowned.chain(never_committed), put_span)).map(drop)
+        row.put(Items(unowned.chain(never_committed), put_span)).map(drop)
     }
 
     pub(crate) fn finish(self) -> StructArray {

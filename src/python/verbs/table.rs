@@ -177,10 +177,10 @@ impl<I: IntoIterator<Item: AsRef<str>>> Cell for Texts<I> {
     }
 }
 
-/// List of structs: the values, and the function that puts the fields of one.
-pub(crate) struct Structs<I, F>(pub(crate) I, pub(crate) F);
+/// List: the values, and the function that puts one, which is the fields of a struct or a single value.
+pub(crate) struct Items<I, F>(pub(crate) I, pub(crate) F);
 
-impl<I, F> Cell for Structs<I, F>
+impl<I, F> Cell for Items<I, F>
 where
     I: IntoIterator,
     F: FnMut(&mut Row<'_>, I::Item) -> Result<(), ColumnFull>,

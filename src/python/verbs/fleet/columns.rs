@@ -5,7 +5,7 @@ use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, PatternChange, Rost
 use crate::group::{Group, java_order};
 use crate::plan::{Plan, Span};
 use crate::python::read::fleet::groups::GroupRow;
-use crate::python::verbs::table::{Column, ColumnFull, Declared, Row, SPANS, Structs, TEXTS, Texts, Type};
+use crate::python::verbs::table::{Column, ColumnFull, Declared, Items, Row, SPANS, TEXTS, Texts, Type};
 
 /// Assignments: one struct per span.
 pub(crate) const ASSIGNMENT: Declared = ("assignment", SPANS);
@@ -188,7 +188,7 @@ pub(crate) fn push_problems(column: &mut Column, reason: Option<&NotComputed>) -
 
 /// Add the moved partitions of a group.
 pub(crate) fn push_moves(column: &mut Column, moves: &[Move<'_>]) -> Result<(), ColumnFull> {
-    column.add(Structs(moves, |row: &mut Row<'_>, run: &Move<'_>| {
+    column.add(Items(moves, |row: &mut Row<'_>, run: &Move<'_>| {
         row.put(run.topic)?.put(run.start)?.put(run.count)?.put(run.from)?.put(run.to).map(drop)
     }))
 }
@@ -204,7 +204,7 @@ pub(crate) fn push_outcome(
     let is_known = computed.is_some() || read.roster.members.is_empty();
     let mut row = column.item()?;
     row.put(scenario)?.put(is_known.then_some(outcome.rebalances as i64))?.put(is_known.then_some(outcome.moved))?;
-    row.put(Structs(&outcome.pattern_changes, |row: &mut Row<'_>, change: &PatternChange| {
+    row.put(Items(&outcome.pattern_changes, |row: &mut Row<'_>, change: &PatternChange| {
         row.put(Texts(&change.members))?.put(Texts(&change.patterns))?.put(change.sent.as_ref())?;
         row.put(Texts(&change.gained))?.put(Texts(&change.lost))?.put(change.problem.as_ref()).map(drop)
     }))?;
