@@ -186,7 +186,8 @@ fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i3
 
 /// Return the problems of a target assignment. `is_single` is true if no partition has several members.
 ///
-/// Members of a share group share partitions. The topics of a streams group are those of its topology.
+/// Members of a share group share partitions. Tasks of a streams group can have numbers beyond the partitions of some of their topics, and its
+/// members subscribe to the topics of its topology, so only the owners of tasks are checked.
 fn target_problems(
     context: &Context,
     state: &GroupState,
@@ -194,6 +195,14 @@ fn target_problems(
     kind: GroupKind,
     is_single: bool,
 ) -> AssignmentProblems {
+    let metadata = &*context.metadata;
+    let assignment = Assignment { metadata, time, has_ids: kind == GroupKind::Consumer, is_kafkas: true, is_single };
+    let known = || state.targets_of.iter().filter(|(id, _)| state.members.contains_key(id.as_str()));
+    if kind == GroupKind::Streams && !is_single {
+        let read: Vec<_> = known().map(|(id, tasks)| (id, state.streams.by_source(tasks))).collect();
+        let members = read.iter().map(|(id, assigned)| AssignedMember { id, topics: None, assigned });
+        return AssignmentProblems { several: assignment.several(&members.collect::<Vec<_>>()), ..Default::default() };
+    }
     let target = state.open_epoch.as_ref().and_then(|opened| opened.held.generation.target.as_ref());
     let members: Vec<AssignedMember<'_>> = match target {
         _ if kind != GroupKind::Consumer => return AssignmentProblems::default(),
@@ -205,13 +214,9 @@ fn target_problems(
                 AssignedMember { id: &member.id, topics, assigned: &member.assigned }
             })
             .collect(),
-        None => {
-            let known = state.targets_of.iter().filter(|(id, _)| state.members.contains_key(id.as_str()));
-            known.map(|(id, assigned)| AssignedMember { id, topics: None, assigned }).collect()
-        }
+        None => known().map(|(id, assigned)| AssignedMember { id, topics: None, assigned }).collect(),
     };
-    let metadata = &*context.metadata;
-    Assignment { metadata, time, has_ids: true, is_kafkas: true, is_single }.problems(&members)
+    assignment.problems(&members)
 }
 
 /// Apply the current assignment of a member, and add an event for each stuck member that now owns no partition.

@@ -140,7 +140,7 @@ impl<'a> Assignment<'a> {
     }
 
     /// Return the partitions that several members have.
-    fn several(&self, members: &[AssignedMember<'a>]) -> Found {
+    pub(super) fn several(&self, members: &[AssignedMember<'a>]) -> Found {
         let all = || members.iter().flat_map(|member| member.assigned.iter().map(move |entry| (member.id, entry)));
         let mut counts: FxHashMap<(&str, i32), usize> = FxHashMap::default();
         for (_, (key, ids)) in all() {

@@ -118,9 +118,12 @@ class Protocol:
         """Return the record of the epoch of the target assignment, or its tombstone if `epoch` is None."""
         return event(self.target, {"groupId": "g"}, None if epoch is None else {"assignmentEpoch": epoch})
 
-    def target_of(self, member_id: str, has: Mapping[str, Sequence[int]] | None) -> Event:
-        """Return the target of a member of a consumer group, or its tombstone if `has` is None."""
-        value = None if has is None else {"topicPartitions": [self._owned(*pair) for pair in has.items()]}
+    def target_of(self, member_id: str, has: Mapping[str, Sequence[int]] | None, **standby: Sequence[int]) -> Event:
+        """Return the target of a member, or its tombstone if `has` is None; `standby` are tasks of a streams group."""
+        name = "activeTasks" if self is STREAMS else "topicPartitions"
+        value = None if has is None else {name: [self._owned(*pair) for pair in has.items()]}
+        if value is not None and standby:
+            value["standbyTasks"] = [self._owned(*pair) for pair in standby.items()]
         return event(self.target + 1, self._key(member_id), value)
 
     def has(

@@ -10,7 +10,7 @@ import pytest
 from assignor import check
 from assignor.replay import Replay
 from tests.replay.event_logs import replayed
-from tests.replay.logs import CONSUMER, Event, classic, classic_gone, event, log, member, metadata
+from tests.replay.logs import CONSUMER, SHARE, STREAMS, Event, classic, classic_gone, event, log, member, metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -205,6 +205,43 @@ def test_two_owners_are_found_without_topic_metadata() -> None:
     now = [CONSUMER.has("a", 1, 0, {"t": [2]}), CONSUMER.has("b", 1, 0, {"t": [2]})]
     ((problem, partitions, *_),) = problems(*at(5, [*joined("a", "b"), *epoch(1, SINGLE), *now]), topics=())
     assert (problem, [id for _, id in partitions]) == ("two_owners", [2])
+
+
+# ---- streams and share groups
+
+
+def streams_target(
+    a: Mapping[str, Sequence[int]], b: Mapping[str, Sequence[int]], **standby: Sequence[int]
+) -> list[Event]:
+    return [
+        STREAMS.streams_topology(0, {"s0": ["t"], "s1": ["u", "v"]}),
+        *[STREAMS.joins(id, processId=id) for id in "ab"],
+        STREAMS.epoch(1, validatedTopologyEpoch=0),
+        STREAMS.target_of("a", a),
+        STREAMS.target_of("b", b, **standby),
+        STREAMS.target_epoch(1),
+    ]
+
+
+def test_a_task_of_two_members_of_a_streams_group_is_found() -> None:
+    steps = streams_target({"s0": [0, 1], "s1": [0]}, {"s0": [2], "s1": [0, 1]})
+
+    assert problems(*at(5, steps)) == [("two_owners", [("u", 0), ("v", 0)], 5, None)]
+
+
+def test_tasks_of_a_streams_group_with_one_owner_have_no_problem() -> None:
+    """A subtopology has as many tasks as its largest topic has partitions, and a standby task is no owner."""
+    topics = metadata({0: {"t": 3, "u": 4, "v": 1}, 90_000: {"t": 3, "u": 4, "v": 1}})
+    steps = streams_target({"s0": [0, 1], "s1": [0, 1]}, {"s0": [2], "s1": [2, 3]}, s0=[0, 1])
+
+    assert [] == problems(*at(5, steps), topics=topics)
+
+
+def test_members_of_a_share_group_share_partitions() -> None:
+    joins = [SHARE.joins(id, subscribedTopicNames=["t"]) for id in "ab"]
+    targets = [SHARE.target_of(id, {"t": [0, 1, 2]}) for id in "ab"]
+
+    assert [] == problems(*at(5, [*joins, SHARE.epoch(1), *targets, SHARE.target_epoch(1)]))
 
 
 def test_topics_of_a_pattern_count_as_subscribed_once_they_are_known() -> None:
