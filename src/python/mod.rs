@@ -61,6 +61,7 @@ mod _core {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::verbs::plan::mapping::register(module.py())?;
         super::verbs::topics::register(module.py())?;
+        module.add("LATEST_TIME", crate::replay::times::LATEST_TIME)?;
         module.add("__build__", super::BUILD)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

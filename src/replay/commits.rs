@@ -11,6 +11,7 @@ use super::durations::duration;
 use super::events::{Event, EventDetails, Partition};
 use super::state::{Context, GroupState};
 use super::stuck::CommitTimes;
+use super::times::deadline_after;
 
 /// Offset that a record commits.
 #[derive(Clone, Copy)]
@@ -30,7 +31,7 @@ pub(super) fn apply_commit(
     events: &mut Vec<Event>,
 ) {
     let settings = &context.settings;
-    let clock = state.clock.unwrap_or(0);
+    let (clock, now) = (state.clock.unwrap_or(0), state.now());
     let offsets = &mut state.committed.offsets;
     let partition = match state.committed.topics.get_mut(topic).and_then(|ids| ids.get_mut(&id)) {
         Some(partition) => partition,
@@ -38,13 +39,13 @@ pub(super) fn apply_commit(
         None => Committed::add(&mut state.committed.topics, topic.into(), id),
     };
     let before = std::mem::replace(&mut partition.offset, committed.map(|committed| committed.offset));
-    let Some(Committing { offset: now, expires }) = committed else {
+    let Some(Committing { offset: committed, expires }) = committed else {
         *offsets -= usize::from(before.is_some());
         partition.deleted = before.or(partition.deleted);
         let expires = partition.expires;
         if let Some(ownership) = &mut partition.ownership {
-            (ownership.since, ownership.has_commit, ownership.is_reported) = (clock, false, false);
-            state.lower_deadline(clock.saturating_add(settings.never_committed));
+            (ownership.since, ownership.has_commit, ownership.is_reported) = (now, false, false);
+            state.lower_deadline(deadline_after(now, settings.never_committed));
         } else if partition.is_empty() {
             state.committed.forget(topic, id);
         }
@@ -56,32 +57,34 @@ pub(super) fn apply_commit(
     partition.expires = expiry(at, expires);
     let deleted = partition.deleted.take().filter(|_| before.is_none());
     *offsets += usize::from(before.is_none());
-    let log_partition = state.log_partition;
+    let (log_partition, lacks_time) = (state.log_partition, state.lacks_time);
     let owner = partition.ownership.as_mut().map(|ownership| {
         ownership.has_commit = true;
         let cadence = &mut ownership.cadence;
-        if cadence.burst.is_some_and(|burst| context.silences.is_between(log_partition, burst, clock)) {
+        if lacks_time || cadence.burst.is_some_and(|burst| context.silences.is_between(log_partition, burst, clock)) {
             cadence.interrupt();
         }
-        cadence.add(clock, settings.stuck_interval);
+        if !lacks_time {
+            cadence.add(clock, settings.stuck_interval);
+        }
         Arc::clone(&ownership.owner)
     });
-    if let Some(deleted) = deleted.filter(|deleted| now < *deleted) {
+    if let Some(deleted) = deleted.filter(|deleted| committed < *deleted) {
         let evidence = format!(
-            "The committed offset went back from {deleted} to {now}: the earlier one was deleted, so the consumer began at its reset \
+            "The committed offset went back from {deleted} to {committed}: the earlier one was deleted, so the consumer began at its reset \
              position or at an older offset."
         );
         events.push(problem(state, (at, offset), "went_back", vec![(topic.into(), id)], evidence));
     }
-    if let Some(before) = before.filter(|before| now < *before) {
+    if let Some(before) = before.filter(|before| committed < *before) {
         let evidence = format!(
-            "The committed offset went back from {before} to {now}: a member or an administrator has reset it, or commits \
+            "The committed offset went back from {before} to {committed}: a member or an administrator has reset it, or commits \
              arrived in another order. The log does not name who committed."
         );
         events.push(problem(state, (at, offset), "went_back", vec![(topic.into(), id)], evidence));
     }
     if let Some(owner) = owner {
-        note_commit(state, (at, offset), &owner, before != Some(now), context, events);
+        note_commit(state, (at, offset), &owner, before != Some(committed), context, events);
     } else if state.has_known_owners && !state.members.is_empty() && is_stray(state, topic, id) {
         let evidence =
             "The group has members, but none of them owns the partition. The log does not name who committed.";
@@ -125,6 +128,13 @@ fn note_commit(
         let former = state.former_commits.remove(&member).unwrap_or_default();
         state.commit_times.entry(Arc::clone(&member)).or_insert(former)
     };
+    if state.lacks_time {
+        let since = commit_times.forget_last();
+        if let Some(since) = since {
+            events.extend(stuck(state, (at, offset), &member, since, Some(at)));
+        }
+        return;
+    }
     if let Some(last) = commit_times.last
         && context.silences.is_between(state.log_partition, last, clock)
     {
@@ -133,7 +143,7 @@ fn note_commit(
     let settings = &context.settings;
     let since = commit_times.add(clock, settings.stuck_interval, advances);
     if let Some((last, limit)) = commit_times.allowed_silence(settings.stuck_factor) {
-        state.lower_deadline(last.saturating_add(limit));
+        state.lower_deadline(deadline_after(last, limit));
     }
     if let Some(since) = since {
         events.extend(stuck(state, (at, offset), &member, since, Some(at)));
@@ -200,7 +210,7 @@ pub(super) fn set_owners(
     }
     state.current_owners = None;
     state.has_known_owners = owners.is_some();
-    state.committed.set_owners(known, state.clock.unwrap_or(0));
+    state.committed.set_owners(known, state.now());
 }
 
 /// Forget the commit times of a member that owns nothing any more; if it was stuck, add the event for the end of that state.
@@ -218,13 +228,14 @@ pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (
 /// Return the time at which a member becomes stuck; silences of the log do not count.
 fn stuck_deadline(context: &Context, state: &GroupState, commit_times: &CommitTimes) -> Option<i64> {
     let (last, limit) = commit_times.allowed_silence(context.settings.stuck_factor)?;
-    Some(context.silences.after(state.log_partition, last, limit))
+    context.silences.after(state.log_partition, last, limit)
 }
 
 /// Return the earliest time at which a member becomes stuck or a partition is reported as never committed, or None.
 pub(super) fn commit_deadline(context: &Context, state: &GroupState) -> Option<i64> {
     let stuck = state.commit_times.values().filter_map(|times| stuck_deadline(context, state, times)).min();
-    let waiting = state.committed.first_waiting().map(|since| since.saturating_add(context.settings.never_committed));
+    let never_committed = context.settings.never_committed;
+    let waiting = state.committed.first_waiting().and_then(|since| deadline_after(since, never_committed));
     stuck.into_iter().chain(waiting).min()
 }
 
@@ -243,7 +254,8 @@ pub(super) fn fire_commits(context: &Context, state: &mut GroupState, deadline: 
             state.committed.interrupt(&member.owner_name);
         }
     }
-    let partitions = state.committed.due(deadline.saturating_sub(settings.never_committed));
+    let since = deadline.checked_sub(settings.never_committed);
+    let partitions = since.map_or_else(Vec::new, |since| state.committed.due(since));
     if !partitions.is_empty() {
         let evidence = format!(
             "The partitions had no committed offset during {} of ownership: there may be no records to consume, or the application does \

@@ -10,12 +10,14 @@ use rustc_hash::FxHashMap;
 
 use super::cadence::Cadence;
 use super::events::{Partition, sorted};
+use super::times::UNKNOWN;
 
 /// Ownership of a partition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Ownership {
     pub(super) owner: Arc<str>,
-    /// Time at which the partition got an owner, or at which its committed offset was deleted if that is later.
+    /// Time at which the partition got an owner, or at which its committed offset was deleted if that is later; `UNKNOWN` until the next
+    /// valid timestamp.
     pub(super) since: i64,
     /// True if an offset was committed since the partition has its current owner.
     pub(super) has_commit: bool,
@@ -130,6 +132,16 @@ impl Committed {
             cadence: Cadence::default(),
         });
         partition.waiting().is_some() && !self.unnamed.contains(topic)
+    }
+
+    /// Set the time at which partitions got their owners, if it is not known yet.
+    pub(super) fn date_owners(&mut self, at: i64) {
+        let all = self.topics.values_mut().flat_map(FxHashMap::values_mut);
+        for ownership in all.filter_map(|partition| partition.ownership.as_mut()) {
+            if ownership.since == UNKNOWN {
+                ownership.since = at;
+            }
+        }
     }
 
     /// Remove the owner of a partition, which becomes its previous owner.

@@ -47,10 +47,10 @@ fn retention() -> String {
 
 /// Note the deletion of a group record. Another record of the same time can still show that the group was converted.
 pub(super) fn delete_group(state: &mut GroupState, (at, offset): (i64, i64), kind: GroupKind) {
-    let deadline = state.clock.unwrap_or(0).saturating_add(1);
+    let deadline = state.now().saturating_add(1);
     let generation = state.generation_of(kind);
     state.deletion = Some(PendingDeletion { at, deadline, offset, kind, generation });
-    state.lower_deadline(deadline);
+    state.lower_deadline(Some(deadline));
 }
 
 /// Forget a noted deletion if a group record of another kind at the same time shows that the group was converted.

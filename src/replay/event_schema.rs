@@ -44,7 +44,7 @@ impl ColumnType {
 use ColumnType::{Comparison as Compared, Flag, Number, Numbers, Partitions, Text, Texts};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 39] = [
+pub const COLUMNS: [(&str, ColumnType); 40] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -82,6 +82,7 @@ pub const COLUMNS: [(&str, ColumnType); 39] = [
     ("problem", Text),
     ("record_type", Number),
     ("error", Text),
+    ("timestamp", Number),
     ("log_partitions", Texts),
     ("groups", Number),
 ];
@@ -93,8 +94,8 @@ type Meanings = &'static [(&'static str, &'static str)];
 pub const COMMON: Meanings = &[
     (
         "event",
-        "`generation`, `rebalance`, `member`, `storm`, `stuck`, `offsets`, `offsets_deleted`, `group_deleted`, `bad_record`, `silence` \
-         or `coordinator`",
+        "`generation`, `rebalance`, `member`, `storm`, `stuck`, `offsets`, `offsets_deleted`, `group_deleted`, `bad_record`, \
+         `invalid_timestamp`, `silence` or `coordinator`",
     ),
     ("cluster", "name of the cluster"),
     ("group", "group id; null if the key of a bad record cannot be read, and for `silence` and `coordinator`"),
@@ -107,7 +108,17 @@ pub const COMMON: Meanings = &[
 ];
 
 /// Kinds of events in the order of the events of one record, with their fields after the common ones in the order of JSON.
-pub const KINDS: [(&str, Meanings); 11] = [
+pub const KINDS: [(&str, Meanings); 12] = [
+    (
+        "invalid_timestamp",
+        &[
+            ("record_type", "type number of the record"),
+            (
+                "timestamp",
+                "its timestamp, which is not between 1970 and 9999; `at` is the highest valid one before it, or 0",
+            ),
+        ],
+    ),
     ("bad_record", &[("record_type", "type number, if the key has one"), ("error", "what is wrong, and where")]),
     (
         "silence",
@@ -407,6 +418,9 @@ impl Event {
             }
             EventDetails::BadRecord { record_type, error } => {
                 set!(row, "record_type" = record_type.map(i64::from), "error" = (&**error));
+            }
+            EventDetails::InvalidTimestamp { record_type, timestamp } => {
+                set!(row, "record_type" = record_type.map(i64::from), "timestamp" = *timestamp);
             }
         }
         row

@@ -94,6 +94,8 @@ pub enum EventDetails {
     OffsetsDeleted { partitions: Vec<Partition>, causes: Vec<&'static str>, evidence: String },
     /// A record that cannot be decoded.
     BadRecord { record_type: Option<i16>, error: String },
+    /// The first record of a group without a valid timestamp.
+    InvalidTimestamp { record_type: Option<i16>, timestamp: i64 },
 }
 
 impl EventDetails {
@@ -110,6 +112,7 @@ impl EventDetails {
             Self::GroupDeleted { .. } => "group_deleted",
             Self::OffsetsDeleted { .. } => "offsets_deleted",
             Self::BadRecord { .. } => "bad_record",
+            Self::InvalidTimestamp { .. } => "invalid_timestamp",
         }
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Generation {
     pub(super) offset: i64,
     /// Milliseconds since 1970.
     pub(super) timestamp: i64,
+    /// True if its record has a valid timestamp.
+    pub(super) has_time: bool,
     /// Kind of the group.
     pub(super) kind: GroupKind,
     /// Generation or group epoch.

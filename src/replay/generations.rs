@@ -25,6 +25,7 @@ use super::model::GroupKind;
 use super::problem_events::set_assigned;
 use super::problems::{AssignedMember, Assignment, AssignmentProblems};
 use super::state::{Context, GroupState, OpenEpoch, OpenRebalance};
+use super::times::valid;
 use super::topic_causes::{ended_topics, unowned};
 use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::FieldValue;
@@ -48,7 +49,8 @@ pub(super) fn apply_classic(
         found.map_or_else(|| Arc::new(KnownMember::of_classic(member, is_consumer)), Arc::clone)
     });
     let members: Members = known.map(|member| (Arc::clone(&member.id), member)).collect();
-    let began = value.get("currentStateTimestamp").and_then(FieldValue::as_i64).filter(|began| *began > 0);
+    let began =
+        value.get("currentStateTimestamp").and_then(FieldValue::as_i64).and_then(valid).filter(|began| *began > 0);
     // A record that is written again, because a static member returned, does not begin the generation.
     let first = state.previous.as_ref().filter(|first| {
         state.ended.is_none() && (first.kind, first.generation) == (GroupKind::Classic, group.generation)
@@ -259,7 +261,7 @@ fn storm_begin(
     same_members: bool,
     events: &mut Vec<Event>,
 ) {
-    let clock = state.clock.unwrap_or(0);
+    let Some(clock) = state.clock.filter(|_| !state.lacks_time) else { return };
     let (threshold, window) = (context.settings.storm_rebalances, context.settings.storm_window);
     if same_members && state.storm.add(clock, threshold as usize, window) {
         events.extend(storm_event(state, at, offset, None));

@@ -107,6 +107,7 @@ pub(super) fn next_generation(
     let generation = Generation {
         offset,
         timestamp: at,
+        has_time: !state.lacks_time,
         kind: after.kind,
         number: after.generation,
         protocol_type: after.protocol_type.clone(),
@@ -119,8 +120,9 @@ pub(super) fn next_generation(
         target: None,
         problems: None,
     };
-    let before = state.last.replace((GenerationNumber::of(&generation), at));
-    let is_same = |(before, _): &(GenerationNumber, i64)| {
+    let time = Some(at).filter(|_| !state.lacks_time);
+    let before = state.last.replace((GenerationNumber::of(&generation), time));
+    let is_same = |(before, _): &(GenerationNumber, Option<i64>)| {
         (before.kind, before.generation) == (generation.kind, generation.number)
     };
     let is_rebalance = generation.number > 0 && !before.as_ref().is_some_and(is_same);
@@ -128,6 +130,6 @@ pub(super) fn next_generation(
     state.rebalances += u64::from(is_rebalance);
     state.kinds.retain(|kind| *kind != after.kind);
     state.kinds.push(after.kind);
-    let duration = before.map(|(_, before)| at.saturating_sub(before).max(0));
+    let duration = before.and_then(|(_, before)| Some(time?.saturating_sub(before?).max(0)));
     (HeldGeneration { generation, before: before.map(|(before, _)| before), duration }, is_rebalance)
 }

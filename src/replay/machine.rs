@@ -25,6 +25,7 @@ use super::silences::Silence;
 use super::snapshot::{read_snapshot, write_snapshot};
 use super::state::{Context, GroupState, Unreadable};
 use super::stored::SnapshotError;
+use super::times::valid;
 use crate::error::WireError;
 use crate::offsets::commit::read_commit;
 use crate::offsets::{self, DecodedRecord};
@@ -55,9 +56,9 @@ impl Replay {
         };
         self.counts.records += 1;
         let index = self.group_index(cluster, commit.group);
-        if self.begin(index, entry, events) {
+        if let Some(at) = self.begin(index, entry, events) {
             let state = &mut self.groups[index];
-            let (place, partition) = ((entry.timestamp, entry.offset), (commit.topic, commit.partition));
+            let (place, partition) = ((at, entry.offset), (commit.topic, commit.partition));
             let committed = commit.offset.map(|offset| Committing { offset, expires: commit.expires });
             apply_commit(&self.context, state, place, partition, committed, events);
             self.queue(index);
@@ -79,24 +80,25 @@ impl Replay {
         };
         let record = decoded.as_ref().ok().or(key.as_ref());
         let Some(group) = record.and_then(DecodedRecord::group) else {
-            events.push(self.bad(entry, cluster.into(), None, record, failure));
+            self.counts.invalid_timestamps += u64::from(valid(entry.timestamp).is_none());
+            let place = (valid(entry.timestamp).unwrap_or(0), entry.offset);
+            events.push(self.bad(place, cluster.into(), None, record, failure));
             return;
         };
         let index = self.group_index(cluster, &group);
-        if !self.begin(index, entry, events) {
-            return;
-        }
+        let Some(at) = self.begin(index, entry, events) else { return };
+        let place = (at, entry.offset);
         if failure.is_some() {
             self.groups[index].bad_records += 1;
             if let (Some(kind), Some(failure)) =
                 (record.and_then(|found| GroupKind::of_group_record(found.record_type)), failure)
             {
-                note_unreadable(&mut self.groups[index], (entry.timestamp, entry.offset), kind, failure, events);
+                note_unreadable(&mut self.groups[index], place, kind, failure, events);
             }
-            let event = self.bad(entry, cluster.into(), Some(index), record, failure);
+            let event = self.bad(place, cluster.into(), Some(index), record, failure);
             events.push(event);
         } else if let Some(record) = record {
-            apply(&self.context, &mut self.groups[index], (entry.timestamp, entry.offset), record, events);
+            apply(&self.context, &mut self.groups[index], place, record, events);
             if !is_of_member(record.record_type) {
                 self.refresh(index);
             }
@@ -104,42 +106,55 @@ impl Replay {
         self.queue(index);
     }
 
-    /// Fire the deadlines of a group up to the timestamp of a record, and count the record; return false for a duplicate.
-    fn begin(&mut self, index: usize, entry: &LogRecord<'_>, events: &mut Vec<Event>) -> bool {
+    /// Fire the deadlines of a group up to the timestamp of a record, and count the record. Return the time of the record; None for a
+    /// duplicate.
+    ///
+    /// A record without a valid timestamp has the time of the group's clock, and 0 before the first valid timestamp.
+    fn begin(&mut self, index: usize, entry: &LogRecord<'_>, events: &mut Vec<Event>) -> Option<i64> {
         let state = &mut self.groups[index];
-        let clock = state.clock.map_or(entry.timestamp, |clock| clock.max(entry.timestamp));
-        if state.earliest.is_some_and(|earliest| earliest <= clock) {
-            self.advance_group(index, clock, |_, found| events.append(found));
+        let is_new = entry.offset > state.offset;
+        let time = valid(entry.timestamp);
+        if let Some(time) = time.filter(|_| state.lacks_time && is_new) {
+            state.resume(time);
+        }
+        let clock = state.clock.max(time);
+        if state.earliest.is_some_and(|earliest| clock.is_some_and(|clock| earliest <= clock)) {
+            self.advance_group(index, clock.unwrap_or(0), |_, found| events.append(found));
         }
         let state = &mut self.groups[index];
-        if entry.offset <= state.offset {
+        if !is_new {
             state.duplicates += 1;
             self.counts.duplicates += 1;
             self.queue(index);
-            return false;
+            return None;
         }
-        if state.clock.is_some_and(|clock| entry.timestamp < clock) {
+        let at = time.or(clock).unwrap_or(0);
+        if state.clock.is_some_and(|clock| at < clock) {
             state.time_backwards += 1;
             self.counts.time_backwards += 1;
         }
-        if state.pending.iter().any(|leave| leave.at != entry.timestamp) {
+        if state.pending.iter().any(|leave| leave.at != at) {
             events.extend(flush_pending(state));
         }
-        if state.deletion.is_some_and(|deletion| deletion.at != entry.timestamp) {
+        if state.deletion.is_some_and(|deletion| deletion.at != at) {
             events.extend(flush_deletion(state));
         }
         if entry.partition.is_some() {
             state.log_partition = entry.partition;
         }
-        (state.clock, state.offset) = (Some(clock), entry.offset);
+        (state.clock, state.offset) = (clock, entry.offset);
         state.records += 1;
-        true
+        if time.is_none() {
+            self.counts.invalid_timestamps += 1;
+            events.extend(invalid_timestamp(state, at, entry));
+        }
+        Some(at)
     }
 
     /// Add the events of all deadlines up to a time, of one cluster or of all, in the order of the deadlines.
     pub fn advance(&mut self, now: i64, cluster: Option<&str>, events: &mut Vec<Event>) {
         let mut found: Vec<(i64, usize, Vec<Event>)> = Vec::new();
-        let mut others = Vec::new();
+        let (mut others, mut advanced) = (Vec::new(), Vec::new());
         while let Some(Reverse((deadline, index))) = self.deadlines.peek().copied() {
             if deadline > now {
                 break;
@@ -155,9 +170,10 @@ impl Replay {
             }
             state.queued = None;
             self.advance_group(index, now, |deadline, fired| found.push((deadline, index, std::mem::take(fired))));
-            self.queue(index);
+            advanced.push(index);
         }
         self.deadlines.extend(others);
+        advanced.into_iter().for_each(|index| self.queue(index));
         let key = |(deadline, index, _): &(i64, usize, Vec<Event>)| {
             let state = &self.groups[*index];
             (*deadline, Arc::clone(&state.cluster), Arc::clone(&state.group))
@@ -345,12 +361,18 @@ impl Replay {
         }
     }
 
-    /// Fire the deadlines of a group up to a time.
+    /// Fire the deadlines of a group up to a time. Each one is later than the one before it, so the loop ends.
     fn advance_group(&mut self, index: usize, now: i64, mut fired: impl FnMut(i64, &mut Vec<Event>)) {
+        let mut last = None;
         loop {
             self.refresh(index);
             let state = &mut self.groups[index];
             let Some(deadline) = state.earliest.filter(|deadline| *deadline <= now) else { return };
+            debug_assert!(last < Some(deadline), "the deadline {deadline} remains after it has fired");
+            if last >= Some(deadline) {
+                return;
+            }
+            last = Some(deadline);
             let mut events = Vec::new();
             fire(state, &self.context, deadline, &mut events);
             fired(deadline, &mut events);
@@ -359,7 +381,7 @@ impl Replay {
 
     fn bad(
         &mut self,
-        entry: &LogRecord<'_>,
+        (at, offset): (i64, i64),
         cluster: Arc<str>,
         group: Option<usize>,
         record: Option<&DecodedRecord<'_>>,
@@ -378,11 +400,21 @@ impl Replay {
             cluster,
             group: group.map(|state| Arc::clone(&state.group)),
             kind: group.map(GroupState::kind),
-            at: entry.timestamp,
-            offset: entry.offset,
+            at,
+            offset,
             details: EventDetails::BadRecord { record_type, error },
         }
     }
+}
+
+/// Note a record without a valid timestamp; return an event for the first one of the group.
+#[cold]
+fn invalid_timestamp(state: &mut GroupState, at: i64, entry: &LogRecord<'_>) -> Option<Event> {
+    let is_first = state.first_invalid.is_none();
+    state.note_invalid(entry.offset);
+    let record_type = entry.key.and_then(<[u8]>::first_chunk).copied().map(i16::from_be_bytes);
+    let details = EventDetails::InvalidTimestamp { record_type, timestamp: entry.timestamp };
+    is_first.then(|| state.event(at, entry.offset, None, details))
 }
 
 /// Note that the last group record of a group could not be decoded. The members, and so the owners of a classic group, are not known then.

@@ -104,7 +104,7 @@ pub(super) fn apply_member(
                     state.departed.remove(&oldest);
                 }
             }
-            state.lower_deadline(leave.deadline);
+            state.lower_deadline(Some(leave.deadline));
             state.pending.push(leave);
         }
         return;
@@ -144,7 +144,7 @@ fn pending_leave(
     (kind, generation): (GroupKind, Option<i32>),
     found: Departure,
 ) -> PendingLeave {
-    let deadline = state.clock.unwrap_or(0).saturating_add(1);
+    let deadline = state.now().saturating_add(1);
     let is_expiry = matches!(found.shown, Shown::Expiry | Shown::Silence);
     let has_expired = member.has_paused || (kind != GroupKind::Classic && is_expiry);
     let causes = if member.has_paused { EXPIRED.to_vec() } else { found.names };

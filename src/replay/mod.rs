@@ -52,7 +52,10 @@ mod tally;
 mod target;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod time_tests;
 mod timeline_order;
+pub mod times;
 mod topic_causes;
 
 pub use comparison::{Comparison, ComparisonClass, ComparisonOutcome};

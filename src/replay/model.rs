@@ -68,4 +68,6 @@ pub struct Counts {
     pub unknown_types: u64,
     /// Records with a timestamp below the highest timestamp of their group so far.
     pub time_backwards: u64,
+    /// Records without a valid timestamp, see [`times`](super::times).
+    pub invalid_timestamps: u64,
 }

@@ -13,6 +13,7 @@ use super::known_member::{INSTANCE, with_topic};
 use super::problem_events::set_current;
 use super::problems::{Found, several_owners};
 use super::state::{Context, GroupState};
+use super::times::deadline_after;
 
 /// Changes of the owners.
 struct Changes {
@@ -116,21 +117,21 @@ fn forget_inactive(
 
 /// Change the owners of the partitions.
 fn apply_changes(state: &mut GroupState, current_owners: &mut CurrentOwners, changes: Changes, never_committed: i64) {
-    let clock = state.clock.unwrap_or(0);
+    let now = state.now();
     state.committed.forget_reports(mem::take(&mut current_owners.reported));
-    let Changes { now, mut lost } = changes;
+    let Changes { now: changed, mut lost } = changes;
     let mut is_waiting = false;
-    for (owner, partitions) in now.iter().filter_map(|(_, now)| now.as_ref()) {
+    for (owner, partitions) in changed.iter().filter_map(|(_, found)| found.as_ref()) {
         for key in partitions {
             lost.remove(key);
-            is_waiting |= state.committed.set_owner(key, owner, clock);
+            is_waiting |= state.committed.set_owner(key, owner, now);
         }
     }
     for key in &lost {
         state.committed.remove_owner(key);
     }
     if is_waiting {
-        state.lower_deadline(clock.saturating_add(never_committed));
+        state.lower_deadline(deadline_after(now, never_committed));
     }
 }
 
@@ -184,6 +185,6 @@ fn compute_owners(context: &Context, state: &mut GroupState, place: (i64, i64), 
         several_owners(current_owners.members.iter().map(|(id, (_, partitions))| (id, partitions.as_slice())))
     };
     set_current(state, several, place, events);
-    state.lower_deadline(state.clock.unwrap_or(0).saturating_add(context.settings.never_committed));
+    state.lower_deadline(deadline_after(state.now(), context.settings.never_committed));
     state.current_owners = (total == owners.len()).then_some(current_owners);
 }

@@ -65,6 +65,10 @@ pub struct ReplayedGroup {
     pub bad_records: u64,
     /// Number of records whose timestamp goes backwards.
     pub time_backwards: u64,
+    /// Number of records without a valid timestamp.
+    pub invalid_timestamps: u64,
+    /// Offset of the first of these records.
+    pub first_invalid: Option<i64>,
 }
 
 /// Return the partitions of a group with a committed offset or an owner, in order of topic and partition.
@@ -134,5 +138,7 @@ pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
         duplicates: state.duplicates,
         bad_records: state.bad_records,
         time_backwards: state.time_backwards,
+        invalid_timestamps: state.invalid_timestamps,
+        first_invalid: state.first_invalid,
     }
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use rustc_hash::FxHashMap;
 
 use super::stuck::CommitTimes;
+use super::times::deadline_after;
 
 /// A silence lasts at least this long. A shorter one can be a pause of a broker, or of its clients.
 const SHORTEST: i64 = 10_000;
@@ -56,7 +57,7 @@ impl KnownPartition {
         let is_interrupted = |times: &&CommitTimes| {
             let (Some(last), Some(longest)) = (times.last, times.longest_regular()) else { return false };
             let usual = times.cadence.usual().max(BURST);
-            since.saturating_sub(last) <= longest.max(2 * usual)
+            since.saturating_sub(last) <= longest.max(usual.saturating_mul(2))
                 && lasted >= FACTOR.saturating_mul(usual)
                 && lasted > longest
         };
@@ -86,6 +87,12 @@ impl SilenceFinder {
         known.last = at;
         known.groups.entry(group).or_default().add(at, BURST, true);
         found
+    }
+
+    /// Note a record of a partition whose time is not known: no silence of its groups ends with their next records.
+    pub fn interrupt(&mut self, partition: i32) {
+        let known = self.partitions.get_mut(&partition).into_iter();
+        known.flat_map(|known| known.groups.values_mut()).for_each(|times| _ = times.forget_last());
     }
 
     fn of_whole_log(&mut self, until: i64) -> Option<Silence> {
@@ -129,16 +136,17 @@ impl Silences {
         self.0.iter().any(|silence| silence.since >= from && silence.until <= until && silence.covers(partition))
     }
 
-    /// Return a time that lies `wait` milliseconds after another one, without the time of silences in between.
-    pub(super) fn after(&self, partition: Option<i32>, from: i64, wait: i64) -> i64 {
-        let mut end = from.saturating_add(wait);
+    /// Return a time that lies `wait` milliseconds after another one, without the time of silences in between. None if an i64 cannot
+    /// hold it.
+    pub(super) fn after(&self, partition: Option<i32>, from: i64, wait: i64) -> Option<i64> {
+        let mut end = deadline_after(from, wait)?;
         for silence in self.0.iter().filter(|silence| silence.until > from && silence.covers(partition)) {
             if silence.since >= end {
                 break;
             }
-            end = end.saturating_add(silence.until.saturating_sub(silence.since.max(from)));
+            end = deadline_after(end, silence.until.checked_sub(silence.since.max(from))?)?;
         }
-        end
+        Some(end)
     }
 }
 

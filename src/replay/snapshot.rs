@@ -31,7 +31,7 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -231,7 +231,7 @@ macro_rules! stored_structs {
 
 stored_structs! {
     Settings { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed, session_timeout }
-    Counts { records, duplicates, bad_records, unknown_types, time_backwards }
+    Counts { records, duplicates, bad_records, unknown_types, time_backwards, invalid_timestamps }
     TopicPartitions { topic, partitions }
     ParsedSubscription { version, topics, rack, owned, generation, user_data, strict_error }
     ParsedMember {
@@ -249,7 +249,7 @@ stored_structs! {
     OutcomeCounts { equal, different, unknown }
     Tally { busiest_minute, range, all }
     Generation {
-        offset, timestamp, kind, number, protocol_type, protocol, leader, members, partitions, same_members,
+        offset, timestamp, has_time, kind, number, protocol_type, protocol, leader, members, partitions, same_members,
         parsed_members, target, problems
     }
     KnownMember {
@@ -276,8 +276,8 @@ stored_structs! {
     LastingProblem { since, found }
     Problems { assigned, current, lasting }
     GroupState {
-        cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, rebalances, tally,
-        classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
+        cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, invalid_timestamps,
+        first_invalid, lacks_time, rebalances, tally, classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         has_known_owners, problems, unreadable, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None

@@ -24,6 +24,7 @@ use super::storms::Storm;
 use super::stuck::CommitTimes;
 use super::tally::Tally;
 use super::target::TargetLog;
+use super::times::UNKNOWN;
 
 /// Thresholds of events; times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,12 +149,17 @@ pub(super) struct GroupState {
     pub(super) log_partition: Option<i32>,
     /// Offset of the last record.
     pub(super) offset: i64,
-    /// The highest timestamp.
+    /// The highest valid timestamp.
     pub(super) clock: Option<i64>,
     pub(super) records: u64,
     pub(super) duplicates: u64,
     pub(super) bad_records: u64,
     pub(super) time_backwards: u64,
+    pub(super) invalid_timestamps: u64,
+    /// Offset of the first record without a valid timestamp.
+    pub(super) first_invalid: Option<i64>,
+    /// True if the last record has no valid timestamp, so that its time is not known.
+    pub(super) lacks_time: bool,
     pub(super) rebalances: u64,
     /// Counts of its complete generations.
     pub(super) tally: Tally,
@@ -185,8 +191,8 @@ pub(super) struct GroupState {
     pub(super) ended: Option<i64>,
     pub(super) has_history: bool,
     pub(super) is_deleted: bool,
-    /// The last generation and its time.
-    pub(super) last: Option<(GenerationNumber, i64)>,
+    /// The last generation and its time, if that is known.
+    pub(super) last: Option<(GenerationNumber, Option<i64>)>,
     pub(super) last_members: BTreeSet<Arc<str>>,
     pub(super) open_epoch: Option<OpenEpoch>,
     pub(super) held: Option<HeldGeneration>,
@@ -255,9 +261,30 @@ impl GroupState {
         }
     }
 
-    /// Lower `earliest` to a deadline, if the deadline is earlier.
-    pub(super) fn lower_deadline(&mut self, deadline: i64) {
-        self.earliest = Some(self.earliest.map_or(deadline, |earliest| earliest.min(deadline)));
+    /// Lower `earliest` to a deadline, if there is one and it is earlier.
+    pub(super) fn lower_deadline(&mut self, deadline: Option<i64>) {
+        self.earliest = self.earliest.into_iter().chain(deadline).min();
+    }
+
+    /// Return the time from which the deadlines of the last record are counted: the clock, or `UNKNOWN`.
+    pub(super) fn now(&self) -> i64 {
+        if self.lacks_time { UNKNOWN } else { self.clock.unwrap_or(0) }
+    }
+
+    /// Note that the last record has no valid timestamp.
+    #[cold]
+    pub(super) fn note_invalid(&mut self, offset: i64) {
+        self.invalid_timestamps += 1;
+        self.first_invalid = self.first_invalid.or(Some(offset));
+        self.lacks_time = true;
+    }
+
+    /// Continue with a valid timestamp after records without one. Partitions that got an owner in between count from now on.
+    #[cold]
+    pub(super) fn resume(&mut self, at: i64) {
+        self.lacks_time = false;
+        self.committed.date_owners(self.clock.map_or(at, |clock| clock.max(at)));
+        self.lower_deadline(Some(at));
     }
 
     /// Return true if the owner with this name is a current member.

@@ -56,7 +56,18 @@ macro_rules! stored_numbers {
     )*};
 }
 
-stored_numbers!(u8, i16, i32, i64, u64);
+stored_numbers!(u8, i16, i32, i64);
+
+/// A count of records, which stays below the limit of an i64.
+impl Stored for u64 {
+    fn write(&self, out: &mut Vec<u8>) {
+        (*self as i64).write(out);
+    }
+
+    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
+        i64::read(data)?.try_into().map_err(|_| SnapshotError::damaged())
+    }
+}
 
 impl Stored for usize {
     fn write(&self, out: &mut Vec<u8>) {
@@ -75,7 +86,8 @@ impl Stored for usize {
             let byte = u8::read(data)?;
             value |= ((byte & 0x7f) as usize).checked_shl(shift).unwrap_or(0);
             if byte & 0x80 == 0 {
-                return Ok(value);
+                // No count is higher: the next record can raise it.
+                return if value <= isize::MAX as usize { Ok(value) } else { Err(SnapshotError::damaged()) };
             }
         }
         Err(SnapshotError::damaged())

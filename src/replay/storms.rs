@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use rustc_hash::FxHashMap;
 
 use super::events::{Partition, sorted};
+use super::times::deadline_after;
 
 /// Latest rebalances with unchanged membership, and the storm that they form.
 ///
@@ -52,10 +53,10 @@ impl Storm {
         true
     }
 
-    /// Return the time at which the storm ends; None without a storm.
+    /// Return the time at which the storm ends; None without a storm, or if it never ends.
     pub(super) fn deadline(&self, window: i64) -> Option<i64> {
         let middle = self.times.len() / 2;
-        self.since.and(self.times.get(middle)).map(|time| time.saturating_add(window))
+        self.since.and(self.times.get(middle)).and_then(|time| deadline_after(*time, window))
     }
 
     /// End the storm.

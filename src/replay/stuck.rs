@@ -54,6 +54,18 @@ impl CommitTimes {
         since
     }
 
+    /// Note a commit whose time is not known: no interval ends or begins with it. If the member was stuck until now, return the time of
+    /// the previous commit.
+    pub(super) fn forget_last(&mut self) -> Option<i64> {
+        let since = self.stuck_since.take();
+        if since.is_some() {
+            self.since_pause = Some(0);
+        }
+        self.last = None;
+        self.cadence.interrupt();
+        since
+    }
+
     /// Return the longest of the latest intervals if the commits are regular; a pause in which the member was stuck is one of them.
     pub(super) fn longest_regular(&self) -> Option<i64> {
         let is_known = self.cadence.is_known() && self.since_pause.is_none();
@@ -65,7 +77,7 @@ impl CommitTimes {
     /// regular.
     pub(super) fn allowed_silence(&self, factor: i64) -> Option<(i64, i64)> {
         let last = self.last.filter(|_| self.stuck_since.is_none() && self.cadence.is_known())?;
-        let limit = factor.saturating_mul(self.cadence.usual());
+        let limit = factor.checked_mul(self.cadence.usual())?;
         self.cadence.longest().is_none_or(|longest| longest <= limit).then_some((last, limit))
     }
 }

@@ -47,7 +47,7 @@ impl Tally {
 
     /// Count a complete generation.
     pub(super) fn add(&mut self, generation: &Generation, comparison: Option<&Comparison>) {
-        if generation.kind == GroupKind::Classic && generation.same_members {
+        if generation.kind == GroupKind::Classic && generation.same_members && generation.has_time {
             self.busiest_minute.add(generation.timestamp);
         }
         if let Some(found) = comparison {

@@ -6,7 +6,7 @@ use super::member::OwnedPartitions;
 use super::*;
 
 /// Key and value of a record.
-type Pair = (Vec<u8>, Option<Vec<u8>>);
+pub(super) type Pair = (Vec<u8>, Option<Vec<u8>>);
 
 fn text(text: &str) -> Vec<u8> {
     [&(text.len() as i16).to_be_bytes(), text.as_bytes()].concat()
@@ -31,7 +31,7 @@ fn key(number: u8, fields: &[&str]) -> Vec<u8> {
 }
 
 /// Return a generation of a classic group with `range`, whose members subscribe to topic t and are assigned lists of its partitions.
-fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
+pub(super) fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
     let subscription = [vec![0, 0], int32(1), text("t"), int32(-1)].concat();
     let member = |(id, entries): &(&str, &[&[i32]])| {
         let entry = |ids: &&[i32]| {
@@ -48,7 +48,7 @@ fn classic(generation: i32, members: &[(&str, &[&[i32]])]) -> Pair {
 }
 
 /// Return a KIP-848 member with a rack, topic names and a pattern; "" means null.
-fn joins(rack: &str, names: &[&str], pattern: &str) -> Pair {
+pub(super) fn joins(rack: &str, names: &[&str], pattern: &str) -> Pair {
     let nullable = |text: &str| if text.is_empty() { vec![0] } else { compact(text) };
     let names: Vec<Vec<u8>> =
         [vec![vec![names.len() as u8 + 1]], names.iter().map(|name| compact(name)).collect()].concat();
@@ -64,11 +64,11 @@ fn resolves(pattern: &str, topics: &[&str]) -> Pair {
     (key(16, &["g", pattern]), Some([head, vec![0; 16], vec![0]].concat()))
 }
 
-fn tombstone(number: u8, fields: &[&str]) -> Pair {
+pub(super) fn tombstone(number: u8, fields: &[&str]) -> Pair {
     (key(number, fields), None)
 }
 
-fn commit(partition: i32) -> Pair {
+pub(super) fn commit(partition: i32) -> Pair {
     let value = [vec![0, 0], vec![0; 8], text(""), vec![0; 8]].concat();
     ([key(1, &["g", "t"]), int32(partition)].concat(), Some(value))
 }
@@ -100,11 +100,11 @@ fn a_partition_with_several_owners_counts_once() {
 }
 
 /// Return the record of an epoch of a consumer group.
-fn epoch(epoch: i32) -> Pair {
+pub(super) fn epoch(epoch: i32) -> Pair {
     (key(3, &["g"]), Some([vec![0, 0], int32(epoch), vec![0]].concat()))
 }
 
-fn target_epoch(epoch: i32) -> Pair {
+pub(super) fn target_epoch(epoch: i32) -> Pair {
     (key(6, &["g"]), Some([vec![0, 0], int32(epoch), vec![0]].concat()))
 }
 
@@ -230,7 +230,7 @@ fn every_truncated_snapshot_is_rejected() {
         assert!(Replay::default().restore(&snapshot::sealed(&data[snapshot::HEADER.min(length)..length])).is_err());
     }
     let error = Replay::default().restore(&[&data[..10], &[0xff], &data[11..]].concat()).unwrap_err();
-    assert_eq!("the snapshot has version 255; this package reads version 4", error.to_string());
+    assert_eq!("the snapshot has version 255; this package reads version 6", error.to_string());
 }
 
 proptest! {

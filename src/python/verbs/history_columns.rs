@@ -10,7 +10,7 @@ use crate::replay::{
 };
 
 /// Columns of a history, see `assignor.spark.schemas.HISTORY`.
-const HISTORY: [Declared; 26] = [
+const HISTORY: [Declared; 28] = [
     ("kind", Type::Text),
     ("state", Type::Text),
     ("protocol", Type::Text),
@@ -23,6 +23,8 @@ const HISTORY: [Declared; 26] = [
     ("most_loaded", Type::Int32),
     ("committed_offsets", Type::Int32),
     ("bad_records", Type::Int32),
+    ("invalid_timestamps", Type::Int32),
+    ("first_invalid", Type::Int64),
     ("unreadable", Type::Text),
     ("unreadable_since", Type::Int64),
     ("rebalances", Type::Int32),
@@ -95,6 +97,7 @@ impl<'a> HistoryColumns<'a> {
         row.put(number(members.idle_members))?;
         row.put(members.least_loaded.map(number))?.put(members.most_loaded.map(number))?;
         row.put(number(group.committed_offsets))?.put(group.bad_records as i32)?;
+        row.put(group.invalid_timestamps as i32)?.put(group.first_invalid)?;
         let unreadable = group.unreadable.as_ref();
         row.put(unreadable.map(|found| &found.reason))?.put(unreadable.map(|found| found.since))?;
         row.put(group.rebalances as i32)?.put(number(group.tally.busiest_minute()))?;

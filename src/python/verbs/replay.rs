@@ -16,6 +16,7 @@ use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::arrow::batch;
 use crate::python::read::recordings::{self, RecordColumns};
 use crate::replay::event_schema::{COLUMNS, COMMON, KINDS};
+use crate::replay::times;
 use crate::replay::{Context, Event, EventDetails, LogRecord, Metadata, Replay, Settings, Silence};
 
 /// Replay of many groups, by cluster and group id. `assignor.replay.Replay` is its public form.
@@ -32,6 +33,8 @@ struct OpenGroup {
     cluster: String,
     group: String,
     generations: Vec<Event>,
+    /// The last valid timestamp of its records; 0 before the first one.
+    time: i64,
 }
 
 /// Record: offset, timestamp, key and value.
@@ -186,8 +189,8 @@ impl PyReplay {
         py.detach(|| self.groups().replay.restore(data)).map_err(|error| SnapshotError::new_err(error.to_string()))
     }
 
-    /// Return the numbers of records, duplicates, bad records, unknown types and timestamps that go backwards.
-    fn counts(&self) -> [(&'static str, u64); 5] {
+    /// Return the numbers of records, duplicates, bad records, unknown types, timestamps that go backwards and invalid timestamps.
+    fn counts(&self) -> [(&'static str, u64); 6] {
         let counts = self.groups().replay.counts();
         [
             ("records", counts.records),
@@ -195,6 +198,7 @@ impl PyReplay {
             ("bad_records", counts.bad_records),
             ("unknown_types", counts.unknown_types),
             ("time_backwards", counts.time_backwards),
+            ("invalid_timestamps", counts.invalid_timestamps),
         ]
     }
 
@@ -239,18 +243,25 @@ impl PyReplay {
                 if columns.is_aborted(row) {
                     continue;
                 }
-                if let (Some(found), Ok(record)) = (&mut found, &record) {
-                    found.push(&entry, record).map_err(too_many)?;
-                }
                 let key = if record.is_err() { offsets::decode_key(entry.key).ok() } else { None };
                 let Some(group) = record.as_ref().ok().or(key.as_ref()).and_then(offsets::DecodedRecord::group) else {
                     continue;
                 };
                 let cluster = columns.cluster(row);
                 if open.as_ref().is_none_or(|open| open.group != group || open.cluster != cluster) {
-                    let next =
-                        OpenGroup { cluster: cluster.to_owned(), group: group.into_owned(), generations: Vec::new() };
+                    let next = OpenGroup {
+                        cluster: cluster.to_owned(),
+                        group: group.into_owned(),
+                        generations: Vec::new(),
+                        time: 0,
+                    };
                     ended.end(replay, open.replace(next))?;
+                }
+                if let Some(open) = open {
+                    open.time = times::valid(entry.timestamp).unwrap_or(open.time);
+                    if let (Some(found), Ok(record)) = (&mut found, &record) {
+                        found.push((open.time, entry.offset), record).map_err(too_many)?;
+                    }
                 }
                 replay.push_decoded(cluster, &entry, &record, &mut events);
                 if let Some(open) = open {

@@ -5,7 +5,7 @@ use arrow_array::{RecordBatch, StructArray};
 use super::history_columns::HistoryColumns;
 use super::table::{ColumnFull, Declared, LARGEST_OFFSET, Table, Type};
 use crate::offsets::{DecodedRecord, FieldValue};
-use crate::replay::{LogRecord, Position, Replay};
+use crate::replay::{Position, Replay};
 
 /// Number of rows of a batch of positions.
 const POSITIONS_OF_A_BATCH: usize = 1 << 16;
@@ -76,8 +76,8 @@ impl CommitColumns {
         Self(Table::new(&COMMIT, LARGEST_OFFSET))
     }
 
-    /// Add a record if it is an offset commit.
-    pub(super) fn push(&mut self, entry: &LogRecord<'_>, record: &DecodedRecord<'_>) -> Result<(), ColumnFull> {
+    /// Add a record if it is an offset commit. `place` is its time and offset.
+    pub(super) fn push(&mut self, place: (i64, i64), record: &DecodedRecord<'_>) -> Result<(), ColumnFull> {
         if !matches!(record.record_type, 0 | 1) {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl CommitColumns {
         row.put(record.group())?.put(key.get("topic").and_then(FieldValue::as_text))?;
         row.put(key.get("partition").and_then(FieldValue::as_i64).map(|id| id as i32))?;
         row.put(value.and_then(|value| value.get("offset")).and_then(FieldValue::as_i64))?;
-        row.put(entry.timestamp)?.put(entry.offset).map(drop)
+        row.put(place.0)?.put(place.1).map(drop)
     }
 
     pub(super) fn finish(self) -> RecordBatch {

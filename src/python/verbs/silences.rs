@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 use crate::python::imports::WrongTypeError;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::arrow::batch;
+use crate::replay::times::valid;
 use crate::replay::{Silence, SilenceFinder};
 
 /// Silence: since, until, partitions, and true if the whole log was silent.
@@ -24,8 +25,9 @@ pub(crate) struct PySilenceFinder(Mutex<Found>);
 struct Found {
     finder: SilenceFinder,
     groups: FxHashMap<String, u32>,
-    /// Time, partition and group of the records that are not searched yet.
-    waiting: Vec<(i64, i32, u32)>,
+    /// Time, partition and group of the records that are not searched yet. A record without a valid timestamp has no group, and the time
+    /// of the row before it.
+    waiting: Vec<(i64, i32, Option<u32>)>,
 }
 
 impl Found {
@@ -36,10 +38,16 @@ impl Found {
         let partitions = column("partition")?.as_primitive_opt::<Int32Type>().ok_or_else(|| wrong("partition"))?;
         let times = column("timestamp")?.as_primitive_opt::<Int64Type>().ok_or_else(|| wrong("timestamp"))?;
         let groups = column("group_id")?.as_string_opt::<i32>().ok_or_else(|| wrong("group_id"))?;
+        let mut last = i64::MIN;
         for row in 0..records.num_rows() {
             if partitions.is_null(row) || times.is_null(row) {
                 continue;
             }
+            let Some(time) = valid(times.value(row)) else {
+                self.waiting.push((last, partitions.value(row), None));
+                continue;
+            };
+            last = time;
             // Records without a group count as those of a group without a name.
             let group = if groups.is_null(row) { "" } else { groups.value(row) };
             let next = self.groups.len() as u32;
@@ -47,7 +55,7 @@ impl Found {
                 Some(number) => *number,
                 None => *self.groups.entry(group.to_owned()).or_insert(next),
             };
-            self.waiting.push((times.value(row), partitions.value(row), group));
+            self.waiting.push((time, partitions.value(row), Some(group)));
         }
         Ok(())
     }
@@ -55,7 +63,13 @@ impl Found {
     fn take(&mut self) -> Vec<Row> {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_unstable();
-        let found = waiting.into_iter().filter_map(|(at, partition, group)| self.finder.add(partition, group, at));
+        let found = waiting.into_iter().filter_map(|(at, partition, group)| {
+            let Some(group) = group else {
+                self.finder.interrupt(partition);
+                return None;
+            };
+            self.finder.add(partition, group, at)
+        });
         found
             .map(|Silence { since, until, partitions, is_whole_log }| (since, until, partitions, is_whole_log))
             .collect()

@@ -60,7 +60,7 @@ pub(super) fn explain<'a>(
     }
     for snapshot in older.filter(|_| has_more) {
         if trials.explains(&recorded.known_topics(snapshot)) {
-            let age = first.time - snapshot.time;
+            let age = i128::from(first.time) - i128::from(snapshot.time);
             let text = format!("the assignor used topic metadata that was {age} ms older than the latest");
             return Explanation::OtherMetadata(text);
         }
