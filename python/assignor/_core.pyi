@@ -12,6 +12,7 @@ from assignor.columns import ArrowArray, ArrowRecordBatch, ArrowTable, MemberCol
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 
 __all__ = [
+    "LATEST_TIME",
     "Clusters",
     "Group",
     "Matcher",
@@ -43,6 +44,7 @@ __all__ = [
     "untrack",
 ]
 
+LATEST_TIME: int
 __build__: str
 __version__: str
 

@@ -52,6 +52,7 @@ def test_json_has_the_promised_keys() -> None:
         "records": 10,
         "records_by_type": {"2": {"values": 8, "tombstones": 1}, "10": {"values": 1, "tombstones": 0}},
         "bad_records": 0,
+        "invalid_timestamps": 0,
         "duplicates": 0,
         "silences": [],
         "groups": [
@@ -72,6 +73,7 @@ def test_json_has_the_promised_keys() -> None:
                 "least_loaded": 2,
                 "most_loaded": 2,
                 "bad_records": 0,
+                "invalid_timestamps": 0,
                 "assignments": [],
                 "lag": None,
                 "remarks": [],

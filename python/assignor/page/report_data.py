@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
+from assignor.cluster.timestamps import is_valid
 from assignor.page.data import PageData, member_rows
-from assignor.page.timeline import LAST_TIME
 from assignor.replay.silences import silence_events
 from assignor.report.report import NO_TOPICS
 
@@ -64,9 +64,9 @@ def _events(part: Path) -> Iterator[Row]:
 
 
 def _times(part: Path) -> tuple[int | None, int | None]:
-    """Return the smallest and the largest timestamp of the records whose timestamp is between 1970 and 9999."""
+    """Return the smallest and the largest valid timestamp of the records above 0."""
     times = dataset(part / "records", format="parquet").to_table(["timestamp"])["timestamp"]
-    times = times.filter(pc.and_(pc.greater(times, 0), pc.less_equal(times, LAST_TIME)))
+    times = times.filter(pc.and_(is_valid(times), pc.greater(times, 0)))
     found = pc.min_max(times).as_py()
     return found["min"], found["max"]
 

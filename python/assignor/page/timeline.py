@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from assignor import _core
 from assignor.lines import format_spans, spans_of
 from assignor.page.rebalance_details import Details
 from assignor.replay.event_text import silence_text
@@ -35,7 +36,7 @@ MOST_SILENCES = 200
 MOST_DETAILS = 30_000
 """Number of rebalances with details in memory at which the details of the earlier half are dropped."""
 
-LAST_TIME = 253_402_300_799_999
+LAST_TIME = _core.LATEST_TIME
 """Last millisecond of the year 9999."""
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1_000, 60_000, 3_600_000, 86_400_000

@@ -143,6 +143,8 @@ def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Te
             return f"silence: {silence_text(event)}", []
         case "coordinator":
             return moved_text(event), [("partitions of __consumer_offsets", ", ".join(event["log_partitions"]))]
+        case "invalid_timestamp":
+            return _invalid_timestamp(event), []
         case _:
             return _bad_record(event)
 
@@ -197,6 +199,11 @@ def _log_partitions(partitions: Sequence[str]) -> str:
     shown = ", ".join(partitions[:_NAMES_SHOWN])
     more = f" and {len(partitions) - _NAMES_SHOWN} more" if len(partitions) > _NAMES_SHOWN else ""
     return f"partition{'' if len(partitions) == 1 else 's'} {shown}{more} of __consumer_offsets"
+
+
+def _invalid_timestamp(event: Event) -> str:
+    what = f"record of type {event['record_type']} at offset {event['offset']}"
+    return f"{what}: the timestamp {event['timestamp']} is not between 1970 and 9999, so its time is not known"
 
 
 def _bad_record(event: Event) -> Text:

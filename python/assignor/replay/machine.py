@@ -127,7 +127,7 @@ class Replay:
         self._core.restore(data)
 
     def counts(self) -> dict[str, int]:
-        """Return the numbers of records, duplicates, bad records, unknown types and timestamps that go backwards."""
+        """Return the numbers of records, duplicates, bad and unknown records, and late and invalid timestamps."""
         return dict(self._core.counts())
 
     def states(self) -> list[dict[str, Any]]:

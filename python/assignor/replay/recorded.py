@@ -11,6 +11,7 @@ from assignor import _core
 from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import check_no_nulls, in_log_order, scan
+from assignor.cluster.timestamps import latest
 from assignor.replay.silences import silence_events, silences_of
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def replay_batches(
 
 
 def end_of(recording: Recording) -> int | None:
-    """Return the largest timestamp of all records, up to which deadlines fire at the end; None without records.
+    """Return the largest valid timestamp of all records, up to which deadlines fire at the end; None without one.
 
     Raises:
         IllegalArgumentError: A file cannot be read as Parquet, or a record has no partition, offset or timestamp.
@@ -79,7 +80,7 @@ def end_of(recording: Recording) -> int | None:
     found: int | None = None
     for batch in scan(recording, ["partition", "offset", "timestamp"]):
         check_no_nulls(recording, batch)
-        found = max((time for time in (found, pc.max(batch["timestamp"]).as_py()) if time is not None), default=None)
+        found = max((time for time in (found, latest(batch["timestamp"])) if time is not None), default=None)
     return found
 
 

@@ -14,7 +14,7 @@ class PartitionClock:
     """Clock of a partition of the log, in milliseconds.
 
     Attributes:
-        latest: Highest timestamp of its records.
+        latest: Highest valid timestamp of its records.
         received: Local time at which the last records were received while the log was followed; None before that.
         now: Time up to which its deadlines have fired.
     """

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.cluster.timestamps import LATEST_TIME, is_valid
 from assignor.cluster.topic_timeline import TopicTimeline
 from assignor.lag import POSITIONS
 from assignor.replay import stuck_members
@@ -325,8 +326,10 @@ class Watcher:
         tombstones = records.filter(pc.is_null(records["value"]))
         if tombstones.num_rows:
             ids = pa.array(_core.record_groups(tombstones["key"])).to_pylist()
-            for group, at in zip(ids, tombstones["timestamp"].to_pylist(), strict=True):
+            rows = zip(ids, tombstones["partition"].to_pylist(), tombstones["timestamp"].to_pylist(), strict=True)
+            for group, partition, timestamp in rows:
                 if group is not None:
+                    at = timestamp if 0 <= timestamp <= LATEST_TIME else self._clock(partition).latest
                     self._deleted[group] = max(at, self._deleted.get(group, at))
 
     def _note_loops(self, changes: Iterable[Change]) -> None:
@@ -358,6 +361,7 @@ class Watcher:
 
 
 def _latest(records: pa.RecordBatch) -> dict[int, int]:
-    """Return the highest timestamp of each partition."""
+    """Return the highest valid timestamp of each partition that has one."""
+    records = records.filter(is_valid(records["timestamp"]))
     found = pa.Table.from_batches([records]).group_by("partition").aggregate([("timestamp", "max")])
     return dict(zip(found["partition"].to_pylist(), found["timestamp_max"].to_pylist(), strict=True))

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
 from assignor.cluster.folder import open_dataset
+from assignor.cluster.timestamps import is_valid
 from assignor.lag import TIMED_END_OFFSETS
 from assignor.waiting import Position
 
@@ -101,6 +102,7 @@ class EndLog:
             return
         rows = open_dataset(path).to_table(TIMED_END_OFFSETS.names, filter=_is_chosen(partitions))
         rows = rows.cast(TIMED_END_OFFSETS).drop_null()
+        rows = rows.filter(is_valid(rows["at"]))
         at, ends = rows["at"].to_numpy(), rows["end_offset"].to_numpy()
         for place, indices in _by_partition(rows, "at"):
             self._ends[place] = (at[indices], ends[indices])

@@ -57,6 +57,7 @@ KINDS = {
     "out_of_range": Kind("warning", "committed offsets are beyond the end or before the start of a partition's log"),
     "unreadable_group": Kind("warning", "the last group record cannot be decoded: state and members are not known"),
     "bad_records": Kind("warning", "records of the group cannot be decoded"),
+    "invalid_timestamps": Kind("warning", "records of the group have timestamps that are not between 1970 and 9999"),
     "different": Kind("warning", "assignments differ from those of Kafka's assignor", needs_attention=False),
     "unreadable": Kind(
         "warning",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, Remark
 
 _GENERATIONS_SHOWN = 10
+_TIME_USED = "The highest timestamp before such a record counts as its time; it shows no storm and no stuck member."
 
 
 def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
@@ -54,6 +55,12 @@ def _of_state(group: GroupReport) -> Iterator[Finding]:
     if group.bad_records:
         text = f"{format_count(group.bad_records, 'record')} cannot be decoded"
         yield Finding("bad_records", *group.bad_records_between, name, text, "The table `records` has their bytes.")
+    if group.invalid_timestamps:
+        have = "has a timestamp" if group.invalid_timestamps == 1 else "have timestamps"
+        text = f"{format_count(group.invalid_timestamps, 'record')} {have} not between 1970 and 9999"
+        where = "It is" if group.invalid_timestamps == 1 else "The first one is"
+        evidence = f"{where} at offset {group.first_invalid}. {_TIME_USED}"
+        yield Finding("invalid_timestamps", None, None, name, text, evidence)
 
 
 def _loads(group: GroupReport) -> str:

@@ -100,11 +100,13 @@ class GroupReport:
         rebalances: Number of new generations or epochs in the log.
         busiest_minute: Highest number of rebalances within a minute that left the membership unchanged.
         bad_records: Number of records of the group that cannot be decoded.
+        invalid_timestamps: Number of records of the group whose timestamp is not between 1970 and 9999.
         assignments: Comparison of assignors other than the classic protocol's `range`.
         events: Storms, stuck members and unusual offsets, as `group_events.read_events` returns them.
         loops: Rebalance loops, in the order of time.
         unowned_spans: The partitions that `unowned` counts, as spans of (topic, first partition, count); empty if not
             known.
+        first_invalid: Offset of the first record whose timestamp is not between 1970 and 9999; None without one.
         bad_records_between: Times of the first and the last record that cannot be decoded.
         unreadable: Reason why the last group record cannot be decoded; None if it can.
         unreadable_since: Time in milliseconds of the first of the last group records that cannot be decoded.
@@ -128,6 +130,8 @@ class GroupReport:
     rebalances: int
     busiest_minute: int
     bad_records: int
+    invalid_timestamps: int = 0
+    first_invalid: int | None = None
     assignments: tuple[ComparedAssignments, ...] = ()
     events: tuple[dict[str, Any], ...] = ()
     loops: tuple[Loop, ...] = ()
@@ -161,6 +165,7 @@ class GroupReport:
             "least_loaded": self.least_loaded,
             "most_loaded": self.most_loaded,
             "bad_records": self.bad_records,
+            "invalid_timestamps": self.invalid_timestamps,
             "assignments": [{"assignor": found.assignor, **found.compared.counts()} for found in self.assignments],
             "lag": None if self.lag is None else self.lag.to_json(),
         }

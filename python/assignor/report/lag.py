@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from assignor.cluster.folder import open_dataset, parquet_error
+from assignor.cluster.timestamps import is_valid
 from assignor.errors import WrongTypeError
 from assignor.lag import END_OFFSETS, TIMED_END_OFFSETS, group_lag, join_owners, partition_lag
 from assignor.lag_growth import Growth, Measurement, find_growth
@@ -132,7 +133,7 @@ class _Ends:
         try:
             source = open_dataset(path)
             read = source.to_table(columns=["at"]).cast(pa.schema([TIMED_END_OFFSETS.field("at")]))
-            times = np.unique(read["at"].drop_null().to_numpy())
+            times = np.unique(read["at"].filter(is_valid(read["at"])).to_numpy())
             if len(times) > MOST_TIMES:
                 times = times[np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(int)]
             rows = source.to_table(columns=TIMED_END_OFFSETS.names, filter=pc.field("at").isin(pa.array(times)))

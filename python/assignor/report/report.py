@@ -49,6 +49,11 @@ class Report:
     has_topics: bool = True
     silences: tuple[Silence, ...] = ()
 
+    @property
+    def invalid_timestamps(self) -> int:
+        """Number of records of the groups whose timestamp is not between 1970 and 9999; copies count once."""
+        return sum(group.invalid_timestamps for group in self.groups)
+
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints."""
         remarks, members = by_group(self.remarks), by_group(self.members)
@@ -60,6 +65,7 @@ class Report:
                 for number, (values, tombstones) in sorted(self.records_by_type.items())
             },
             "bad_records": self.bad_records,
+            "invalid_timestamps": self.invalid_timestamps,
             "duplicates": self.duplicates,
             "silences": [silence.to_json() for silence in self.silences],
             "groups": [

@@ -27,7 +27,7 @@ LAG_TABLES = ("lag", "lag_over_time")
 """Names of the Parquet folders that a report of a recording with end offsets has in addition."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
-_ADDED = {"findings", "duplicates", "silences"}
+_ADDED = {"findings", "duplicates", "silences", "invalid_timestamps"}
 """Keys that reports of earlier versions do not have."""
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
+from assignor.cluster.timestamps import latest
 from assignor.report.commit_log import CommitLog, EndLog
 from assignor.waiting import find_waiting, usual_intervals
 
@@ -86,6 +86,6 @@ def _place(partition: Mapping[str, Any]) -> Partition:
 
 
 def _last_time(part: Path) -> int:
-    """Return the largest timestamp of the records."""
+    """Return the largest valid timestamp of the records; 0 without one."""
     times = dataset(part / "records", format="parquet").to_table(["timestamp"])["timestamp"]
-    return int(pc.max(times).as_py() or 0)
+    return latest(times) or 0

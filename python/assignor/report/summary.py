@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from assignor.cluster.copies import count_copies
+from assignor.cluster.timestamps import LATEST_TIME
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 _GROUP_FIELDS = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
     *("least_loaded", "most_loaded", "rebalances", "busiest_minute", "bad_records", "unreadable", "unreadable_since"),
+    *("invalid_timestamps", "first_invalid"),
 )
 """Columns of the table `groups` that are fields of `GroupReport` with the same name."""
 
@@ -72,7 +74,7 @@ def summarize(recording: Recording, part: Path) -> Report:
 def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[str, tuple[int, int]]]:
     """Return the number of records by type, tombstone and status, and the times of bad records.
 
-    The times are those of the first and the last bad record of each group.
+    The times are those of the first and the last bad record of each group that has a valid timestamp.
     """
     found = Counter[tuple[int | None, bool, str]]()
     bad: dict[str, tuple[int, int]] = {}
@@ -81,7 +83,7 @@ def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[st
         for row in pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")]).to_pylist():
             found[row["type"], row["tombstone"], row["status"]] += row["count_all"]
         for row in batch.filter(pc.equal(batch["status"], "bad")).to_pylist():
-            if row["group_id"] is not None and row["timestamp"] is not None:
+            if row["group_id"] is not None and row["timestamp"] is not None and 0 <= row["timestamp"] <= LATEST_TIME:
                 since, until = bad.get(row["group_id"], (row["timestamp"], row["timestamp"]))
                 bad[row["group_id"]] = (min(since, row["timestamp"]), max(until, row["timestamp"]))
     return found, bad

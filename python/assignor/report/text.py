@@ -149,6 +149,9 @@ def _totals(report: Report) -> Iterator[str]:
     records = f"{format_count(report.records, 'record')} of {format_count(len(report.records_by_type), 'type')}"
     copies = f"; {format_count(report.duplicates, 'duplicate')} of other records" if report.duplicates else ""
     yield f"{records}; {report.bad_records:,} cannot be decoded{copies}"
+    if report.invalid_timestamps:
+        have = "has a timestamp" if report.invalid_timestamps == 1 else "have timestamps"
+        yield f"{format_count(report.invalid_timestamps, 'record')} {have} not between 1970 and 9999, see the findings"
     yield f"{format_count(len(report.groups), 'group')}{': ' if by_state else ''}{by_state}"
     own, are = "owns" if members == 1 else "own", "is" if idle == 1 else "are"
     owned = f"{format_count(members, 'member')} {own} {format_count(partitions, 'partition')}"

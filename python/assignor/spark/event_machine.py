@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from assignor.cluster.timestamps import latest
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -58,8 +58,8 @@ class EventMachine:
     def push(self, records: pa.RecordBatch) -> Iterator[ArrowRecordBatch]:
         """Apply records of the partition in the order of their offsets, and yield the events."""
         for part in record_slices(records):
-            latest = pc.max(part["timestamp"]).as_py()
-            self.clock = self.clock if latest is None else max(self.clock, latest)
+            found = latest(part["timestamp"])
+            self.clock = self.clock if found is None else max(self.clock, found)
             yield from self.replay.push(part)
 
     def catch_up(self) -> Iterator[ArrowRecordBatch]:

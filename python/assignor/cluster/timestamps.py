@@ -1,0 +1,24 @@
+"""Valid timestamps of records: those of the years 1970 to 9999. The engine ignores the others, and counts them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from assignor import _core
+
+LATEST_TIME = _core.LATEST_TIME
+"""The last valid timestamp in milliseconds."""
+
+
+def is_valid(times: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return for each timestamp whether it is valid; null for a null."""
+    return pc.and_(pc.greater_equal(times, 0), pc.less_equal(times, LATEST_TIME))
+
+
+def latest(times: pa.Array | pa.ChunkedArray) -> int | None:
+    """Return the largest valid timestamp in milliseconds; None if there is none."""
+    found: int | None = pc.max(times).as_py()
+    if found is not None and not 0 <= found <= LATEST_TIME:
+        found = pc.max(times.filter(is_valid(times))).as_py()
+    return found
