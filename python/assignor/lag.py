@@ -74,6 +74,9 @@ deleted  number of deleted offsets after the committed offset; the lag includes 
 problem  one of `PROBLEMS`, or null
 """
 
+LARGEST_LAG = 2**63 - 1
+"""Highest sum of lags; a higher one is this number."""
+
 COMPUTED = ("lag", "deleted", "problem")
 """Columns of `PARTITION_LAG` that `compute_lag` returns."""
 
@@ -90,7 +93,7 @@ MEMBER_LAG = pa.schema([("group_id", pa.string()), ("member_id", pa.string()), *
 """Lag of the partitions that a member owns.
 
 partitions  number of partitions
-lag         sum of the known lags; null if none is known
+lag         sum of the known lags, at most `LARGEST_LAG`; null if none is known
 unknown     number of partitions whose lag is unknown
 ...         number of partitions with each of `PROBLEMS`
 """
@@ -181,7 +184,9 @@ def compute_lag(committed: pa.Array, start: pa.Array, end: pa.Array) -> tuple[pa
     is_known = pc.fill_null(is_known, fill_value=True)
     unknown = pa.scalar(None, pa.int64())
     lag = pc.if_else(is_known, pc.subtract(end, committed), unknown)
-    deleted = pc.if_else(is_known, pc.max_element_wise(pc.subtract(start, committed), 0, skip_nulls=False), unknown)
+    # The start can be far below the committed offset, so that the difference would not fit in 64 bits.
+    lost = pc.if_else(pc.greater(start, committed), pc.subtract(start, committed), 0)
+    deleted = pc.if_else(is_known, lost, unknown)
     return lag, deleted, problem
 
 
@@ -245,8 +250,15 @@ def _sums(rows: pa.Table, keys: list[str]) -> pa.Table:
         ("lag", "sum", pc.ScalarAggregateOptions(min_count=1)),
         *((name, "sum") for name in counts),
     ]
+    largest = pc.max(rows["lag"]).as_py() or 0
+    if largest * len(rows) > LARGEST_LAG:
+        columns["lag"] = rows["lag"].cast(pa.decimal128(38))
     found = pa.table(columns).group_by(keys, use_threads=False).aggregate(wanted)
     found = found.rename_columns([*keys, "partitions", "lag", *counts])
+    if largest * len(rows) > LARGEST_LAG:
+        most = pa.scalar(LARGEST_LAG, pa.decimal128(38))
+        capped = pc.if_else(pc.greater(found["lag"], most), most, found["lag"]).cast(pa.int64())
+        found = found.set_column(found.schema.get_field_index("lag"), "lag", capped)
     return found.sort_by([(key, "ascending") for key in keys])
 
 

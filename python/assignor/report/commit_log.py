@@ -82,8 +82,8 @@ class CommitLog:
             (found.group != own) & (found.at >= since) & (found.at <= until) & (found.committed >= 0)
         )
         indices = indices[np.argsort(found.at[indices], kind="stable")]
-        offsets = found.committed[indices]
-        is_higher = np.diff(np.maximum.accumulate(offsets), prepend=-1) > 0
+        highest = np.maximum.accumulate(found.committed[indices])
+        is_higher = np.append(True, highest[1:] > highest[:-1])[: len(highest)]
         for index in indices[is_higher].tolist():
             yield Position(int(found.at[index]), int(found.committed[index]), self._groups[found.group[index]])
 

@@ -15,7 +15,7 @@ from pyarrow.dataset import dataset
 from assignor.cluster.folder import open_dataset, parquet_error
 from assignor.cluster.timestamps import is_valid
 from assignor.errors import WrongTypeError
-from assignor.lag import END_OFFSETS, TIMED_END_OFFSETS, group_lag, join_owners, partition_lag
+from assignor.lag import END_OFFSETS, LARGEST_LAG, TIMED_END_OFFSETS, group_lag, join_owners, partition_lag
 from assignor.lag_growth import Growth, Measurement, find_growth
 from assignor.lines import spans_of
 from assignor.report.absence import Absence, departures, find_absence
@@ -312,9 +312,9 @@ def _series(
         is_there = places != _UNKNOWN
         logs, offsets = ends.ends[places[is_there]], commits.offsets[first:end][is_there]
         is_known = (offsets >= 0) & (logs >= offsets)
-        totals = np.where(is_known, logs - offsets, 0).sum(axis=0)
+        totals = _sums(np.where(is_known, logs - offsets, 0))
         counts = is_known.sum(axis=0)
-        steps = np.where(is_known[:, 1:] & is_known[:, :-1], np.diff(logs, axis=1), 0).clip(min=0).sum(axis=0)
+        steps = _sums(np.where(is_known[:, 1:] & is_known[:, :-1], np.diff(logs, axis=1), 0).clip(min=0))
         times, numbers = generations.get(group, ([], []))
         latest = np.searchsorted(np.maximum.accumulate([_BEFORE_ALL, *times]), ends.times, side="right") - 1
         yield (
@@ -331,6 +331,14 @@ def _series(
                 )
             ],
         )
+
+
+def _sums(rows: Numbers) -> Numbers:
+    """Return the sums of columns of numbers that are not negative; a sum is at most `LARGEST_LAG`."""
+    if rows.max(initial=0) <= LARGEST_LAG // max(1, len(rows)):
+        found: Numbers = rows.sum(axis=0)
+        return found
+    return np.minimum(rows.astype(object).sum(axis=0), LARGEST_LAG).astype(np.int64)
 
 
 def _over_time(series: dict[str, list[Measurement]]) -> pa.Table:

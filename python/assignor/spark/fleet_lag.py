@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StructType
 
-from assignor.lag import COMPUTED, PROBLEMS, compute_lag
+from assignor.lag import COMPUTED, LARGEST_LAG, PROBLEMS, compute_lag
 from assignor.spark.schemas import FLEET_LAG, KEYS
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def lag_of_groups(partitions: DataFrame) -> DataFrame:
     once = partitions.groupBy(*_PARTITION).agg(*firsts)
     is_unowned = F.col("member_id").isNull()
     unowned = F.count_if(is_unowned).alias("unowned")
-    return once.groupBy(*KEYS).agg(*_sums(), unowned, F.sum(F.when(is_unowned, F.col("lag"))).alias("unowned_lag"))
+    return once.groupBy(*KEYS).agg(*_sums(), unowned, _sum(F.when(is_unowned, F.col("lag"))).alias("unowned_lag"))
 
 
 def _owners(current: DataFrame) -> DataFrame:
@@ -73,4 +73,9 @@ def _owners(current: DataFrame) -> DataFrame:
 def _sums() -> list[Column]:
     counts = [F.count_if(F.coalesce(F.col("problem") == name, F.lit(False))).alias(name) for name in PROBLEMS]
     unknown = F.count_if(F.col("lag").isNull()).alias("unknown")
-    return [F.count("*").alias("partitions"), F.sum("lag").alias("lag"), unknown, *counts]
+    return [F.count("*").alias("partitions"), _sum(F.col("lag")).alias("lag"), unknown, *counts]
+
+
+def _sum(lag: Column) -> Column:
+    """Return the sum of lags, at most `LARGEST_LAG`; null if none is known."""
+    return F.coalesce(F.try_sum(lag), F.when(F.count(lag) > 0, F.lit(LARGEST_LAG)))

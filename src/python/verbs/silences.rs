@@ -17,6 +17,9 @@ use crate::replay::{Silence, SilenceFinder};
 /// Silence: since, until, partitions, and true if the whole log was silent.
 type Row = (i64, i64, Vec<i32>, bool);
 
+/// Group of a record without a valid timestamp. It follows the records of other groups with the same time.
+const UNTIMED: u32 = u32::MAX;
+
 /// Finder of silences. `assignor.replay.silences` has its public form.
 #[pyclass(frozen, name = "SilenceFinder", module = "assignor._core")]
 pub(crate) struct PySilenceFinder(Mutex<Found>);
@@ -25,9 +28,9 @@ pub(crate) struct PySilenceFinder(Mutex<Found>);
 struct Found {
     finder: SilenceFinder,
     groups: FxHashMap<String, u32>,
-    /// Time, partition and group of the records that are not searched yet. A record without a valid timestamp has no group, and the time
-    /// of the row before it.
-    waiting: Vec<(i64, i32, Option<u32>)>,
+    /// Time, partition and group of the records that are not searched yet. A record without a valid timestamp has the group `UNTIMED`, and
+    /// the time of the row before it.
+    waiting: Vec<(i64, i32, u32)>,
 }
 
 impl Found {
@@ -44,7 +47,7 @@ impl Found {
                 continue;
             }
             let Some(time) = valid(times.value(row)) else {
-                self.waiting.push((last, partitions.value(row), None));
+                self.waiting.push((last, partitions.value(row), UNTIMED));
                 continue;
             };
             last = time;
@@ -55,7 +58,7 @@ impl Found {
                 Some(number) => *number,
                 None => *self.groups.entry(group.to_owned()).or_insert(next),
             };
-            self.waiting.push((time, partitions.value(row), Some(group)));
+            self.waiting.push((time, partitions.value(row), group));
         }
         Ok(())
     }
@@ -64,10 +67,10 @@ impl Found {
         let mut waiting = std::mem::take(&mut self.waiting);
         waiting.sort_unstable();
         let found = waiting.into_iter().filter_map(|(at, partition, group)| {
-            let Some(group) = group else {
+            if group == UNTIMED {
                 self.finder.interrupt(partition);
                 return None;
-            };
+            }
             self.finder.add(partition, group, at)
         });
         found
