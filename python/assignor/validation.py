@@ -59,7 +59,7 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     The names of a set are sorted, because its iteration order differs from run to run.
     """
     what = f"{owner}: topics"
-    entries = _entries(names, what, "an iterable of topic names")
+    entries = entries_of(names, what, "an iterable of topic names")
     found = [check_name(name, f"{owner}: a topic") for name in entries]
     if type(names) is tuple:
         return names
@@ -72,13 +72,13 @@ def read_patterns(pattern: object, what: str) -> tuple[str, ...]:
         return ()
     if isinstance(pattern, str):
         return (check_name(pattern, what),)
-    entries = _entries(pattern, what, "a str or an iterable of str")
+    entries = entries_of(pattern, what, "a str or an iterable of str")
     return tuple(check_name(entry, f"{what}: a pattern") for entry in entries)
 
 
 def read_partitions(partitions: object, what: str) -> list[tuple[str, int]]:
     """Return the (topic, partition) pairs of an iterable, in its order."""
-    entries = _entries(partitions, what, "an iterable of (topic, partition)")
+    entries = entries_of(partitions, what, "an iterable of (topic, partition)")
     return [read_partition(entry, what) for entry in entries]
 
 
@@ -103,6 +103,13 @@ def is_int(value: object) -> bool:
     return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")
 
 
+def read_flag(value: object, what: str) -> bool:
+    """Return the value if it is a `bool`."""
+    if not isinstance(value, bool):
+        raise wrong_type(what, "a bool", value)
+    return value
+
+
 def read_int(value: object, what: str, *, bits: int) -> int:
     """Return the value if it is an integer that fits in a signed field of `bits` bits."""
     if not is_int(value):
@@ -125,7 +132,8 @@ def as_bytes(data: object, name: str) -> bytes:
     raise wrong_type(name, "bytes", data)
 
 
-def _entries(values: object, what: str, wanted: str) -> Iterator[object]:
+def entries_of(values: object, what: str, wanted: str) -> Iterator[object]:
+    """Return an iterator over an iterable other than text and bytes."""
     if isinstance(values, (str, bytes, bytearray)):
         raise wrong_type(what, wanted, values)
     try:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import MissingDependencyError, WrongTypeError
+from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
+from assignor.validation import entries_of, wrong_type
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from types import ModuleType
 
     import pyarrow as pa
@@ -29,11 +31,42 @@ def topic_schema() -> pa.Schema:
     return pa.schema([*types.items(), ("racks", pa.list_(pa.string()))])
 
 
+def topic_rows(rows: object, what: str) -> list[Mapping[str, Any]]:
+    """Return the rows of topic metadata in an iterable.
+
+    Raises:
+        WrongTypeError: The value is no iterable, or an entry is no mapping or lacks a column; the error has its number.
+    """
+    found: list[Mapping[str, Any]] = []
+    names = topic_schema().names
+    for number, row in enumerate(entries_of(rows, what, "an iterable of rows")):
+        if not isinstance(row, Mapping):
+            raise wrong_type(f"{what}: row {number}", f"a mapping with {', '.join(names)}", row)
+        missing = [name for name in names if name not in row]
+        if missing:
+            raise WrongTypeError(f"{what}: row {number} has no {missing[0]}; a row has {', '.join(names)}")
+        found.append(row)
+    return found
+
+
 def topic_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
-    """Return rows of topic metadata as a batch."""
-    schema = topic_schema()
-    columns = {name: [row[name] for row in rows] for name in schema.names}
-    return pyarrow().RecordBatch.from_pydict(columns, schema=schema)
+    """Return rows of topic metadata as a batch.
+
+    Raises:
+        WrongTypeError: A value of a column has another type.
+        IllegalArgumentError: A number is too large for its column, or a text cannot be encoded.
+    """
+    pa, schema = pyarrow(), topic_schema()
+    columns = {}
+    for field in schema:
+        values = [row[field.name] for row in rows]
+        try:
+            columns[field.name] = pa.array(values, field.type)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+            kind = WrongTypeError if isinstance(error, TypeError) else IllegalArgumentError
+            text = f"topic metadata: column {field.name} cannot be read as {field.type}: {error}"
+            raise kind(text) from error
+    return pa.RecordBatch.from_pydict(columns, schema=schema)
 
 
 def topics_table(topics: pa.Table | None) -> pa.RecordBatch:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
-from assignor.cluster.metadata import pyarrow, topic_batch
+from assignor.cluster.metadata import pyarrow, topic_batch, topic_rows
 from assignor.replay.events import event_dicts
+from assignor.validation import as_bytes, check_name, entries_of, read_flag, read_int, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -38,7 +39,8 @@ class Replay:
             have: the broker's `group.consumer.session.timeout.ms`.
 
     Raises:
-        IllegalArgumentError: A setting is not positive.
+        IllegalArgumentError: A setting is not positive or does not fit in 64 bits, or the topic metadata is invalid.
+        WrongTypeError: A setting or a value of the topic metadata has another type.
         MissingDependencyError: pyarrow is not installed.
     """
 
@@ -55,17 +57,17 @@ class Replay:
         never_committed_ms: int = 60_000,
         session_timeout_ms: int = 45_000,
     ) -> None:
-        self._topics = list(topics or ())
+        self._topics = [] if topics is None else topic_rows(topics, "topics")
         self._core = _core.Replay(
             topic_batch(self._topics),
-            is_open=is_open,
-            is_compared=is_compared,
-            storm_rebalances=storm_rebalances,
-            storm_window_ms=storm_window_ms,
-            stuck_factor=stuck_factor,
-            stuck_interval_ms=stuck_interval_ms,
-            never_committed_ms=never_committed_ms,
-            session_timeout_ms=session_timeout_ms,
+            is_open=read_flag(is_open, "is_open"),
+            is_compared=read_flag(is_compared, "is_compared"),
+            storm_rebalances=read_int(storm_rebalances, "storm_rebalances", bits=64),
+            storm_window_ms=read_int(storm_window_ms, "storm_window_ms", bits=64),
+            stuck_factor=read_int(stuck_factor, "stuck_factor", bits=64),
+            stuck_interval_ms=read_int(stuck_interval_ms, "stuck_interval_ms", bits=64),
+            never_committed_ms=read_int(never_committed_ms, "never_committed_ms", bits=64),
+            session_timeout_ms=read_int(session_timeout_ms, "session_timeout_ms", bits=64),
         )
 
     def push(self, record: tuple[int, int, bytes | None, bytes | None], cluster: str = "") -> list[Event]:
@@ -77,12 +79,31 @@ class Replay:
         Args:
             record: Offset, timestamp in milliseconds, key and value; a value of None is a tombstone.
             cluster: Name of the cluster.
+
+        Raises:
+            IllegalArgumentError: A number does not fit in 64 bits, or UTF-8 cannot encode the cluster.
+            WrongTypeError: The record is no tuple of these four, or the cluster is no str.
         """
-        return event_dicts(self._core.push_record(record, cluster))
+        if not isinstance(record, tuple) or len(record) != 4:
+            raise wrong_type("record", "a tuple of offset, timestamp, key and value", record)
+        offset, timestamp, key, value = record
+        read = (
+            read_int(offset, "record: offset", bits=64),
+            read_int(timestamp, "record: timestamp", bits=64),
+            None if key is None else as_bytes(key, "record: key"),
+            None if value is None else as_bytes(value, "record: value"),
+        )
+        return event_dicts(self._core.push_record(read, check_name(cluster, "cluster")))
 
     def advance(self, now: int, cluster: str | None = None) -> list[Event]:
-        """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all clusters."""
-        return event_dicts(self._core.advance(now, cluster))
+        """Return the events of all deadlines up to a time in milliseconds, of one cluster or of all clusters.
+
+        Raises:
+            IllegalArgumentError: The time does not fit in 64 bits, or UTF-8 cannot encode the cluster.
+            WrongTypeError: The time is no int, or the cluster is no str.
+        """
+        time = read_int(now, "now", bits=64)
+        return event_dicts(self._core.advance(time, None if cluster is None else check_name(cluster, "cluster")))
 
     def next_deadline(self) -> int | None:
         """Return the earliest deadline in milliseconds; None if there is no deadline."""
@@ -97,9 +118,16 @@ class Replay:
         return event_dicts(self._core.finish())
 
     def observe_topics(self, rows: Iterable[Mapping[str, Any]]) -> list[Event]:
-        """Add later snapshots of topic metadata and return the generations whose comparison waited for them."""
-        self._topics += rows
-        return event_dicts(self._core.observe_topics(topic_batch(self._topics)))
+        """Add later snapshots of topic metadata and return the generations whose comparison waited for them.
+
+        Raises:
+            IllegalArgumentError: The topic metadata is invalid. The replay does not change.
+            WrongTypeError: A value of the topic metadata has another type. The replay does not change.
+        """
+        topics = [*self._topics, *topic_rows(rows, "rows")]
+        found = self._core.observe_topics(topic_batch(topics))
+        self._topics = topics
+        return event_dicts(found)
 
     def observe_silences(self, silences: Iterable[Silence]) -> None:
         """Add silences of the log, see `assignor.replay.silences`; call it before the records that follow them.
@@ -107,12 +135,17 @@ class Replay:
         A session that expires right after a silence has the cause `coordinator_moved`, and no member counts as stuck
         because of it. A silence of the whole log applies to all groups; one of a partition only to groups whose records
         were pushed as Arrow batches with the column `partition`.
+
+        Raises:
+            IllegalArgumentError: A number does not fit in its bits.
+            WrongTypeError: A value has another type. No silence is added.
         """
-        self._core.observe_silences(list(silences))
+        entries = entries_of(silences, "silences", "an iterable of Silence")
+        self._core.observe_silences([_read_silence(each, f"silence {place}") for place, each in enumerate(entries)])
 
     def forget(self, group: str, cluster: str = "") -> bool:
         """Forget a group, whose later records then begin a new log; return False if there is no such group."""
-        return self._core.forget(group, cluster)
+        return self._core.forget(check_name(group, "group"), check_name(cluster, "cluster"))
 
     def snapshot(self) -> bytes:
         """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""
@@ -123,8 +156,9 @@ class Replay:
 
         Raises:
             SnapshotError: The bytes are damaged, or of another version or other settings. The state does not change.
+            WrongTypeError: The data is not bytes.
         """
-        self._core.restore(data)
+        self._core.restore(as_bytes(data, "data"))
 
     def counts(self) -> dict[str, int]:
         """Return the numbers of records, duplicates, bad and unknown records, and late and invalid timestamps."""
@@ -145,3 +179,18 @@ class Replay:
         """
         pa = pyarrow()
         return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]
+
+
+def _read_silence(silence: object, what: str) -> tuple[int, int, list[int], bool]:
+    if not isinstance(silence, tuple) or len(silence) != 4:
+        raise wrong_type(what, "a Silence", silence)
+    since, until, partitions, is_whole_log = silence
+    return (
+        read_int(since, f"{what}: since", bits=64),
+        read_int(until, f"{what}: until", bits=64),
+        [
+            read_int(id, f"{what}: a partition", bits=32)
+            for id in entries_of(partitions, f"{what}: partitions", "an iterable of int")
+        ],
+        read_flag(is_whole_log, f"{what}: is_whole_log"),
+    )

@@ -29,6 +29,7 @@ from assignor.replay.loops import FIELDS, KINDS, Loops
 from assignor.replay.silences import silence_events, taken
 from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
 from assignor.replay.watch_state import WatchState
+from assignor.validation import check_name, entries_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -70,7 +71,9 @@ class Watcher:
         records: Number of records that were pushed, including those of other groups.
 
     Raises:
+        IllegalArgumentError: UTF-8 cannot encode a group id or the name of the cluster.
         SnapshotError: The replay in the state is of another version.
+        WrongTypeError: The groups or the cluster have another type.
     """
 
     def __init__(self, *, groups: Iterable[str] = (), state: WatchState | None = None, cluster: str = "") -> None:
@@ -79,13 +82,14 @@ class Watcher:
         self.loops = Loops()
         self.loop_changes: list[Change] = []
         self.records = 0
-        self._cluster = cluster
+        self._cluster = check_name(cluster, "cluster")
         self._coordinators = Coordinators()
         self._interrupted: dict[int, int] = {}
         self._silences = _core.SilenceFinder()
         self._timeouts: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
-        self._groups = pa.array(sorted(set(groups)), pa.string())
+        wanted = entries_of(groups, "groups", "an iterable of group ids")
+        self._groups = pa.array(sorted({check_name(group, "groups: a group id") for group in wanted}), pa.string())
         self._clocks: dict[int, PartitionClock] = {}
         self._starts: dict[int, tuple[int, int]] | None = None
         self._waits_for_topics = False
