@@ -57,7 +57,7 @@ pub(super) fn apply_commit(
     partition.expires = expiry(at, expires);
     let deleted = partition.deleted.take().filter(|_| before.is_none());
     *offsets += usize::from(before.is_none());
-    let (log_partition, lacks_time) = (state.log_partition, state.lacks_time);
+    let (log_partition, lacks_time) = (state.log_partition, state.invalid.is_last);
     let owner = partition.ownership.as_mut().map(|ownership| {
         ownership.has_commit = true;
         let cadence = &mut ownership.cadence;
@@ -128,7 +128,7 @@ fn note_commit(
         let former = state.former_commits.remove(&member).unwrap_or_default();
         state.commit_times.entry(Arc::clone(&member)).or_insert(former)
     };
-    if state.lacks_time {
+    if state.invalid.is_last {
         let since = commit_times.forget_last();
         if let Some(since) = since {
             events.extend(stuck(state, (at, offset), &member, since, Some(at)));

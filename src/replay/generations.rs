@@ -261,7 +261,7 @@ fn storm_begin(
     same_members: bool,
     events: &mut Vec<Event>,
 ) {
-    let Some(clock) = state.clock.filter(|_| !state.lacks_time) else { return };
+    let Some(clock) = state.clock.filter(|_| !state.invalid.is_last) else { return };
     let (threshold, window) = (context.settings.storm_rebalances, context.settings.storm_window);
     if same_members && state.storm.add(clock, threshold as usize, window) {
         events.extend(storm_event(state, at, offset, None));

@@ -107,7 +107,7 @@ pub(super) fn next_generation(
     let generation = Generation {
         offset,
         timestamp: at,
-        has_time: !state.lacks_time,
+        has_time: !state.invalid.is_last,
         kind: after.kind,
         number: after.generation,
         protocol_type: after.protocol_type.clone(),
@@ -120,7 +120,7 @@ pub(super) fn next_generation(
         target: None,
         problems: None,
     };
-    let time = Some(at).filter(|_| !state.lacks_time);
+    let time = Some(at).filter(|_| !state.invalid.is_last);
     let before = state.last.replace((GenerationNumber::of(&generation), time));
     let is_same = |(before, _): &(GenerationNumber, Option<i64>)| {
         (before.kind, before.generation) == (generation.kind, generation.number)

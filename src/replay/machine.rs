@@ -114,7 +114,7 @@ impl Replay {
         let state = &mut self.groups[index];
         let is_new = entry.offset > state.offset;
         let time = valid(entry.timestamp);
-        if let Some(time) = time.filter(|_| state.lacks_time && is_new) {
+        if let Some(time) = time.filter(|_| state.invalid.is_last && is_new) {
             state.resume(time);
         }
         let clock = state.clock.max(time);
@@ -173,7 +173,9 @@ impl Replay {
             advanced.push(index);
         }
         self.deadlines.extend(others);
-        advanced.into_iter().for_each(|index| self.queue(index));
+        for index in advanced {
+            self.queue(index);
+        }
         let key = |(deadline, index, _): &(i64, usize, Vec<Event>)| {
             let state = &self.groups[*index];
             (*deadline, Arc::clone(&state.cluster), Arc::clone(&state.group))
@@ -410,7 +412,7 @@ impl Replay {
 /// Note a record without a valid timestamp; return an event for the first one of the group.
 #[cold]
 fn invalid_timestamp(state: &mut GroupState, at: i64, entry: &LogRecord<'_>) -> Option<Event> {
-    let is_first = state.first_invalid.is_none();
+    let is_first = state.invalid.first.is_none();
     state.note_invalid(entry.offset);
     let record_type = entry.key.and_then(<[u8]>::first_chunk).copied().map(i16::from_be_bytes);
     let details = EventDetails::InvalidTimestamp { record_type, timestamp: entry.timestamp };

@@ -119,9 +119,9 @@ fn forget_inactive(
 fn apply_changes(state: &mut GroupState, current_owners: &mut CurrentOwners, changes: Changes, never_committed: i64) {
     let now = state.now();
     state.committed.forget_reports(mem::take(&mut current_owners.reported));
-    let Changes { now: changed, mut lost } = changes;
+    let Changes { now: of_members, mut lost } = changes;
     let mut is_waiting = false;
-    for (owner, partitions) in changed.iter().filter_map(|(_, found)| found.as_ref()) {
+    for (owner, partitions) in of_members.iter().filter_map(|(_, found)| found.as_ref()) {
         for key in partitions {
             lost.remove(key);
             is_waiting |= state.committed.set_owner(key, owner, now);

@@ -138,7 +138,7 @@ pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
         duplicates: state.duplicates,
         bad_records: state.bad_records,
         time_backwards: state.time_backwards,
-        invalid_timestamps: state.invalid_timestamps,
-        first_invalid: state.first_invalid,
+        invalid_timestamps: state.invalid.count,
+        first_invalid: state.invalid.first,
     }
 }

@@ -19,7 +19,8 @@ use super::known_member::KnownMember;
 use super::model::{Counts, GroupKind};
 use super::problems::{AssignmentProblems, LastingProblem, Problems};
 use super::state::{
-    GroupState, OpenEpoch, OpenRebalance, PendingDeletion, PendingLeave, Settings, StaticReturn, Unreadable,
+    GroupState, InvalidTimestamps, OpenEpoch, OpenRebalance, PendingDeletion, PendingLeave, Settings, StaticReturn,
+    Unreadable,
 };
 use super::stored::{SnapshotError, Stored, read_text, write_text};
 use super::storms::Storm;
@@ -269,6 +270,7 @@ stored_structs! {
     PendingDeletion { at, deadline, offset, kind, generation }
     StaticReturn { at, previous, member }
     Unreadable { since, kind, reason }
+    InvalidTimestamps { count, first, is_last }
     HeldGeneration { generation, before, duration }
     OpenRebalance { causes, evidence, joined, left, replaced }
     OpenEpoch { held, rebalance, topics, is_partial, has_all_names }
@@ -276,8 +278,8 @@ stored_structs! {
     LastingProblem { since, found }
     Problems { assigned, current, lasting }
     GroupState {
-        cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, invalid_timestamps,
-        first_invalid, lacks_time, rebalances, tally, classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
+        cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, invalid,
+        rebalances, tally, classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         has_known_owners, problems, unreadable, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None

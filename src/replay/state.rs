@@ -139,6 +139,16 @@ pub struct Unreadable {
     pub reason: String,
 }
 
+/// Records without a valid timestamp.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct InvalidTimestamps {
+    pub(super) count: u64,
+    /// Offset of the first one.
+    pub(super) first: Option<i64>,
+    /// True if the last record of the group is one of them, so that its time is not known.
+    pub(super) is_last: bool,
+}
+
 /// State of a group.
 #[derive(Debug, Clone, Default)]
 pub(super) struct GroupState {
@@ -155,11 +165,7 @@ pub(super) struct GroupState {
     pub(super) duplicates: u64,
     pub(super) bad_records: u64,
     pub(super) time_backwards: u64,
-    pub(super) invalid_timestamps: u64,
-    /// Offset of the first record without a valid timestamp.
-    pub(super) first_invalid: Option<i64>,
-    /// True if the last record has no valid timestamp, so that its time is not known.
-    pub(super) lacks_time: bool,
+    pub(super) invalid: InvalidTimestamps,
     pub(super) rebalances: u64,
     /// Counts of its complete generations.
     pub(super) tally: Tally,
@@ -268,21 +274,20 @@ impl GroupState {
 
     /// Return the time from which the deadlines of the last record are counted: the clock, or `UNKNOWN`.
     pub(super) fn now(&self) -> i64 {
-        if self.lacks_time { UNKNOWN } else { self.clock.unwrap_or(0) }
+        if self.invalid.is_last { UNKNOWN } else { self.clock.unwrap_or(0) }
     }
 
     /// Note that the last record has no valid timestamp.
     #[cold]
     pub(super) fn note_invalid(&mut self, offset: i64) {
-        self.invalid_timestamps += 1;
-        self.first_invalid = self.first_invalid.or(Some(offset));
-        self.lacks_time = true;
+        let InvalidTimestamps { count, first, .. } = self.invalid;
+        self.invalid = InvalidTimestamps { count: count + 1, first: first.or(Some(offset)), is_last: true };
     }
 
     /// Continue with a valid timestamp after records without one. Partitions that got an owner in between count from now on.
     #[cold]
     pub(super) fn resume(&mut self, at: i64) {
-        self.lacks_time = false;
+        self.invalid.is_last = false;
         self.committed.date_owners(self.clock.map_or(at, |clock| clock.max(at)));
         self.lower_deadline(Some(at));
     }

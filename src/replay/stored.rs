@@ -87,7 +87,7 @@ impl Stored for usize {
             value |= ((byte & 0x7f) as usize).checked_shl(shift).unwrap_or(0);
             if byte & 0x80 == 0 {
                 // No count is higher: the next record can raise it.
-                return if value <= isize::MAX as usize { Ok(value) } else { Err(SnapshotError::damaged()) };
+                return if isize::try_from(value).is_ok() { Ok(value) } else { Err(SnapshotError::damaged()) };
             }
         }
         Err(SnapshotError::damaged())

@@ -80,7 +80,7 @@ def row(offset: int, at: int, group: str, found: Event, partition: int = 0) -> R
     st.fixed_dictionaries(dict.fromkeys(("never_committed_ms", "stuck_factor", "storm_window_ms"), sizes)),
 )
 def test_batches_groups_and_single_records_give_equal_events(
-    drawn: list[tuple[int, str, Event]], size: int, until: int, given_settings: dict[str, int]
+    drawn: list[tuple[int, str, Event]], size: int, until: int, given_settings: dict[str, Any]
 ) -> None:
     rows = [row(offset, at, group, found) for offset, (at, group, found) in enumerate(drawn)]
     replay = Replay(**given_settings)
@@ -147,8 +147,8 @@ def recorded(folder: Path, invalid: int | None) -> Path:
         rows.append(row(place, NOW, group, classic(1, member("a", ["t"], {"t": [0]}))))
     for second in range(1, 120):
         for place, group in enumerate("gh"):
-            is_invalid = invalid is not None and (group, second) == ("h", 60)
-            at = invalid if is_invalid else NOW + 1_000 * second
+            is_invalid = (group, second) == ("h", 60)
+            at = invalid if invalid is not None and is_invalid else NOW + 1_000 * second
             rows.append(row(2 * second + place, at, group, commit("t", 0, offset=second)))
     folder.mkdir()
     pq.write_table(pa.Table.from_pylist(rows, SCHEMA), folder / "records.parquet")

@@ -338,7 +338,8 @@ def _sums(rows: Numbers) -> Numbers:
     if rows.max(initial=0) <= LARGEST_LAG // max(1, len(rows)):
         found: Numbers = rows.sum(axis=0)
         return found
-    return np.minimum(rows.astype(object).sum(axis=0), LARGEST_LAG).astype(np.int64)
+    capped: Numbers = np.minimum(rows.astype(object).sum(axis=0), LARGEST_LAG).astype(np.int64)
+    return capped
 
 
 def _over_time(series: dict[str, list[Measurement]]) -> pa.Table:
