@@ -1,0 +1,7 @@
+//! Fuzz target: a topic pattern of the dialect `python`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    assignor_fuzz::pattern_python(data);
+});
