@@ -92,7 +92,7 @@ fn check_place(error: &WireError, size: usize) {
 /// Key and value of a record.
 type Pair<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
-/// Read key and value: each an int16 size, of which a negative one means null, then the bytes.
+/// Read key and value: each an int16 size, then the bytes; a negative size means null.
 fn read_pair<'a>(reader: &mut Reader<'a>) -> Option<Pair<'a>> {
     let mut part = || reader.nullable_string_bytes(Lengths::Fixed).ok();
     Some((part()?, part()?))
@@ -119,9 +119,10 @@ pub fn record(data: &[u8]) -> bool {
     if found.status == Status::Decoded
         && let Ok((key, value)) = offsets::encode_record(&to_encode(&found))
     {
+        // The value can differ: fields with unknown tags are not encoded.
         let again = offsets::decode_record(Some(&key), value.as_deref()).expect("an encoded record can be decoded");
-        assert_eq!(json, self::json(&again));
-        assert_eq!(Ok((key.clone(), value.clone())), offsets::encode_record(&to_encode(&again)));
+        assert_eq!(json[0], self::json(&again)[0]);
+        assert_eq!(offsets::encode_record(&to_encode(&again)).as_ref(), Ok(&(key.clone(), value.clone())));
     }
     true
 }

@@ -233,6 +233,21 @@ fn every_truncated_snapshot_is_rejected() {
     assert_eq!("the snapshot has version 255; this package reads version 6", error.to_string());
 }
 
+#[test]
+fn a_snapshot_with_a_count_beyond_int64_is_rejected() {
+    let data = machine().snapshot().unwrap();
+    let records = snapshot::HEADER + size_of::<i64>() * 6; // the first count follows the six settings
+    let restored = |count: u64| {
+        let body = [&data[snapshot::HEADER..records], &count.to_be_bytes(), &data[records + 8..]].concat();
+        let mut replay = Replay::default();
+        replay.restore(&snapshot::sealed(&body)).map(|()| push(&mut replay, &later(), 50).len())
+    };
+
+    assert!(restored(9).is_ok_and(|events| events > 5));
+    assert!(restored(1 << 62).is_ok());
+    assert_eq!("the snapshot is damaged: its content is invalid", restored(u64::MAX).unwrap_err().to_string());
+}
+
 proptest! {
     #[test]
     fn a_mutated_snapshot_is_rejected_or_usable(
