@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor import Group, MemberColumns, PartitionInfo, Plan, Subscription, TopicColumns, Topics, assign, errors, plan
+from assignor.offsets import decode_batch
 from tests.support.strategies import RACKS, names, replicas
 
 TOPICS = {
@@ -317,6 +318,26 @@ WRONG_MEMBERS = {
         {"member_id": ["a"], "topics": pa.array([[]], pa.list_(pa.string(), 0))}
     ),
 }
+
+
+NO_UTF_8 = pa.array([b"a\xc3"], pa.binary())
+
+
+@pytest.mark.parametrize("name", [NO_UTF_8.view(pa.string()), NO_UTF_8.cast(pa.large_binary()).view(pa.large_string())])
+@pytest.mark.parametrize("wrap", [lambda rows: rows, lambda rows: pa.chunked_array([rows])])
+def test_text_that_is_not_utf_8_is_rejected(name: pa.Array, wrap: Callable[[pa.Array], Any]) -> None:
+    """Parquet files can have such text, and pyarrow does not check it."""
+    with pytest.raises(errors.IllegalArgumentError, match=r"^invalid Arrow data: .*[Uu][Tt][Ff]"):
+        assign(TopicColumns(wrap(name), [1]), {"m": ["t"]})
+    with pytest.raises(errors.IllegalArgumentError, match=r"^invalid Arrow data: "):
+        plan({"t": 1}, pa.table({"member_id": wrap(name), "topics": [["t"]]}))
+
+
+def test_offsets_that_do_not_ascend_are_rejected() -> None:
+    offsets = pa.array([0, 9, 3], pa.int32()).buffers()[1]
+    keys = pa.Array.from_buffers(pa.binary(), 2, [None, offsets, pa.py_buffer(b"abc")])
+    with pytest.raises(errors.IllegalArgumentError, match=r"^invalid Arrow data: .*offset"):
+        decode_batch(keys, pa.array([b"", b""], pa.binary()))
 
 
 @pytest.mark.parametrize("message", WRONG_MEMBERS)

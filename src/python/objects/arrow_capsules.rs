@@ -7,12 +7,13 @@ use std::sync::Arc;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray, make_array};
+use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
-use crate::python::imports::WrongTypeError;
+use crate::python::imports::{IllegalArgumentError, WrongTypeError};
 
 const SCHEMA: &CStr = c"arrow_schema";
 const ARRAY: &CStr = c"arrow_array";
@@ -104,7 +105,14 @@ pub(crate) fn take_array(given: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
         }
         from_ffi(array, schema.as_ref())
     };
-    Ok(make_array(data.map_err(invalid)?))
+    checked(data.map_err(invalid)?)
+}
+
+/// Return an array after checking its contents: lenders do not check text that they read from a file, and this crate relies on valid
+/// UTF-8 and offsets.
+fn checked(data: ArrayData) -> PyResult<ArrayRef> {
+    data.validate_full().map_err(|error| IllegalArgumentError::new_err(format!("invalid Arrow data: {error}")))?;
+    Ok(make_array(data))
 }
 
 /// Take the arrays of an object with `__arrow_c_stream__`, and their type.
@@ -132,7 +140,7 @@ pub(crate) fn take_stream(given: &Bound<'_, PyAny>) -> PyResult<(DataType, Vec<A
         }
         // SAFETY: arrays of a stream have its type.
         let data = unsafe { from_ffi_and_data_type(array, kind.clone()) };
-        arrays.push(make_array(data.map_err(invalid)?));
+        arrays.push(checked(data.map_err(invalid)?)?);
     }
 }
 

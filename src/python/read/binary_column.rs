@@ -6,18 +6,18 @@ use pyo3::prelude::*;
 
 use super::arrow_types::bytes;
 use crate::python::imports::WrongTypeError;
-use crate::python::objects::arrow_capsules::ArrowArray;
+use crate::python::objects::arrow_capsules::take_array;
 
 /// Column of byte arrays with 32-bit or 64-bit offsets.
 pub(crate) struct BinaryColumn(ArrayRef);
 
 impl BinaryColumn {
     pub(crate) fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let Ok(array) = given.extract::<ArrowArray>() else {
+        if !given.hasattr("__arrow_c_array__")? {
             let message = format!("{name} must be an Arrow array, not {}", given.get_type().name()?);
             return Err(WrongTypeError::new_err(message));
-        };
-        Self::from_array(name, array.array().clone())
+        }
+        Self::from_array(name, take_array(given)?)
     }
 
     pub(crate) fn from_array(name: &str, array: ArrayRef) -> PyResult<Self> {
