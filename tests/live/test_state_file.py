@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from assignor.cluster.log import LogEnd
+from assignor.errors import SnapshotError
 from assignor.lag import GROUP_LAG
 from assignor.replay import watch_state
 from assignor.replay.lag_history import LagHistory
@@ -19,6 +22,7 @@ from tests.live.test_watcher import batch, commit, generation, record, started
 from tests.support.record_bytes import write_record
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -78,6 +82,38 @@ def test_a_full_disk_is_a_notice_once(tmp_path: Path, monkeypatch: pytest.Monkey
     assert [
         f"cannot write {tmp_path / 'state'}: No space left on device; the watch continues without saving"
     ] == writing.notices
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "not JSON": lambda _: "[",
+    "no object": lambda _: [],
+    "a missing key": lambda head: {name: value for name, value in head.items() if name != "clocks"},
+    "a partition that is no number": lambda head: head | {"positions": {"x": 1}},
+    "an offset that is text": lambda head: head | {"positions": {"0": "1"}},
+    "an offset beyond int64": lambda head: head | {"positions": {"0": 2**63}},
+    "a clock of three numbers": lambda head: head | {"clocks": {"0": [1, 2, 3]}},
+    "conditions of another form": lambda head: head | {"conditions": {"g": {}}},
+    "loops of another form": lambda head: head | {"loops": [{"group": 7}]},
+    "too few bytes of topics": lambda head: head | {"topics_bytes": 10},
+    "a negative size": lambda head: head | {"topics_bytes": -5},
+}
+"""Changes of the line of JSON in a state file."""
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_invalid_content_with_a_right_checksum_is_damage(change: str) -> None:
+    _, _, rest = started().state("cluster").to_bytes().partition(b"\n")
+    head, _, binary = rest.partition(b"\n")
+
+    def restored(line: str | bytes) -> Watcher:
+        content = (line.encode() if isinstance(line, str) else line) + b"\n" + binary
+        first = f"assignor watch state, version {watch_state.VERSION}, sha256 {hashlib.sha256(content).hexdigest()}\n"
+        return Watcher(state=WatchState.from_bytes(first.encode() + content))
+
+    changed = CHANGES[change](json.loads(head))
+    assert restored(head).positions == started().positions
+    with pytest.raises(SnapshotError, match=r"^(it|the snapshot) is damaged: its content is invalid$|not a snapshot"):
+        restored(changed if isinstance(changed, str) else json.dumps(changed))
 
 
 def test_without_a_file_nothing_is_written(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ the old file or the new one.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -20,11 +21,17 @@ import pyarrow as pa
 
 from assignor.cluster.metadata import topics_table
 from assignor.errors import SnapshotError
+from assignor.validation import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 VERSION = 2
+
+_CONTENT_ERRORS = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError),
+    *(pa.ArrowException, OSError),  # of an Arrow stream
+)
 
 _FIRST_LINE = re.compile(rb"assignor watch state, version (\d+), sha256 ([0-9a-f]{64})")
 
@@ -95,18 +102,23 @@ class WatchState:
             raise SnapshotError(f"it has version {int(first[1])}, and this release of assignor reads version {VERSION}")
         if first[2].decode() != _checksum(rest):
             raise SnapshotError("it is damaged: its checksum is wrong")
-        line, _, rest = rest.partition(b"\n")
+        with content_errors():
+            return cls._of_content(rest)
+
+    @classmethod
+    def _of_content(cls, content: bytes) -> WatchState:
+        line, _, rest = content.partition(b"\n")
         head = json.loads(line)
-        size = head["topics_bytes"]
+        size = _int64(head["topics_bytes"])
         return cls(
-            cluster_id=head["cluster_id"],
-            groups=tuple(head["groups"]),
-            positions=_by_partition(head["positions"]),
-            starts={id: (offset, time) for id, (offset, time) in _by_partition(head["starts"]).items()},
-            clocks={id: (latest, now) for id, (latest, now) in _by_partition(head["clocks"]).items()},
+            cluster_id=str(head["cluster_id"]),
+            groups=tuple(map(str, head["groups"])),
+            positions={int(id): _int64(offset) for id, offset in head["positions"].items()},
+            starts=_pairs(head["starts"]),
+            clocks=_pairs(head["clocks"]),
             conditions=head["conditions"],
-            timeouts=head["timeouts"],
-            deleted=head["deleted"],
+            timeouts={group: _int64(timeout) for group, timeout in head["timeouts"].items()},
+            deleted={group: _int64(time) for group, time in head["deleted"].items()},
             loops=head.get("loops", []),
             topics=topics_table(pa.ipc.open_stream(rest[:size]).read_all()),
             replay=rest[size:],
@@ -117,8 +129,26 @@ def _checksum(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _by_partition(found: Mapping[str, Any]) -> dict[int, Any]:
-    return {int(id): value for id, value in found.items()}
+def _pairs(found: Mapping[str, Any]) -> dict[int, tuple[int, int]]:
+    """Return pairs of int64 by partition."""
+    return {int(id): (_int64(first), _int64(second)) for id, (first, second) in found.items()}
+
+
+def _int64(value: object) -> int:
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise TypeError(f"{shown(value)} is not an int64")
+    return value
+
+
+@contextlib.contextmanager
+def content_errors() -> Iterator[None]:
+    """Raise SnapshotError for an error that the content of a state file causes although its checksum is right."""
+    try:
+        yield
+    except SnapshotError:
+        raise
+    except _CONTENT_ERRORS as error:
+        raise SnapshotError("it is damaged: its content is invalid") from error
 
 
 def save(path: Path, state: WatchState) -> None:

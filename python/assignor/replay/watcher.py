@@ -28,7 +28,7 @@ from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeou
 from assignor.replay.loops import FIELDS, KINDS, Loops
 from assignor.replay.silences import silence_events, taken
 from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
-from assignor.replay.watch_state import WatchState
+from assignor.replay.watch_state import WatchState, content_errors
 from assignor.validation import check_name, entries_of
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Watcher:
 
     Raises:
         IllegalArgumentError: UTF-8 cannot encode a group id or the name of the cluster.
-        SnapshotError: The replay in the state is of another version.
+        SnapshotError: The replay in the state is of another version, or the state is damaged.
         WrongTypeError: The groups or the cluster have another type.
     """
 
@@ -98,8 +98,9 @@ class Watcher:
         if state is not None:
             self._machine.restore(state.replay)
             self.positions = dict(state.positions)
-            self.conditions = Conditions.from_json(state.conditions)
-            self.loops = Loops.from_json(state.loops)
+            with content_errors():
+                self.conditions = Conditions.from_json(state.conditions)
+                self.loops = Loops.from_json(state.loops)
             self._clocks = {id: PartitionClock(latest=latest, now=now) for id, (latest, now) in state.clocks.items()}
             self._starts = dict(state.starts)
             self._timeouts, self._deleted = dict(state.timeouts), dict(state.deleted)
