@@ -1,7 +1,7 @@
 """Readers of bytes from outside that are reached through Python, as functions that fuzzers call.
 
-A target gives bytes to a reader and returns True if the reader accepted them. It fails with any exception that is not an
-error of the package, and if answers contradict each other. `fuzz/border.py` calls the targets under Atheris,
+A target gives bytes to a reader and returns True if the reader accepted them. It fails with any exception that is not
+an error of the package, and if answers contradict each other. `fuzz/border.py` calls the targets under Atheris,
 `tests/wire/test_fuzz.py` with mutations of the seeds in `fuzz/seeds`.
 """
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 MOST_PARTITIONS = 10_000
-"""Number of partitions of a topic above which a group is read and not assigned: a plan of a large group takes memory by right."""
+"""Number of partitions of a topic above which a group is read and not assigned: large plans need memory."""
 
 TOPICS = ("a", "ab", "aab", "orders", "orders-eu", "us.orders_2", "__consumer_offsets", "A-1")
 """Names that patterns are matched against."""
@@ -49,7 +49,7 @@ def group(data: bytes) -> bool:
     except (errors.AssignorError, UnicodeDecodeError):
         return False
     assert dict(answer) == lists
-    assert not (problems.doubly_owned or problems.not_subscribed or problems.unknown), problems
+    assert () == problems.doubly_owned + problems.not_subscribed + problems.unknown
     assert Plan.from_json(answer.to_json()) == answer
     return True
 
@@ -78,14 +78,14 @@ def subscription(data: bytes) -> bool:
         given["owned_partitions"] = [tuple(each) if isinstance(each, list) else each for each in owned]
     try:
         found = Subscription(**given)
-        assign({topic: 3 for topic in found.topics}, {"a": found, "b": ["t"]}, assignor="sticky")
+        assign(dict.fromkeys(found.topics, 3), {"a": found, "b": ["t"]}, assignor="sticky")
     except errors.AssignorError:
         return False
     return True
 
 
 def _pair(data: bytes) -> tuple[bytes | None, bytes | None] | None:
-    """Return key and value, each after an int16 size of which a negative one means null; None if the bytes are too few."""
+    """Return key and value, each after an int16 size; a negative one means null. Return None if bytes are missing."""
     found: list[bytes | None] = []
     for _ in range(2):
         if len(data) < 2:

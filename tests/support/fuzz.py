@@ -3,8 +3,11 @@
 An outcome of a ConsumerProtocol message must equal that of the reference. A decoded record must be the same after it is
 encoded and decoded again, and an encoded record must decode to what was given.
 
-As a program, this module is a worker that limits its address space to slightly more than its current size, and then
-answers requests, one JSON object per line. A huge allocation for a malformed length or count ends the worker.
+The other readers of bytes from outside, such as those of patterns and snapshots, are in `border`.
+
+As a program, this module is a worker that answers requests, one JSON object per line. It limits its address space to
+slightly more than its size at the start, and the processor time of each call. A huge allocation for a malformed length
+or count, and a call that takes too long, end the worker.
 """
 
 from __future__ import annotations
@@ -14,8 +17,11 @@ import itertools
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache, partial
@@ -32,7 +38,13 @@ from tests.support.mutation import mutated
 from tests.support.record_layouts import LAYOUTS
 
 SPARE = 64 * 2**20
-"""Memory in bytes that the worker may allocate after its start; no input is longer than 1 KiB."""
+"""Memory in bytes that the worker may allocate after its start; no input of a codec is longer than 1 KiB."""
+
+READER_SPARE = 512 * 2**20
+"""The same for the readers of `border`, which load Arrow's libraries and compile patterns."""
+
+SECONDS = 2.0
+"""Processor time that a call may take."""
 
 ROOT = Path(__file__).parents[2]
 
@@ -152,6 +164,20 @@ def encoders() -> dict[str, Codec]:
     return found
 
 
+@cache
+def readers() -> dict[str, Codec]:
+    """Return the other readers of bytes from outside by name, with their seeds as samples."""
+    from tests.support import border, fuzz_seeds  # they use the decoders above
+
+    def codec(target: Callable[[bytes], bool], name: str) -> Codec:
+        def call(data: bytes, _: None) -> object:
+            return target(data) or Rejected("", None, "")
+
+        return Codec(call, [(data, None) for data in fuzz_seeds.read(name)], lambda *_: True)
+
+    return {name: codec(target, name) for name, target in border.TARGETS.items()}
+
+
 def records(rng: random.Random, samples: list[Record]) -> Iterator[tuple[Record]]:
     """Yield mutated samples without end."""
     while True:
@@ -221,28 +247,46 @@ class Report(NamedTuple):
     judged: int
     wrong: list[tuple[str, ...]]
     """The first inputs with a wrong outcome, with bytes as hex."""
+    slowest: float = 0
+    """Processor time of the slowest call, in milliseconds."""
+    grown: float = 0
+    """Memory that the process needed at most, in MiB above that at the start."""
 
 
-def run(codec: Codec, messages: Iterable[tuple[Any, ...]], share: int) -> Report:
-    """Call the codec with every message, and judge the outcome of each `share`-th message."""
+def run(
+    codec: Codec, messages: Iterable[tuple[Any, ...]], share: int, before: Callable[[Any], object] = lambda _: None
+) -> Report:
+    """Call the codec with every message, and judge the outcome of each `share`-th message.
+
+    Args:
+        codec: The codec.
+        messages: The messages.
+        share: Every `share`-th message is judged.
+        before: Function that gets each message before the call.
+    """
     read = rejected = judged = 0
+    slowest = 0.0
     wrong: list[tuple[str, ...]] = []
     for message in messages:
+        before(message)
+        start = time.process_time()
         found = outcome(codec.call, message)
+        slowest = max(slowest, time.process_time() - start)
         rejected += isinstance(found, Rejected)
         if read % share == 0:
             judged += 1
             if not codec.is_right(message, found) and len(wrong) < 5:
                 wrong.append(tuple(data.hex() if isinstance(data, bytes) else repr(data) for data in message))
         read += 1
-    return Report(read, rejected, judged, wrong)
+    return Report(read, rejected, judged, wrong, slowest * 1_000)
 
 
 class Worker:
-    """Connection to the worker process."""
+    """Connection to the worker process, and the file with the input of its present call."""
 
-    def __init__(self, process: subprocess.Popen[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], present: int) -> None:
         self.process = process
+        self._present = present
 
     def ask(self, **request: Any) -> dict[str, Any]:
         """Return the answer to a request; raise with the end of the worker's stderr if the worker has exited."""
@@ -253,7 +297,9 @@ class Worker:
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
         if not answer:
-            raise RuntimeError(f"the worker ended with {self.process.wait(60)}: {self.process.stderr.read()[-500:]}")
+            code, text = self.process.wait(60), self.process.stderr.read()[-500:]
+            given = os.pread(self._present, 2**20, 0).partition(b"\n")[0].decode()
+            raise RuntimeError(f"the worker ended with {code}: {text}; the last input was {given or 'no bytes'}")
         response: dict[str, Any] = json.loads(answer)
         return response
 
@@ -266,43 +312,69 @@ def worker() -> Iterator[Worker]:
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     environment = os.environ | {"PYTHONPATH": path, "RUST_BACKTRACE": "0"}
     command = [sys.executable, "-m", "tests.support.fuzz"]
-    with subprocess.Popen(command, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe) as process:
-        try:
-            yield Worker(process)
-        finally:
-            process.kill()
+    with tempfile.TemporaryFile() as file:
+        present = file.fileno()
+        command = [*command, str(present)]
+        with subprocess.Popen(
+            command, env=environment, text=True, stdin=pipe, stdout=pipe, stderr=pipe, pass_fds=[present]
+        ) as process:
+            try:
+                yield Worker(process, present)
+            finally:
+                process.kill()
 
 
 def main() -> None:
-    """Answer requests under a memory limit."""
+    """Answer requests under limits of memory and time."""
     import resource
 
     known = decoders()
     writers = encoders()
+    others = readers()
+    present = int(sys.argv[1])
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
-    limit = pages * resource.getpagesize() + SPARE
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+
+    def before(message: tuple[Any, ...]) -> None:
+        if isinstance(message[0], bytes):
+            os.pwrite(present, b" ".join((part or b"").hex().encode() for part in message) + b"\n", 0)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)  # SIGPROF ends the process
+
     for line in sys.stdin:
         request = json.loads(line)
+        spare = READER_SPARE if request.get("decoder") in others else SPARE
+        resource.setrlimit(resource.RLIMIT_AS, (pages * resource.getpagesize() + spare, hard))
+        size = _peak()
         match request["do"]:
             case "fuzz":
-                decoder = known[request["decoder"]]
+                decoder = (known | others)[request["decoder"]]
                 messages = inputs(random.Random(request["seed"]), decoder.samples)
-                report = run(decoder, itertools.islice(messages, request["inputs"]), request["share"])
+                report = run(decoder, itertools.islice(messages, request["inputs"]), request["share"], before)
             case "hostile":
                 decoder = known[request["decoder"]]
                 messages = itertools.islice(hostile(decoder.samples), 0, None, request["step"])
-                report = run(decoder, messages, request["share"])
+                report = run(decoder, messages, request["share"], before)
             case "write":
                 encoder = writers[request["encoder"]]
                 given = records(random.Random(request["seed"]), encoder.samples)
-                report = run(encoder, itertools.islice(given, request["inputs"]), request["share"])
+                report = run(encoder, itertools.islice(given, request["inputs"]), request["share"], before)
             case "allocate":
                 report = Report(len(bytearray(request["bytes"])), 0, 0, [])
+            case "wait":
+                busy = Codec(lambda *_: any(iter(lambda: False, True)), [], lambda *_: True)
+                report = run(busy, [(b"input", None)], 1, before)
             case other:
                 raise ValueError(other)
-        sys.stdout.write(json.dumps(report._asdict()) + "\n")
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        sys.stdout.write(json.dumps(report._replace(grown=(_peak() - size) / 1024)._asdict()) + "\n")
         sys.stdout.flush()
+
+
+def _peak() -> int:
+    """Return the largest size of this process so far, in KiB."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 if __name__ == "__main__":

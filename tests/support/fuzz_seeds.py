@@ -1,7 +1,7 @@
 """Seeds of the fuzz targets: small valid inputs of each reader, made from the data of the tests.
 
-`python -m tests.support.fuzz_seeds` writes them to `fuzz/seeds`, one folder per target, and removes other files there. Run it
-after the format of a snapshot or of a state file changes.
+`python -m tests.support.fuzz_seeds` writes them to `fuzz/seeds`, one folder per target, and removes other files there.
+Run it after the format of a snapshot or of a state file changes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Fuzzing of all decoders and encoders.
+"""Fuzzing of all decoders and encoders, and of the other readers of bytes from outside.
 
 Any bytes decode to a value or raise `WireError`, quickly and with little memory. Any record encodes to bytes or raises
-an error of the package. The calls run in a process that may allocate 64 MiB more than at its start. The short profile
-has 250 inputs for each decoder and each encoded type. The long profile has 1,000,000 inputs for each, and judges the
-outcome of every tenth of them.
+an error of the package. The calls run in a process that may allocate 64 MiB more than at its start (512 MiB for
+patterns, snapshots, JSON and Arrow), and a call that takes more than 2 s of processor time ends the process. The short
+profile has 250 inputs for each decoder and each encoded type. The long profile has 1,000,000 inputs for each, judges
+the outcome of every tenth of them, and prints the counts, the time of the slowest call and the growth of the process.
 """
 
 from __future__ import annotations
@@ -12,16 +13,17 @@ import dataclasses
 import itertools
 import os
 import random
+import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from assignor.errors import WireError
 from assignor.offsets import Record, decode_record, encode_record
-from tests.support import fuzz
-from tests.support.fuzz import Worker, decoders, encoders
+from tests.support import fuzz, fuzz_seeds
+from tests.support.fuzz import Worker, decoders, encoders, readers
 from tests.support.record_layouts import LAYOUTS
 
 LONG = os.environ.get("ASSIGNOR_PROFILE") == "long"
@@ -37,6 +39,20 @@ def worker() -> Iterator[Worker]:
         yield found
 
 
+@pytest.fixture
+def printed(record_property: Callable[[str, object], None]) -> Callable[[dict[str, Any]], None]:
+    """Return a function that prints the counts of a report in the summary of a long run."""
+
+    def note(report: dict[str, Any]) -> None:
+        if LONG:
+            for name in ("inputs", "rejected", "judged"):
+                record_property(name, f"{report[name]:,}")
+            record_property("slowest call", f"{report['slowest']:.1f} ms of {fuzz.SECONDS * 1_000:,.0f}")
+            record_property("growth of the process", f"{report['grown']:.1f} MiB")
+
+    return note
+
+
 def test_all_types_and_versions_of_records_are_fuzzed() -> None:
     for number, layout in LAYOUTS.items():
         samples = decoders()[f"record {number} {layout.name}"].samples
@@ -49,12 +65,46 @@ def test_all_types_and_versions_of_records_are_fuzzed() -> None:
 @bounded
 @pytest.mark.timeout(3600 if LONG else 120)
 @pytest.mark.parametrize("name", decoders())
-def test_any_bytes_decode_or_raise_an_error(name: str, worker: Worker) -> None:
+def test_any_bytes_decode_or_raise_an_error(
+    name: str, worker: Worker, printed: Callable[[dict[str, Any]], None]
+) -> None:
     report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
+    printed(report)
 
     assert [] == report["wrong"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["judged"])
     assert 0.1 < report["rejected"] / INPUTS < 0.95  # some can be decoded, and some cannot
+
+
+@bounded
+@pytest.mark.timeout(7200 if LONG else 120)
+@pytest.mark.parametrize("name", readers())
+def test_any_bytes_are_read_or_raise_an_error(
+    name: str, worker: Worker, printed: Callable[[dict[str, Any]], None]
+) -> None:
+    report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
+    printed(report)
+
+    assert INPUTS == report["inputs"]
+    assert 0.1 < report["rejected"] / INPUTS  # most changes of JSON are errors
+
+
+@pytest.mark.parametrize("name", readers())
+def test_a_reader_accepts_its_seeds(name: str) -> None:
+    reader = readers()[name]
+
+    assert reader.samples
+    assert [] == [seed for seed in reader.samples if reader.call(*seed) is not True]
+
+
+@pytest.mark.parametrize("target", fuzz_seeds.made())
+def test_seeds_are_those_that_the_program_makes(target: str) -> None:
+    """If this fails, run `python -m tests.support.fuzz_seeds`."""
+    made = {fuzz_seeds.name_of(data): data for data in fuzz_seeds.made()[target]}
+    found = {path.name: path.read_bytes() for path in (fuzz_seeds.FOLDER / target).iterdir()}
+
+    assert made == found
+    assert max(map(len, made.values())) <= fuzz_seeds.LARGEST
 
 
 @bounded
@@ -83,6 +133,13 @@ def test_the_memory_limit_is_enforced() -> None:
         assert 2**20 == worker.ask(do="allocate", bytes=2**20)["inputs"]
         with pytest.raises(RuntimeError, match=r"the worker ended with 1: (?s:.*)MemoryError"):
             worker.ask(do="allocate", bytes=2 * fuzz.SPARE)
+
+
+@bounded
+def test_the_time_limit_is_enforced() -> None:
+    ended = f"the worker ended with -{signal.SIGPROF:d}: .*was {b'input'.hex()}"
+    with fuzz.worker() as worker, pytest.raises(RuntimeError, match=ended):
+        worker.ask(do="wait")
 
 
 @pytest.mark.parametrize("wrong", ["value", "offset", "field", "reason"])
