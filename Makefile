@@ -30,7 +30,7 @@ unexport MAKEFLAGS MFLAGS
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help build core demo test test-rust test-python test-long check check-python check-rust
-.PHONY: bench bench-spark guard guard-fails docs format clean
+.PHONY: fuzz bench bench-spark guard guard-fails docs format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
@@ -94,6 +94,13 @@ test-long: core ## Run all tests, including the long ones
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
 	ASSIGNOR_PROFILE=long $(BIN)/python -m pytest
 
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?=
+
+fuzz: core ## Fuzz the readers, each for FUZZ_SECONDS (60); needs nightly Rust and cargo-fuzz
+	@$(PIP) -r fuzz/requirements.txt 2>/dev/null || true # fuzz/run skips the targets in Python if it has no Atheris
+	@bash fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
 check: check-python check-rust ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
 
 check-python: core
@@ -133,4 +140,5 @@ format: core ## Format the sources
 clean: ## Remove everything that was built
 	rm -rf .venv target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests benches -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
 	find python -name '*.so' -delete

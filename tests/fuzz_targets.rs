@@ -41,8 +41,10 @@ fn each_target_accepts_its_seeds() {
 #[test]
 fn each_target_is_a_program_of_cargo_fuzz() {
     let manifest = fs::read_to_string(folder().join("Cargo.toml")).expect("the manifest can be read");
-    let programs: Vec<&str> =
-        manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")?.strip_suffix(".rs\"")).collect();
+    let programs: Vec<&str> = manifest
+        .lines()
+        .filter_map(|line| line.strip_prefix("path = \"fuzz_targets/")?.strip_suffix(".rs\""))
+        .collect();
     assert_eq!(TARGETS.map(|(name, _)| name).to_vec(), programs);
     for name in programs {
         let path = folder().join("fuzz_targets").join(format!("{name}.rs"));

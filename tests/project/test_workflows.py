@@ -51,6 +51,15 @@ def test_a_workflow_runs_the_long_profiles_on_schedule() -> None:
     assert "test-long" in text
 
 
+def test_a_workflow_runs_each_fuzz_target_for_ten_minutes() -> None:
+    text = (WORKFLOWS / "long.yml").read_text(encoding="utf-8")
+    script = (WORKFLOWS.parents[1] / "fuzz" / "run").read_text(encoding="utf-8")
+
+    assert "make fuzz FUZZ_SECONDS=600\n" in text
+    for name in re.findall(r"\^(\w+=)", text):  # what the workflow reads from the script
+        assert f"\n{name}" in script
+
+
 def test_a_workflow_tests_the_oldest_releases_of_the_clients() -> None:
     text = (WORKFLOWS / "long.yml").read_text(encoding="utf-8")
     extras = tomllib.loads((WORKFLOWS.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
