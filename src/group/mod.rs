@@ -63,15 +63,24 @@ pub struct Group {
     member_data: MemberDataTable,
     /// Sizes of fields with unknown values, by member.
     field_sizes: Vec<(u32, FieldSizes)>,
-    /// Topic ids by number of the topic; empty if no id is given. A topic without an id gets one made from its name.
+    /// Topic ids by number of the topic, also of topics that do not exist and that members own partitions of; empty if no id is given.
+    /// A topic without an id gets one made from its name.
     topic_ids: Vec<Option<u128>>,
     /// True if the subscriptions were read from their encoded form.
     is_from_wire: bool,
     order: OnceLock<Vec<u32>>,
     by_id: OnceLock<Sorted>,
-    table_order: OnceLock<Vec<u32>>,
+    table_orders: OnceLock<TableOrders>,
     topic_table_order: OnceLock<Vec<u32>>,
     reported_target: OnceLock<ReportedTarget>,
+}
+
+/// The members of a group in the order of a Java hash table, and of a copy that is filled in this order.
+#[derive(Debug, Clone)]
+pub(crate) struct TableOrders {
+    pub(crate) table: Vec<u32>,
+    /// None if it is the same.
+    pub(crate) copy: Option<Vec<u32>>,
 }
 
 /// The assignment that the members of a group report, for an assignor that starts from it.
@@ -110,7 +119,7 @@ impl Group {
             is_from_wire: false,
             order: OnceLock::new(),
             by_id: OnceLock::new(),
-            table_order: OnceLock::new(),
+            table_orders: OnceLock::new(),
             topic_table_order: OnceLock::new(),
             reported_target: OnceLock::new(),
         }
@@ -124,14 +133,19 @@ impl Group {
     /// Return the number of a topic that exists or that members subscribe to; None for other names.
     #[must_use]
     pub fn known_topic_number(&self, name: &str) -> Option<u32> {
-        let absent = || self.absent.table.number(&self.absent.names, name);
-        self.topics.number(name).or_else(|| absent().map(|number| self.topics.len() as u32 + number))
+        self.topics.number(name).or_else(|| self.absent.known_number(&self.topics, name))
     }
 
     /// Return the number of a topic that members may own partitions of; it need not exist. Only topics that exist have the same number
     /// as in subscriptions.
     pub fn owned_topic_number(&mut self, name: &str) -> u32 {
         self.topics.number(name).unwrap_or_else(|| self.absent_owned.number(&self.topics, name))
+    }
+
+    /// Return the number of a topic that exists or that members own partitions of; None for other names.
+    #[must_use]
+    pub fn known_owned_topic_number(&self, name: &str) -> Option<u32> {
+        self.topics.number(name).or_else(|| self.absent_owned.known_number(&self.topics, name))
     }
 
     /// Return the topic name for a number that `owned_topic_number` returned.
@@ -234,17 +248,21 @@ impl Group {
         }
     }
 
-    /// Set the id of a topic.
+    /// Set the id of a topic that exists or that members own partitions of; `owned_topic_number` returns the number of the topic.
     pub fn set_topic_id(&mut self, topic: u32, id: u128) {
-        self.topic_ids.resize(self.topics.len(), None);
+        let numbers = self.topics.len().max(topic as usize + 1);
+        if self.topic_ids.len() < numbers {
+            self.topic_ids.resize(numbers, None);
+        }
         self.topic_ids[topic as usize] = Some(id);
     }
 
-    /// Return the id of a topic; if it is not known, the id that `topic_id_of_name` makes.
+    /// Return the id of a topic that exists or that members own partitions of; if it is not known, the id that `topic_id_of_name`
+    /// makes.
     #[must_use]
     pub fn topic_id(&self, topic: u32) -> u128 {
         let given = self.topic_ids.get(topic as usize).copied().flatten();
-        given.unwrap_or_else(|| topic_id_of_name(self.topics.names().get(topic as usize)))
+        given.unwrap_or_else(|| topic_id_of_name(self.owned_topic_name(topic)))
     }
 
     /// Record that the subscriptions were read from their encoded form: members then claim only what their bytes contain.
@@ -285,11 +303,16 @@ impl Group {
 
     /// Iterate over the names of a subscription: existing topics in Java's order, then the others.
     pub fn names_of(&self, subscription: u32) -> impl Iterator<Item = &str> {
-        let topics = self.topics.len();
-        self.subscriptions.get(subscription).iter().map(move |number| match (*number as usize).checked_sub(topics) {
-            None => self.topics.names().get(*number as usize),
+        self.subscriptions.get(subscription).iter().map(|number| self.topic_name(*number))
+    }
+
+    /// Return the topic name for a number that `topic_number` returned.
+    #[must_use]
+    pub fn topic_name(&self, number: u32) -> &str {
+        match (number as usize).checked_sub(self.topics.len()) {
+            None => self.topics.names().get(number as usize),
             Some(absent) => self.absent.names.get(absent),
-        })
+        }
     }
 
     /// Return the numbers of a member's topics, existing or not, in the order of its subscription, with repetitions.
@@ -398,9 +421,9 @@ impl Group {
         NameTable::first_duplicate(&self.members)
     }
 
-    /// Return the members in the order of a Java hash table; the first call computes it.
-    pub(crate) fn table_order(&self, compute: impl FnOnce() -> Vec<u32>) -> &[u32] {
-        self.table_order.get_or_init(compute)
+    /// Return the members in the orders of Java hash tables; the first call computes them.
+    pub(crate) fn table_orders(&self, compute: impl FnOnce() -> TableOrders) -> &TableOrders {
+        self.table_orders.get_or_init(compute)
     }
 
     /// Return the topics of a group with one subscription in the order of a Java hash table; the first call computes it.

@@ -269,6 +269,11 @@ impl UnknownTopics {
         }
         topics.len() as u32 + number
     }
+
+    /// Return the number of a name; None if it was not added.
+    pub(super) fn known_number(&self, topics: &Topics, name: &str) -> Option<u32> {
+        self.table.number(&self.names, name).map(|number| topics.len() as u32 + number)
+    }
 }
 
 /// Return the id of a topic whose id is not known: the 128-bit FNV-1a hash of its name in UTF-8.

@@ -2,6 +2,7 @@
 
 use super::claims::Claims;
 use super::racks::RackLogic;
+use crate::assign::table_order::copied_member_order;
 use crate::group::Group;
 use crate::plan::{NO_OWNER, Owners};
 
@@ -41,7 +42,8 @@ impl Assignment {
     ) -> (Vec<u32>, Vec<u32>) {
         let mut kept = Vec::new();
         let mut by_number = ByNumber::default();
-        for member in claims.members.iter().filter(|member| subscribes(group, **member)) {
+        // Kafka copies the members from one hash table to another one before members keep what they own.
+        for member in copied_member_order(group).iter().filter(|member| subscribes(group, **member)) {
             let stays = |partition: &u32| {
                 !claims.is_doubly_claimed(*partition) && !racks.is_some_and(|racks| racks.mismatch(*member, *partition))
             };

@@ -16,7 +16,7 @@ mod trees;
 
 use std::cmp::Ordering;
 
-use crate::group::{Group, folded_hash, java_order, string_hash};
+use crate::group::{Group, TableOrders, folded_hash, java_order, string_hash};
 use trees::TreeTable;
 
 /// Number of buckets of a table that is created without a capacity.
@@ -88,13 +88,43 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
 /// Return the members in the iteration order of a table keyed by member id, filled in the given order.
 #[must_use]
 pub(super) fn member_order(group: &Group) -> &[u32] {
-    group.table_order(|| {
+    &member_orders(group).table
+}
+
+/// Return the members in the iteration order of a table that is filled in the order of `member_order`.
+///
+/// The two orders differ if a bucket is a tree, and if only one of the tables doubles for a long chain.
+#[must_use]
+pub(super) fn copied_member_order(group: &Group) -> &[u32] {
+    let TableOrders { table, copy } = member_orders(group);
+    copy.as_ref().unwrap_or(table)
+}
+
+fn member_orders(group: &Group) -> &TableOrders {
+    group.table_orders(|| {
         let members = group.members();
         let hashes: Vec<i32> = members.iter().map(string_hash).collect();
-        table_order_by(&hashes, DEFAULT_CAPACITY, |left, right| {
-            java_order(members.get(left as usize), members.get(right as usize))
-        })
+        let compare = |left: u32, right: u32| java_order(members.get(left as usize), members.get(right as usize));
+        let table = table_order_by(&hashes, DEFAULT_CAPACITY, compare);
+        let copy = copied_order(&hashes, &table, compare);
+        TableOrders { table, copy }
     })
+}
+
+/// Return the order of a copy of a table of default capacity, whose order is given; None if the orders are equal.
+fn copied_order(hashes: &[i32], order: &[u32], compare: impl Fn(u32, u32) -> Ordering) -> Option<Vec<u32>> {
+    if order.len() <= TREEIFY_THRESHOLD as usize {
+        return None;
+    }
+    let in_order: Vec<i32> = order.iter().map(|index| hashes[*index as usize]).collect();
+    let buckets = bucket_count(&in_order, DEFAULT_CAPACITY);
+    // The order is by bucket, so without trees another table with as many buckets keeps it.
+    if buckets == bucket_count(hashes, DEFAULT_CAPACITY) && !may_have_trees(&in_order, DEFAULT_CAPACITY, buckets) {
+        return None;
+    }
+    let compare = |left: u32, right: u32| compare(order[left as usize], order[right as usize]);
+    let copy = table_order_by(&in_order, DEFAULT_CAPACITY, compare);
+    Some(copy.into_iter().map(|index| order[index as usize]).collect())
 }
 
 /// Return the bucket of a hash code.

@@ -53,13 +53,14 @@ impl TopicIds {
         Ok(Self { names, ids })
     }
 
-    /// Set the ids of a group's topics; names of other topics have no effect.
+    /// Set the ids of the topics that exist and of those that members own partitions of; other names have no effect. The members of the
+    /// group must be complete.
     pub(crate) fn set_in(&self, group: &mut Group, topics: &NamedTopics) {
         // Usually the ids are in the order of the topics.
         let mut expected = topics.in_input_order();
         for (name, id) in self.names.iter().zip(&self.ids) {
             let next = expected.next().filter(|(topic, _)| group.topics().names().get(*topic as usize) == name);
-            let topic = next.map(|(topic, _)| topic).or_else(|| group.topics().number(name));
+            let topic = next.map(|(topic, _)| topic).or_else(|| group.known_owned_topic_number(name));
             if let Some(topic) = topic {
                 group.set_topic_id(topic, *id);
             }

@@ -172,6 +172,12 @@ impl<'a> RecordedAssignment<'a> {
             for (key, ids) in &member.owned {
                 let topic = group.owned_topic_number(self.topic_of_key(known, key));
                 group.push_owned(topic, ids.iter().copied());
+                // The order of a table of topic ids depends on deleted topics, too; their key is their id.
+                if let (GroupProtocol::Consumer, true, Some(id)) =
+                    (self.assignor.protocol(), topic as usize >= group.topics().len(), uuid_from_text(key))
+                {
+                    group.set_topic_id(topic, u128::from_be_bytes(id));
+                }
             }
             group.set_member_data(member.user_data, member.generation);
         }

@@ -8,7 +8,7 @@ use super::target::Target;
 use crate::assign::table_order::{
     DEFAULT_CAPACITY, presized_capacity, table_order, table_order_by, uuid_hash, uuid_order,
 };
-use crate::group::{Group, MemberData, string_hash, topic_id_of_name};
+use crate::group::{Group, MemberData, java_order, string_hash};
 use crate::plan::NO_OWNER;
 
 /// Change the target to a balanced one; all members have the same subscription.
@@ -104,12 +104,11 @@ fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>) -> Vec<(u32, V
     runs.sort_by_key(|(topic, ..)| *topic);
     let mut topics: Vec<&[(u32, usize, &[i32])]> = runs.chunk_by(|left, right| left.0 == right.0).collect();
     topics.sort_by_key(|runs| runs[0].1);
-    let exists = |topic: u32| (topic as usize) < group.topics().len();
-    let id = |topic: u32| {
-        if exists(topic) { group.topic_id(topic) } else { topic_id_of_name(group.owned_topic_name(topic)) }
+    let ids: Vec<u128> = if topics.len() > 1 {
+        topics.iter().map(|runs| group.topic_id(runs[0].0)).collect()
+    } else {
+        vec![0; topics.len()]
     };
-    let ids: Vec<u128> =
-        if topics.len() > 1 { topics.iter().map(|runs| id(runs[0].0)).collect() } else { vec![0; topics.len()] };
     let found = order_of_ids(&ids, DEFAULT_CAPACITY).into_iter().map(|index| topics[index as usize]);
     found.map(|runs| (runs[0].0, runs.iter().map(|(.., ids)| *ids).collect())).collect()
 }
@@ -122,22 +121,18 @@ fn order_of_ids(ids: &[u128], capacity: usize) -> Vec<u32> {
 
 /// Return the topics in the order of a set of their ids, which is made from a member's set of names.
 fn topics_by_id(group: &Group, member: usize) -> Vec<u32> {
-    let mut seen = vec![false; group.topics().len()];
-    let mut topics = Vec::new();
-    let mut hashes = Vec::new();
-    for topic in group.topics_as_given(member) {
-        // Names of topics that do not exist only affect the number of buckets of both sets.
-        let Some(seen) = seen.get_mut(*topic as usize) else { continue };
-        if !std::mem::replace(seen, true) {
-            topics.push(*topic);
-            hashes.push(string_hash(group.topics().names().get(*topic as usize)));
-        }
-    }
-    let capacity = presized_capacity(group.subscriptions().get(group.subscription_of(member)).len());
-    // Topics are numbered in the order of their names.
-    let compare = |left: u32, right: u32| topics[left as usize].cmp(&topics[right as usize]);
-    let by_name: Vec<u32> =
-        table_order_by(&hashes, capacity, compare).into_iter().map(|index| topics[index as usize]).collect();
+    let given = group.topics_as_given(member);
+    let mut is_seen = vec![false; group.topics().len() + group.absent().len()];
+    let is_new = |topic: &u32| !std::mem::replace(&mut is_seen[*topic as usize], true);
+    let topics: Vec<u32> = given.iter().copied().filter(is_new).collect();
+    let hashes: Vec<i32> = topics.iter().map(|topic| string_hash(group.topic_name(*topic))).collect();
+    let capacity = presized_capacity(topics.len());
+    let compare = |left: u32, right: u32| {
+        java_order(group.topic_name(topics[left as usize]), group.topic_name(topics[right as usize]))
+    };
+    let by_name = table_order_by(&hashes, capacity, compare).into_iter().map(|index| topics[index as usize]);
+    // Names of topics that do not exist have places in the set of names. They have no ids, but count in the size of the set of ids.
+    let by_name: Vec<u32> = by_name.filter(|topic| (*topic as usize) < group.topics().len()).collect();
     let ids: Vec<u128> = by_name.iter().map(|topic| group.topic_id(*topic)).collect();
     order_of_ids(&ids, capacity).into_iter().map(|index| by_name[index as usize]).collect()
 }

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from assignor.ordering import java_order
 from assignor.reference.assign.sticky.claims import Claims, Place
 from assignor.reference.assign.sticky.racks import Racks
+from assignor.reference.assign.table_order import member_order
 from assignor.reference.group import Member
 
 
@@ -48,7 +49,8 @@ class _Assignment:
 
     def answer(self) -> Answer:
         """Assign all partitions."""
-        for member in self.claims.members:
+        # Kafka copies the members from one hash table to another one before members keep what they own.
+        for member in member_order(self.claims.members):
             if member.topics:
                 self.keep(member)
             else:

@@ -57,12 +57,11 @@ def assign(
 def _partitions_by_id(topics: Mapping[str, list[Partition]], member: Member, options: Options) -> list[TopicPartition]:
     """Return all partitions: topics in the order of a set of topic ids, partitions by ascending id.
 
-    Kafka builds the set of ids from a member's set of names. Names of topics that do not exist only affect the number
-    of buckets of both sets.
+    Kafka builds the set of ids from a member's set of names. Names of topics that do not exist have places in the set
+    of names, and count in the number of buckets of both sets.
     """
     capacity = presized_capacity(len(member.topics))
-    existing = dict.fromkeys(topic for topic in member.given if topic in topics)
-    codes = [string_hash(topic) for topic in existing]
-    by_name = table_order(existing, codes, capacity, [java_order(topic) for topic in existing])
-    ordered = topics_by_id(by_name, options, capacity)
+    names = dict.fromkeys(member.given)
+    by_name = table_order(names, list(map(string_hash, names)), capacity, list(map(java_order, names)))
+    ordered = topics_by_id([topic for topic in by_name if topic in topics], options, capacity)
     return [TopicPartition(topic, partition.id) for topic in ordered for partition in topics[topic]]
