@@ -13,7 +13,7 @@ use super::racks::RackLogic;
 use crate::group::{Group, MemberRack};
 
 /// Ranks of the members of a group.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Ranks {
     /// Per member, its number of partitions.
     sizes: Vec<u32>,
@@ -69,7 +69,7 @@ impl Ranks {
 }
 
 /// Members of a set by rank.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Queue {
     /// For each member of the set, at least one entry at or below its rank; empty until the first use.
     entries: BinaryHeap<Reverse<u64>>,

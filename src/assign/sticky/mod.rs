@@ -4,6 +4,7 @@
 //! constrained algorithm assigns the group, otherwise the general one. `CooperativeStickyAssignor` then withholds partitions that
 //! another member has to give up first.
 
+mod balancing;
 mod claims;
 mod constrained;
 mod cooperative;
@@ -13,6 +14,7 @@ mod lowest;
 mod movements;
 mod rack_first;
 mod racks;
+mod returns;
 mod user_data;
 
 use std::sync::Arc;

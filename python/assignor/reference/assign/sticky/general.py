@@ -2,19 +2,26 @@
 
 Source: GeneralAssignmentBuilder in AbstractStickyAssignor of kafka-clients 4.4.0.
 
-Two steps of Kafka are left out because they do not change the result. Before it looks for a new owner of a partition,
-Kafka checks whether the group is balanced; a balanced group has no partition to move, so the check only ends a pass
-early. Kafka also excludes members that share no topic; no partition can move to or from them.
+Kafka moves a partition back to its previous owner, if that member has at least two partitions fewer, even if the member
+no longer subscribes to the topic. Later moves usually take the partition away again, so the answer is valid, but
+differs from the answer without that move. So if a previous owner no longer subscribes, balancing first makes Kafka's
+moves. If Kafka then fails, never ends or leaves a partition with such a member, balancing starts again, and only
+subscribers get partitions back.
 
-Two differences are intended. Kafka moves a partition back to its previous owner even if that member no longer
-subscribes to the topic; here it must subscribe. Kafka loops forever if balancing returns to an earlier state. Here,
-from that point on, the chosen partition itself moves, never another one in its place (see `movements.py`). Each move
-then makes the sizes of two members more equal, so balancing ends.
+Two steps of Kafka are left out where only subscribers get partitions back, because they do not change the result.
+Before it looks for a new owner of a partition, Kafka checks whether the group is balanced; a balanced group has no
+partition to move, so the check only ends a pass early. Kafka also excludes members that share no topic; no partition
+can move to or from them.
+
+Kafka loops forever if balancing returns to an earlier state. Here, from that point on, the chosen partition itself
+moves, never another one in its place (see `movements.py`). Each move then makes the sizes of two members more equal, so
+balancing ends.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 
 from assignor.ordering import java_order
 from assignor.reference.assign.sticky.claims import Claims, Place
@@ -29,8 +36,17 @@ def assign(claims: Claims, racks: Racks) -> dict[str, list[Place]]:
     return _Assignment(claims, racks).answer()
 
 
+class _DefectError(Exception):
+    """Error for a group that Kafka's class does not give a valid assignment."""
+
+
 class _Assignment:
-    """Assignment in progress."""
+    """Assignment in progress.
+
+    Attributes:
+        most: Number of partitions of the topics of each member.
+        returns_to_all: True while members also get back partitions of topics that they no longer subscribe to.
+    """
 
     def __init__(self, claims: Claims, racks: Racks) -> None:
         self.claims = claims
@@ -43,6 +59,9 @@ class _Assignment:
         self.subscribers = {topic: [member for member in members if topic in member.topics] for topic in topics}
         self.previous_owners = claims.previous_owners()
         self.by_id = {member.info.member_id: member for member in claims.members}
+        sizes = Counter(place.topic for place in claims.partitions)
+        self.most = {id: sum(sizes[topic] for topic in member.topics) for id, member in self.by_id.items()}
+        self.returns_to_all = False
 
     def answer(self) -> dict[str, list[Place]]:
         """Assign all partitions."""
@@ -55,15 +74,19 @@ class _Assignment:
 
         unassigned = [place for place in unassigned if self.is_movable(place)]
         movable = [place for place in ordered if self.is_movable(place)]
-        score, owner = self.balance_score(), dict(self.owner)
-        movements = Movements()
-        if not is_revocation:
-            self.balance(unassigned, movements)
-        has_moved = self.balance(movable, movements)
-        if has_moved and not is_initial and self.balance_score() >= score:
-            self.assignment = {id: [] for id in self.assignment}
-            for place, member in owner.items():
-                self.assignment[member.info.member_id].append(place)
+        passes = [movable] if is_revocation else [unassigned, movable]
+        owner = dict(self.owner)
+        self.returns_to_all = any(self.has_left(place) for place in movable)
+        if self.returns_to_all:
+            try:
+                self.balance(passes, is_initial)
+                self.check_owners()
+            except _DefectError:
+                self.restore(owner)
+            else:
+                return self.assignment
+        self.returns_to_all = False
+        self.balance(passes, is_initial)
         return self.assignment
 
     def keep(self) -> bool:
@@ -90,20 +113,39 @@ class _Assignment:
             if place not in self.owner:
                 self.give(place, min(self.subscribers[place.topic], key=self.owned_by))
 
-    def balance(self, places: list[Place], movements: Movements) -> bool:
-        """Move partitions to members with at least two fewer than their owner; return True if any moved."""
-        states: list[dict[Place, Member]] = []
-        while self.balance_once(places, movements):
-            state = dict(self.owner)
-            if state in states:
-                movements.substitute = False
-            states.append(state)
-        return bool(states)
+    def balance(self, passes: list[list[Place]], is_initial: bool) -> None:
+        """Move partitions to members with at least two fewer than their owner.
+
+        The moves are undone if the last list of partitions had moves and the balance has not improved.
+
+        Args:
+            passes: Lists of partitions. Passes are made over each list until one moves nothing.
+            is_initial: True if no member kept a partition. The moves are then not undone.
+
+        Raises:
+            _DefectError: All members get partitions back, and Kafka's class fails or does not end.
+        """
+        score, owner = self.balance_score(), dict(self.owner)
+        movements = Movements()
+        for places in passes:
+            states: list[dict[Place, Member]] = []
+            while self.balance_once(places, movements):
+                state = dict(self.owner)
+                if state in states:
+                    if self.returns_to_all:
+                        raise _DefectError
+                    movements.substitute = False
+                states.append(state)
+            has_moved = bool(states)
+        if has_moved and not is_initial and self.balance_score() >= score:
+            self.restore(owner)
 
     def balance_once(self, places: list[Place], movements: Movements) -> bool:
         """Try to move each partition once; return True if any partition moved."""
         has_moved = False
         for place in places:
+            if self.returns_to_all and self.is_balanced():
+                break
             target = self.better_owner(place)
             if target is not None:
                 self.move(place, target, movements)
@@ -111,15 +153,44 @@ class _Assignment:
         return has_moved
 
     def better_owner(self, place: Place) -> Member | None:
-        """Return the member to move a partition to, if any: the previous owner, or one with the fewest partitions."""
+        """Return the member to move a partition to, if any: the previous owner, or one with the fewest partitions.
+
+        Raises:
+            _DefectError: All members get partitions back, and the previous owner does not take part.
+        """
         owned = self.owned_by(self.owner[place])
         subscribers = self.subscribers[place.topic]
         if place in self.previous_owners:
             previous = self.by_id[self.previous_owners[place]]
-            if previous in subscribers and owned > self.owned_by(previous) + 1:
+            if self.returns_to_all and not self.takes_part(previous):
+                raise _DefectError
+            if (self.returns_to_all or previous in subscribers) and owned > self.owned_by(previous) + 1:
                 return previous
         lowest = min(subscribers, key=self.owned_by)
         return lowest if owned > self.owned_by(lowest) + 1 else None
+
+    def is_balanced(self) -> bool:
+        """Return True if no partition can move to a subscriber with at least two partitions fewer than its owner.
+
+        As in Kafka, subscribers that have as many partitions as their topics do not count.
+        """
+        largest = dict.fromkeys(self.subscribers, 0)
+        for place, owner in self.owner.items():
+            largest[place.topic] = max(largest[place.topic], self.owned_by(owner))
+        return not any(
+            self.owned_by(member) + 1 < largest[topic] and self.owned_by(member) != self.most[member.info.member_id]
+            for topic, members in self.subscribers.items()
+            for member in members
+        )
+
+    def has_left(self, place: Place) -> bool:
+        """Return True if the previous owner of a partition no longer subscribes to its topic."""
+        return place in self.previous_owners and place.topic not in self.by_id[self.previous_owners[place]].topics
+
+    def check_owners(self) -> None:
+        """Raise an error if a member has a partition of a topic that it does not subscribe to."""
+        if any(place.topic not in member.topics for place, member in self.owner.items()):
+            raise _DefectError
 
     def move(self, place: Place, target: Member, movements: Movements) -> None:
         """Move a partition, or another one of the same topic that has moved in the opposite direction before."""
@@ -128,6 +199,12 @@ class _Assignment:
         movements.record(moved, owner.info.member_id, target.info.member_id)
         self.assignment[owner.info.member_id].remove(moved)
         self.give(moved, target)
+
+    def restore(self, owner: dict[Place, Member]) -> None:
+        """Give the partitions to their earlier owners."""
+        self.assignment = {id: [] for id in self.assignment}
+        for place, member in owner.items():
+            self.give(place, member)
 
     def balance_score(self) -> int:
         """Return the sum of the size differences of all pairs of members that can get or lose partitions.
