@@ -50,6 +50,14 @@ class SimulatedGroup:
         seed: The random seed.
     """
 
+    missing = 0.03
+    """Probability that a member of a client's group misses a round."""
+    first_topics: tuple[int, ...] = (0, 1, 1, 2, 3, 5, 9)
+    first_members: tuple[int, ...] = (1, 2, 3, 3, 4, 5, 8, 13, 30)
+    """Numbers of topics and of members of the first round, from which one is drawn."""
+    name = ""
+    """Name of the kind of groups in the names of cases."""
+
     def __init__(self, kind: str, seed: int) -> None:
         self.kind = kind
         self.seed = seed
@@ -66,10 +74,14 @@ class SimulatedGroup:
         self.racks: dict[str, list[list[str]]] = {}
         self.ids: dict[str, str] = {}
         self.members: list[Member] = []
-        for _ in range(self._random.choice([0, 1, 1, 2, 3, 5, 9])):
+        self._draw_shape()
+        for _ in range(self._random.choice(self.first_topics)):
             self._create_topic()
-        for _ in range(self._random.choice([1, 2, 3, 3, 4, 5, 8, 13, 30])):
+        for _ in range(self._random.choice(self.first_members)):
             self._join()
+
+    def _draw_shape(self) -> None:
+        """Draw what a subclass adds, before the first topics and members."""
 
     def rebalance(self, rounds: int, answer: Answer) -> Iterator[Json]:
         """Yield the case of each round, with Kafka's answer and the tags of its defects."""
@@ -83,7 +95,11 @@ class SimulatedGroup:
     def _case(self) -> Json:
         """Return the input of the next round."""
         self.round += 1
-        case: Json = {"name": f"{self.kind}, seed {self.seed}, round {self.round}", "assignor": self.kind, "tags": []}
+        case: Json = {
+            "name": f"{self.kind}, {self.name}seed {self.seed}, round {self.round}",
+            "assignor": self.kind,
+            "tags": [],
+        }
         members = [self._member(member) for member in self.members]
         if self._random.random() < 0.2:
             ClaimInvalidator(self, self._random).invalidate(members)
@@ -97,8 +113,8 @@ class SimulatedGroup:
         else:
             case["topics"] = dict(self.counts)
             if self.racks:
-                case["replica_racks"] = {topic: self.racks[topic] for topic in self.counts}
-        if self.kind == "roundrobin":
+                case["replica_racks"] = {topic: list(self.racks[topic]) for topic in self.counts}
+        if self.kind in ("range", "roundrobin"):
             members = [
                 {field: member[field] for field in member.keys() - {"owned", "generation"}} for member in members
             ]
@@ -133,7 +149,7 @@ class SimulatedGroup:
         if "error" in case:
             return
         for member in self.members:
-            if self.is_server or self._random.random() > 0.03:
+            if self.is_server or self._random.random() > self.missing:
                 member.owned = [(topic, id) for topic, id in case["expected"][member.member_id]]
                 member.generation = self.round
 
@@ -167,8 +183,8 @@ class SimulatedGroup:
         self._random.choice(self.members).topics = self._subscription()
 
     def _create_topic(self) -> None:
-        topic = f"{self._topic_prefix}{len(self.ids) + 1}"
-        self.ids[topic] = str(uuid.UUID(int=self._random.getrandbits(128)))
+        topic = self._new_topic()
+        self.ids[topic] = str(uuid.UUID(int=self._new_topic_id()))
         self.counts[topic] = self._random.randint(0, self._most_partitions)
         if self._has_racks:
             self.racks[topic] = []
@@ -208,6 +224,12 @@ class SimulatedGroup:
         wanted = [*topics, "no-such-topic"]
         return self._random.sample(wanted, self._random.randint(0, len(wanted)))
 
+    def _new_topic(self) -> str:
+        return f"{self._topic_prefix}{len(self.ids) + 1}"
+
+    def _new_topic_id(self) -> int:
+        return self._random.getrandbits(128)
+
     def _new_id(self) -> str:
         self._number += 1
         suffix = self._random.choice([f"-{self._random.getrandbits(32):08x}", "", "Aa", "BB"])
@@ -224,7 +246,7 @@ class ClaimInvalidator:
     def invalidate(self, members: list[Json]) -> None:
         """Change the claims of one to three members."""
         ways = [self._same_claim, self._same_claim, self._everything, self._gone, self._unsubscribed, self._beyond]
-        has_generations = not self._group.is_server and self._group.kind != "roundrobin"
+        has_generations = self._group.kind in ("sticky", "cooperative_sticky")
         if has_generations:
             ways += [self._old_generation, self._older_claim]
         for _ in range(self._random.randint(1, 3)):

@@ -1,4 +1,4 @@
-"""Reader of the vectors of the kind `assignors`: answers of Kafka's assignors other than the client's range.
+"""Reader of the vectors of the kind `assignors`: answers of Kafka's assignors.
 
 The files are `assignor_*_*.jsonl.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`, with a case per line.
 Nothing is skipped: an unknown assignor or field is an error.
@@ -38,6 +38,7 @@ class Named(NamedTuple):
 
 
 ASSIGNORS: Mapping[str, Named] = {
+    "range": Named("classic", "range"),
     "roundrobin": Named("classic", "roundrobin"),
     "sticky": Named("classic", "sticky"),
     "cooperative_sticky": Named("classic", "cooperative-sticky"),
@@ -164,7 +165,7 @@ def _member(name: str, kind: str, member: Json) -> tuple[str, Subscription]:
     """
     claims: dict[str, Any] = {}
     match kind:
-        case "roundrobin":
+        case "range" | "roundrobin":
             check_fields(KIND, name, member, _MEMBER, {"instance_id", "rack"})
         case "sticky" | "cooperative_sticky":
             needs = {*_MEMBER, *_CLAIMS} | ({"previous"} if kind == "sticky" else set())
