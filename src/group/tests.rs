@@ -42,3 +42,21 @@ fn topics_without_an_id_get_one_from_their_name() {
 
     assert_eq!((topic_id_of_name("t"), 7), (group.topic_id(0), group.topic_id(1)));
 }
+
+#[test]
+fn deleted_topics_that_members_own_have_ids() {
+    let mut group = group();
+    assert_eq!(None, group.known_owned_topic_number("deleted"));
+
+    let deleted = group.owned_topic_number("deleted");
+    assert_eq!(
+        (Some(deleted), Some(1)),
+        (group.known_owned_topic_number("deleted"), group.known_owned_topic_number("u"))
+    );
+    assert_eq!(topic_id_of_name("deleted"), group.topic_id(deleted));
+
+    group.set_topic_id(deleted, 7);
+    group.set_topic_id(1, 8);
+
+    assert_eq!((7, 8), (group.topic_id(deleted), group.topic_id(1)));
+}

@@ -68,6 +68,11 @@ pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u
     if may_have_trees(hashes, capacity, buckets) {
         return TreeTable::order(hashes, capacity, compare);
     }
+    order_by_bucket(hashes, buckets)
+}
+
+/// Return the indices of keys in the iteration order of a table without trees.
+fn order_by_bucket(hashes: &[i32], buckets: usize) -> Vec<u32> {
     let mut ends = vec![0_u32; buckets + 1];
     for hash in hashes {
         ends[bucket(*hash, buckets) + 1] += 1;
@@ -105,26 +110,30 @@ fn member_orders(group: &Group) -> &TableOrders {
         let members = group.members();
         let hashes: Vec<i32> = members.iter().map(string_hash).collect();
         let compare = |left: u32, right: u32| java_order(members.get(left as usize), members.get(right as usize));
-        let table = table_order_by(&hashes, DEFAULT_CAPACITY, compare);
-        let copy = copied_order(&hashes, &table, compare);
-        TableOrders { table, copy }
+        let buckets = bucket_count(&hashes, DEFAULT_CAPACITY);
+        let has_trees = may_have_trees(&hashes, DEFAULT_CAPACITY, buckets);
+        let table = if has_trees {
+            TreeTable::order(&hashes, DEFAULT_CAPACITY, compare)
+        } else {
+            order_by_bucket(&hashes, buckets)
+        };
+        let in_order: Vec<i32> = table.iter().map(|member| hashes[*member as usize]).collect();
+        if !has_trees && keeps_order(&in_order, buckets) {
+            return TableOrders { table, copy: None };
+        }
+        let compare = |left: u32, right: u32| compare(table[left as usize], table[right as usize]);
+        let copy = table_order_by(&in_order, DEFAULT_CAPACITY, compare);
+        let copy = copy.into_iter().map(|index| table[index as usize]).collect();
+        TableOrders { table, copy: Some(copy) }
     })
 }
 
-/// Return the order of a copy of a table of default capacity, whose order is given; None if the orders are equal.
-fn copied_order(hashes: &[i32], order: &[u32], compare: impl Fn(u32, u32) -> Ordering) -> Option<Vec<u32>> {
-    if order.len() <= TREEIFY_THRESHOLD as usize {
-        return None;
-    }
-    let in_order: Vec<i32> = order.iter().map(|index| hashes[*index as usize]).collect();
-    let buckets = bucket_count(&in_order, DEFAULT_CAPACITY);
-    // The order is by bucket, so without trees another table with as many buckets keeps it.
-    if buckets == bucket_count(hashes, DEFAULT_CAPACITY) && !may_have_trees(&in_order, DEFAULT_CAPACITY, buckets) {
-        return None;
-    }
-    let compare = |left: u32, right: u32| compare(order[left as usize], order[right as usize]);
-    let copy = table_order_by(&in_order, DEFAULT_CAPACITY, compare);
-    Some(copy.into_iter().map(|index| order[index as usize]).collect())
+/// Return true if a table of default capacity has the order in which it is filled, which is that of a table without trees.
+fn keeps_order(hashes: &[i32], buckets: usize) -> bool {
+    // Long chains double only small tables, so they do not change the size of a table that gets larger anyway. With all keys and equal
+    // sizes, both tables have the same chains. Before, the other keys are missing.
+    (buckets > MIN_TREEIFY_CAPACITY || bucket_count(hashes, DEFAULT_CAPACITY) == buckets)
+        && !may_have_trees(hashes, DEFAULT_CAPACITY, buckets / 2)
 }
 
 /// Return the bucket of a hash code.
