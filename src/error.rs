@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::memory::OutOfMemory;
+
 /// Error for bytes that violate their format, or for a value that the format cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{reason} {}", place(*.offset, .field))]
@@ -59,6 +61,9 @@ pub enum GroupError {
         /// The largest supported number of partitions.
         limit: u64,
     },
+    /// The partitions do not fit into memory.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
 }
 
 /// Error for spans that do not form a plan.

@@ -12,6 +12,7 @@ pub mod error;
 pub mod fleet;
 pub mod group;
 pub mod matching;
+pub mod memory;
 pub mod offsets;
 pub mod plan;
 pub mod replay;

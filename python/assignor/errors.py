@@ -13,6 +13,7 @@ __all__ = [
     "MissingDependencyError",
     "NoOffsetForPartitionError",
     "NullArgumentError",
+    "OutOfMemoryError",
     "PatternError",
     "SnapshotError",
     "SparkStartError",
@@ -41,6 +42,26 @@ class NullArgumentError(WrongTypeError):
 
 class IllegalStateError(AssignorError, RuntimeError):
     """A call that the current state of the object does not allow (java.lang.IllegalStateException)."""
+
+
+class OutOfMemoryError(AssignorError, MemoryError):
+    """A result that does not fit into memory (java.lang.OutOfMemoryError). Nothing of it has been created.
+
+    Attributes:
+        reason: The result, and the memory that it needs.
+        count: Number of items of the result, such as partitions.
+        needed: Memory for them in bytes.
+    """
+
+    def __init__(self, reason: str, count: int, needed: int) -> None:
+        """Store the parts of the message."""
+        super().__init__(reason, count, needed)
+        self.reason = reason
+        self.count = count
+        self.needed = needed
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class NoOffsetForPartitionError(AssignorError):

@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use crate::error::GroupError;
 use crate::group::Group;
+use crate::memory;
 use crate::plan::Plan;
 
 /// Protocol of a group, which decides where its assignor runs.
@@ -125,6 +126,14 @@ impl Assignor {
         self.definition().protocol
     }
 
+    /// Return the largest number of bytes that the computation of a plan reserves per partition.
+    const fn bytes_per_partition(self) -> u64 {
+        match self {
+            Self::Range => 0,
+            _ => 64,
+        }
+    }
+
     /// Return the protocol's assignor with the given name, if it exists.
     #[must_use]
     pub fn named(protocol: GroupProtocol, name: &str) -> Option<Self> {
@@ -132,24 +141,25 @@ impl Assignor {
     }
 }
 
-/// Check that the assignor supports the size of the group.
+/// Check that the assignor supports the size of the group, and that the computation fits into memory.
 ///
 /// # Errors
-/// The topics have more than `MAX_PARTITIONS` partitions, and the assignor is not the classic range.
+/// The topics have more than `MAX_PARTITIONS` partitions, and the assignor is not the classic range; or the assignor needs more
+/// memory than there is.
 pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
     if assignor == Assignor::Range {
         return Ok(());
     }
     let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
-    if partitions <= MAX_PARTITIONS {
-        return Ok(());
+    if partitions > MAX_PARTITIONS {
+        return Err(GroupError::TooManyPartitions {
+            partitions,
+            assignor: assignor.name(),
+            protocol: assignor.protocol().name(),
+            limit: MAX_PARTITIONS,
+        });
     }
-    Err(GroupError::TooManyPartitions {
-        partitions,
-        assignor: assignor.name(),
-        protocol: assignor.protocol().name(),
-        limit: MAX_PARTITIONS,
-    })
+    Ok(memory::check("a plan", "partitions", partitions, partitions * assignor.bytes_per_partition())?)
 }
 
 /// Assign the partitions of a group to its members. Call `check_size` first, which rejects groups that are too large.

@@ -23,8 +23,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Build columns from another layout: count the spans of each member, then write them to their places.
-    pub(crate) fn of(group: &Group, layout: &dyn Layout) -> Self {
+    /// Build columns from another layout: count the spans of each member, then write them to their places. `check` returns an error
+    /// if there is no memory for a number of spans.
+    pub(crate) fn of<E>(
+        group: &Group,
+        layout: &dyn Layout,
+        check: impl FnOnce(usize) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut ends = vec![0; group.members().len()];
         layout.each_member(group, &mut |member, spans| {
             ends[member as usize] = spans.len();
@@ -35,6 +40,7 @@ impl Columns {
             total += *end;
             *end = total;
         }
+        check(total)?;
         let column = || vec![0; total];
         let mut found = Self { member: column(), topic: column(), start: column(), count: column(), ends };
         layout.each_member(group, &mut |member, spans| {
@@ -47,16 +53,22 @@ impl Columns {
             }
             ControlFlow::Continue(())
         });
-        found
+        Ok(found)
     }
 
-    /// Build columns from owners: count the spans of each member, then write them to their places.
-    pub(crate) fn of_owners(group: &Group, owners: &Owners) -> Self {
+    /// Build columns from owners: count the spans of each member, then write them to their places. `check` returns an error if there
+    /// is no memory for a number of spans.
+    pub(crate) fn of_owners<E>(
+        group: &Group,
+        owners: &Owners,
+        check: impl FnOnce(usize) -> Result<(), E>,
+    ) -> Result<Self, E> {
         let mut ends = vec![0; group.members().len() + 1];
         each_span(group, owners, |member, _| ends[member as usize + 1] += 1);
         for member in 1..ends.len() {
             ends[member] += ends[member - 1];
         }
+        check(ends[ends.len() - 1])?;
         let mut spans = vec![Span { topic: 0, start: 0, count: 0 }; ends[ends.len() - 1]];
         // At first `ends` has the start of each member's spans. Each written span advances it by one, until it is their
         // end. Spans are written as a whole, because writing to four columns in random order would cause four times the
@@ -70,13 +82,13 @@ impl Columns {
         for (index, end) in (0..).zip(&ends) {
             member.resize(*end, index);
         }
-        Self {
+        Ok(Self {
             member,
             topic: spans.iter().map(|span| span.topic as i32).collect(),
             start: spans.iter().map(|span| span.start).collect(),
             count: spans.iter().map(|span| span.count).collect(),
             ends,
-        }
+        })
     }
 
     /// Append the spans of the next member.

@@ -26,6 +26,7 @@ pub(crate) use owners::{NO_OWNER, Owners};
 
 use crate::error::PlanError;
 use crate::group::{Group, Names};
+use crate::memory::{self, OutOfMemory};
 
 /// Run of consecutive partition ids of one topic that one member gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +63,16 @@ pub(crate) trait Layout: Debug + Send + Sync + RefUnwindSafe {
 
     /// Return the number of partitions of each member.
     fn counts(&self, group: &Group) -> Vec<i64>;
+}
+
+/// Memory for the columns of a span, and for the span itself while they are written.
+const BYTES_PER_SPAN: u64 = 28;
+
+/// Memory for a span with its owner, and for the lists by topic while it is written.
+const BYTES_PER_OWNED_SPAN: u64 = 40;
+
+fn check_spans(spans: usize) -> Result<(), OutOfMemory> {
+    memory::check("a plan", "spans", spans as u64, (spans as u64).saturating_mul(BYTES_PER_SPAN))
 }
 
 /// The form in which an assignor returns an assignment.
@@ -143,11 +154,50 @@ impl Plan {
     /// Return all spans as columns, by member in the given order, then by topic and id. They are computed once.
     #[must_use]
     pub fn columns(&self) -> &Columns {
-        self.columns.get_or_init(|| match &self.answer {
-            Answer::Layout(layout) => Columns::of(&self.group, &**layout),
-            Answer::Owners(owners) => Columns::of_owners(&self.group, owners),
-            Answer::Columns => Columns::default(),
+        self.columns.get_or_init(|| {
+            let Ok(columns) = self.compute_columns(|_| Ok::<(), Infallible>(()));
+            columns
         })
+    }
+
+    /// Return all spans as columns, as `columns` does, if they fit into memory.
+    ///
+    /// # Errors
+    /// The spans do not fit into memory.
+    pub fn try_columns(&self) -> Result<&Columns, OutOfMemory> {
+        if let Some(columns) = self.columns.get() {
+            return Ok(columns);
+        }
+        let columns = self.compute_columns(check_spans)?;
+        Ok(self.columns.get_or_init(|| columns)) // another thread may have been faster
+    }
+
+    /// Check that the spans of members can be read. Only spans of owners are stored to read them.
+    ///
+    /// # Errors
+    /// The spans do not fit into memory.
+    pub fn check_readable(&self) -> Result<(), OutOfMemory> {
+        if matches!(self.answer, Answer::Owners(_)) { self.try_columns().map(drop) } else { Ok(()) }
+    }
+
+    /// Check that the owner of a partition can be looked up, for which all spans are stored by topic.
+    ///
+    /// # Errors
+    /// The spans do not fit into memory.
+    pub fn check_owners(&self) -> Result<(), OutOfMemory> {
+        if self.owners.get().is_some() {
+            return Ok(());
+        }
+        let spans = self.try_columns()?.len() as u64;
+        memory::check("a table of the owners", "spans", spans, spans.saturating_mul(BYTES_PER_OWNED_SPAN))
+    }
+
+    fn compute_columns<E>(&self, check: impl FnOnce(usize) -> Result<(), E>) -> Result<Columns, E> {
+        match &self.answer {
+            Answer::Layout(layout) => Columns::of(&self.group, &**layout, check),
+            Answer::Owners(owners) => Columns::of_owners(&self.group, owners, check),
+            Answer::Columns => Ok(Columns::default()),
+        }
     }
 
     /// Return the spans of a member.

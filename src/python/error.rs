@@ -1,16 +1,51 @@
 //! Conversion of engine errors to Python exceptions, and messages for invalid values.
 
+use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::error::{GroupError, MatchError, WireError as CoreWireError};
+use crate::memory::OutOfMemory;
 use crate::python::imports::{
-    IllegalArgumentError, NullArgumentError, UnsupportedPatternError, WireError, WrongTypeError,
+    IllegalArgumentError, NullArgumentError, OutOfMemoryError, UnsupportedPatternError, WireError, WrongTypeError,
 };
 
 impl From<GroupError> for PyErr {
     fn from(error: GroupError) -> Self {
-        IllegalArgumentError::new_err(error.to_string())
+        group_error(error, "")
     }
+}
+
+/// Return the exception for an invalid group; the message begins with `prefix`.
+pub(crate) fn group_error(error: GroupError, prefix: &str) -> PyErr {
+    match error {
+        GroupError::OutOfMemory(error) => out_of_memory(&error, prefix),
+        error => IllegalArgumentError::new_err(format!("{prefix}{error}")),
+    }
+}
+
+impl From<OutOfMemory> for PyErr {
+    fn from(error: OutOfMemory) -> Self {
+        out_of_memory(&error, "")
+    }
+}
+
+fn out_of_memory(error: &OutOfMemory, prefix: &str) -> PyErr {
+    OutOfMemoryError::new_err((format!("{prefix}{error}"), error.count, error.bytes))
+}
+
+/// Return the error that names a result if Python had no memory for it; else the same error.
+pub(crate) fn name_result(py: Python<'_>, error: PyErr, result: &OutOfMemory) -> PyErr {
+    if error.is_instance_of::<PyMemoryError>(py) { out_of_memory(result, "") } else { error }
+}
+
+/// Return true for a TypeError, ValueError or OverflowError that no Python code raised, but the conversion of a value.
+///
+/// Python code leaves a traceback, and its exceptions are not changed.
+pub(crate) fn is_failed_conversion(py: Python<'_>, error: &PyErr) -> bool {
+    let is_of_conversion = error.is_instance_of::<PyTypeError>(py)
+        || error.is_instance_of::<PyValueError>(py)
+        || error.is_instance_of::<PyOverflowError>(py);
+    is_of_conversion && error.traceback(py).is_none()
 }
 
 impl From<MatchError> for PyErr {

@@ -11,6 +11,7 @@ import_exception!(assignor.errors, IllegalStateError);
 import_exception!(assignor.errors, InvalidPatternError);
 import_exception!(assignor.errors, MissingDependencyError);
 import_exception!(assignor.errors, NullArgumentError);
+import_exception!(assignor.errors, OutOfMemoryError);
 import_exception!(assignor.errors, SnapshotError);
 import_exception!(assignor.errors, UnsupportedPatternError);
 import_exception!(assignor.errors, WireError);
@@ -33,7 +34,6 @@ pub(crate) static PLAN_TO_JSON: Import = Import::new("assignor.plan_json", "dump
 pub(crate) static READ_PARTITIONS: Import = Import::new("assignor.validation", "read_partitions");
 pub(crate) static REFERENCE_VERB: Import = Import::new("assignor._engine", "reference_verb");
 
-pub(crate) static ITERABLE: Import<PyType> = Import::new("collections.abc", "Iterable");
 pub(crate) static ITEMS_VIEW: Import<PyType> = Import::new("collections.abc", "ItemsView");
 pub(crate) static KEYS_VIEW: Import<PyType> = Import::new("collections.abc", "KeysView");
 pub(crate) static VALUES_VIEW: Import<PyType> = Import::new("collections.abc", "ValuesView");

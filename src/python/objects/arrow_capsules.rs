@@ -9,10 +9,10 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray, make_array};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 
+use crate::python::error::{is_failed_conversion, wrong_type};
 use crate::python::imports::{IllegalArgumentError, WrongTypeError};
 
 const SCHEMA: &CStr = c"arrow_schema";
@@ -86,14 +86,25 @@ pub(crate) fn stream_capsule(py: Python<'_>, batch: RecordBatch) -> PyResult<Bou
     PyCapsule::new_with_value(py, stream, STREAM)
 }
 
+/// Return the error for data that has no Arrow form; an exception of Python code is not changed.
+fn not_exported(given: &Bound<'_, PyAny>, error: PyErr) -> PyErr {
+    if is_failed_conversion(given.py(), &error) {
+        wrong_type("the data", "an Arrow array or table", given)
+    } else {
+        error
+    }
+}
+
 /// Take the array of an object with `__arrow_c_array__`.
 pub(crate) fn take_array(given: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     if !given.hasattr("__arrow_c_array__")? {
         let kind = given.get_type().name()?;
         return Err(WrongTypeError::new_err(format!("an Arrow array with __arrow_c_array__ is needed, not {kind}")));
     }
-    let capsules = given.call_method0("__arrow_c_array__")?;
-    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+    let capsules = given.call_method0("__arrow_c_array__").map_err(|error| not_exported(given, error))?;
+    let Ok((schema, array)) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>() else {
+        return Err(wrong_type("the result of __arrow_c_array__", "a pair of capsules", &capsules));
+    };
     let schema = pointer::<FFI_ArrowSchema>(&schema, SCHEMA)?;
     let array = pointer::<FFI_ArrowArray>(&array, ARRAY)?;
     // SAFETY: capsules of those names hold an initialised schema and array that belong together, and live as long as the
@@ -101,7 +112,7 @@ pub(crate) fn take_array(given: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let data = unsafe {
         let array = FFI_ArrowArray::from_raw(array.as_ptr());
         if array.is_released() {
-            return Err(PyValueError::new_err("the Arrow array has already been consumed"));
+            return Err(IllegalArgumentError::new_err("the Arrow array has already been consumed"));
         }
         from_ffi(array, schema.as_ref())
     };
@@ -117,12 +128,15 @@ fn checked(data: ArrayData) -> PyResult<ArrayRef> {
 
 /// Take the arrays of an object with `__arrow_c_stream__`, and their type.
 pub(crate) fn take_stream(given: &Bound<'_, PyAny>) -> PyResult<(DataType, Vec<ArrayRef>)> {
-    let capsule = given.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
+    let capsule = given.call_method0("__arrow_c_stream__").map_err(|error| not_exported(given, error))?;
+    let capsule = capsule
+        .cast_into::<PyCapsule>()
+        .map_err(|error| wrong_type("the result of __arrow_c_stream__", "a capsule", &error.into_inner()))?;
     let stream = pointer::<FFI_ArrowArrayStream>(&capsule, STREAM)?;
     // SAFETY: a capsule of that name holds an initialised stream. `from_raw` marks it as released in the capsule.
     let mut stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
     let (Some(get_schema), Some(get_next)) = (stream.get_schema, stream.get_next) else {
-        return Err(PyValueError::new_err("the Arrow stream has already been consumed"));
+        return Err(IllegalArgumentError::new_err("the Arrow stream has already been consumed"));
     };
     let mut schema = FFI_ArrowSchema::empty();
     // SAFETY: the stream has not been released, and the schema is empty, as the interface demands.
@@ -154,13 +168,14 @@ fn check(code: i32, stream: &mut FFI_ArrowArrayStream) -> PyResult<()> {
         let message = last_error(&raw mut *stream);
         (!message.is_null()).then(|| CStr::from_ptr(message).to_string_lossy().into_owned())
     });
-    Err(PyValueError::new_err(message.unwrap_or_else(|| format!("the Arrow stream failed with code {code}"))))
+    Err(IllegalArgumentError::new_err(message.unwrap_or_else(|| format!("the Arrow stream failed with code {code}"))))
 }
 
 fn pointer<T>(capsule: &Bound<'_, PyCapsule>, name: &CStr) -> PyResult<NonNull<T>> {
-    Ok(capsule.pointer_checked(Some(name))?.cast())
+    let named = capsule.pointer_checked(Some(name));
+    Ok(named.map_err(|error| IllegalArgumentError::new_err(error.value(capsule.py()).to_string()))?.cast())
 }
 
 fn invalid(error: ArrowError) -> PyErr {
-    PyValueError::new_err(error.to_string())
+    IllegalArgumentError::new_err(error.to_string())
 }

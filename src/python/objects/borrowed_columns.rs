@@ -9,7 +9,8 @@ use std::sync::Arc;
 use arrow_buffer::alloc::Allocation;
 use arrow_buffer::{Buffer, ScalarBuffer};
 use numpy::ndarray::ArrayView1;
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::npyffi::NPY_ARRAY_WRITEABLE;
+use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
@@ -23,7 +24,9 @@ pub(crate) fn numpy_column<'py, T: PyClass<Frozen = True> + Sync>(
     // SAFETY: the array holds a reference to the owner, which is frozen, so the memory that `numbers` borrows stays valid and
     // unchanged for the life of the array. The array is read-only.
     let array = unsafe { PyArray1::borrow_from_array(&values, owner.clone().into_any()) };
-    array.readwrite().make_nonwriteable();
+    // A guard of rust-numpy would fail if another thread makes an array of the same memory read-only at the same time.
+    // SAFETY: the array is new, so no other thread has a reference to it.
+    unsafe { (*array.as_array_ptr()).flags &= !NPY_ARRAY_WRITEABLE };
     array
 }
 

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use super::arrow::{arrow_array, not_of};
 use super::arrow_types::integers;
 use super::values::{int, iterate, one_dimension};
+use crate::memory;
 use crate::python::error::wrong_type;
 use crate::python::imports::IllegalArgumentError;
 
@@ -43,7 +44,7 @@ impl IntegerColumn {
         let wrong = || wrong_type(&format!("column {column}"), "a column of integers", given);
         let mut numbers = Vec::new();
         for (row, number) in iterate(given, wrong)?.enumerate() {
-            numbers.push(int(&number?, || format!("{column}[{row}]"))?);
+            memory::push(&mut numbers, int(&number?, || format!("{column}[{row}]"))?, "a column", "integers")?;
         }
         Ok(Self(numbers))
     }

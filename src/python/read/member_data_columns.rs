@@ -103,7 +103,7 @@ fn read_generations(given: &Bound<'_, PyAny>) -> PyResult<Vec<Option<i32>>> {
         if number.is_none() {
             found.push(None);
         } else if is_int(&number)? {
-            found.push(index(&number)?.extract().ok().and_then(natural));
+            found.push(index(&number, || format!("generation[{row}]"))?.extract().ok().and_then(natural));
         } else {
             return Err(wrong_type(&format!("generation[{row}]"), "an int or None", &number));
         }

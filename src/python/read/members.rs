@@ -15,6 +15,7 @@ use super::subscriptions::SubscriptionInterner;
 use super::topic_ids::TopicIds;
 use super::values::{each_item, expected_len, iterate, plain, with_name};
 use crate::group::{Group, java_order};
+use crate::memory;
 use crate::python::error::wrong_type;
 use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
 use crate::python::objects::entries::{Entry, lend, references};
@@ -344,7 +345,8 @@ fn listed_names(owner: &Owner<'_>, names: &Bound<'_, PyAny>) -> PyResult<Vec<Str
     let type_error = || wrong_type(&format!("{owner}: topics"), "an iterable of topic names", names);
     let mut found: Vec<String> = Vec::new();
     for name in iterate(names, type_error)? {
-        found.push(with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?);
+        let name = with_name(&name?, || format!("{owner}: a topic"), str::to_owned)?;
+        memory::push(&mut found, name, "a subscription", "topics")?;
     }
     if names.is_instance_of::<PySet>() || names.is_instance_of::<PyFrozenSet>() {
         found.sort_unstable_by(|left, right| java_order(left, right));

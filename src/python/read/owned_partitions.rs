@@ -1,13 +1,13 @@
 //! Reader of assignments to check: a mapping of member ids to partitions, or a plan.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyDict, PyMapping, PyTuple};
 
-use super::values::{is_int, with_name};
+use super::values::{index, is_int, iterate, pairs, with_name};
 use crate::check::{CheckedAssignment, IdSpan};
 use crate::plan::Plan;
 use crate::python::error::{shown, wrong_type};
-use crate::python::imports::{INDEX, ITERABLE, IllegalArgumentError};
+use crate::python::imports::IllegalArgumentError;
 use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
@@ -66,7 +66,7 @@ pub(crate) fn read<'py>(
     if let Ok(dict) = mapping.cast_exact::<PyDict>() {
         items.extend(dict.iter());
     } else {
-        items = mapping.items()?.extract()?;
+        items = pairs(mapping, "assignment")?;
     }
     for (member, partitions) in items {
         with_name(&member, || "a member id".into(), |id| assignment.push_member(id))?;
@@ -109,13 +109,9 @@ fn read_iterable<'py>(
     assignment: &mut CheckedAssignment<'_>,
     large: &mut Vec<Bound<'py, PyAny>>,
 ) -> PyResult<()> {
-    let py = partitions.py();
     let owner = format!("member '{}'", member.str()?.to_cow()?);
-    let is_text = partitions.is_instance_of::<PyString>() || partitions.is_instance_of::<PyBytes>();
-    if is_text || !partitions.is_instance(ITERABLE.get(py)?)? {
-        return Err(wrong_type(&format!("{owner}: partitions"), "an iterable of (topic, partition)", partitions));
-    }
-    for entry in partitions.try_iter()? {
+    let wrong = || wrong_type(&format!("{owner}: partitions"), "an iterable of (topic, partition)", partitions);
+    for entry in iterate(partitions, wrong)? {
         let entry = entry?;
         let items: Vec<Bound<'py, PyAny>> = match entry.cast::<PyTuple>() {
             Ok(tuple) => tuple.iter().collect(),
@@ -129,11 +125,12 @@ fn read_iterable<'py>(
         if !is_int(id)? {
             return Err(wrong_type(&format!("{owner}: a partition id"), "an int", id));
         }
+        let given = id;
+        let id = index(given, || format!("{owner}: a partition id"))?;
         if id.lt(0)? {
-            let reason = format!("{owner}: a partition id cannot be negative: {}", shown(id));
+            let reason = format!("{owner}: a partition id cannot be negative: {}", shown(given));
             return Err(IllegalArgumentError::new_err(reason));
         }
-        let id = INDEX.get(py)?.call1((id,))?;
         match id.extract::<i64>() {
             Ok(id) if id < LARGE => assignment.push(topic, id),
             _ => {

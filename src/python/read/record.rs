@@ -183,7 +183,7 @@ fn integer(given: &Bound<'_, PyAny>, least: i64, most: i64, path: Path<'_>) -> P
     let number = if given.is_exact_instance_of::<PyInt>() {
         given.extract::<i64>()
     } else if is_int(given)? {
-        index(given)?.extract::<i64>()
+        index(given, || path.to_string())?.extract::<i64>()
     } else {
         return Err(path.wrong_type("an int", given));
     };

@@ -10,6 +10,7 @@ use super::rack_sets::RackSetInterner;
 use super::topic_columns;
 use super::values::{each_item, expected_len, int, is_int, iterate, plain, with_name};
 use crate::group::{Names, Partitions};
+use crate::memory;
 use crate::python::error::wrong_type;
 use crate::python::imports::PARTITION_INFO;
 use crate::python::objects::entries::{Entry, lend};
@@ -40,6 +41,9 @@ fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
     Ok(NamedTopics::new(objects.into(), names, partitions, reader.combinations.into_racks().into_shared()))
 }
 
+/// Memory for an id and the number of its rack set.
+const BYTES_PER_ID: u64 = 8;
+
 /// Distance, in partitions, between the partition that is read and the partition that is prefetched.
 const AHEAD: usize = 8;
 
@@ -68,9 +72,11 @@ impl PartitionReader {
             }
         } else {
             for entry in iterate(given, type_error)? {
-                listed.push(self.partition(topic, &entry?, info)?);
+                memory::push(&mut listed, self.partition(topic, &entry?, info)?, "a topic", "partitions")?;
             }
         }
+        let count = listed.len() as u64;
+        memory::check("a topic", "partitions", count, count * BYTES_PER_ID)?;
         Ok(Partitions::listed(topic, listed, self.combinations.racks())?)
     }
 

@@ -1,13 +1,12 @@
 //! Single values and mappings from Python. Errors name the value and its place.
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyString};
 use rustc_hash::FxHashSet;
 
 use crate::group::{NameTable, Names};
-use crate::python::error::{shown, wrong_type};
+use crate::python::error::{is_failed_conversion, shown, wrong_type};
 use crate::python::imports::{INDEX, IllegalArgumentError};
 use crate::python::objects::entries::Entry;
 
@@ -21,11 +20,11 @@ pub(crate) fn each_item<'py>(
     let Ok(mapping) = mapping.cast::<PyMapping>() else {
         return Err(wrong_type(what, &format!("a mapping of {wanted}"), mapping));
     };
-    let size = mapping.len()?;
+    let size = length(mapping, what)?;
     let plain = mapping.cast_exact::<PyDict>().ok();
     let items: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = match plain {
         Some(dict) => dict.iter().collect(),
-        None => mapping.items()?.extract()?,
+        None => pairs(mapping, what)?,
     };
     // Plain strings are unique in a dict. Keys of other classes, and items of other mappings, may repeat a name.
     let once = plain.is_some() && items.iter().all(|(key, _)| key.is_exact_instance_of::<PyString>());
@@ -40,7 +39,34 @@ pub(crate) fn each_item<'py>(
         }
         read(key, value)?;
     }
-    same_size(what, size, mapping.len()?)
+    same_size(what, size, length(mapping, what)?)
+}
+
+/// Return the number of entries of a mapping; the `__len__` of a class can return any number.
+fn length(mapping: &Bound<'_, PyMapping>, what: &str) -> PyResult<usize> {
+    mapping.len().map_err(|error| {
+        if is_failed_conversion(mapping.py(), &error) {
+            return IllegalArgumentError::new_err(format!("{what} has no valid length: {}", error.value(mapping.py())));
+        }
+        error
+    })
+}
+
+/// Return the entries of a mapping.
+pub(crate) fn pairs<'py>(
+    mapping: &Bound<'py, PyMapping>,
+    what: &str,
+) -> PyResult<Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)>> {
+    let items = mapping.items().map_err(|error| {
+        if is_failed_conversion(mapping.py(), &error) {
+            return wrong_type(&format!("{what}.items()"), "an iterable of pairs", mapping);
+        }
+        error
+    })?;
+    let pair = |item: Bound<'py, PyAny>| {
+        item.extract().map_err(|_| wrong_type(&format!("an item of {what}"), "a pair of key and value", &item))
+    };
+    items.iter().map(pair).collect()
 }
 
 fn same_size(what: &str, size: usize, now: usize) -> PyResult<()> {
@@ -60,17 +86,36 @@ pub(crate) fn expected_len(value: &Bound<'_, PyAny>) -> usize {
     value.len().unwrap_or(0).min(if is_exact { usize::MAX } else { MOST_RESERVED })
 }
 
+/// Entries of an iterable.
+pub(crate) struct Entries<'py> {
+    entries: Bound<'py, PyIterator>,
+    read: u32,
+}
+
+/// Number of entries after which signals are handled: an iterable may have no end.
+const UNTIL_SIGNALS: u32 = 1 << 16;
+
+impl<'py> Iterator for Entries<'py> {
+    type Item = PyResult<Bound<'py, PyAny>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.read += 1;
+        if self.read == UNTIL_SIGNALS {
+            self.read = 0;
+            if let Err(error) = self.entries.py().check_signals() {
+                return Some(Err(error));
+            }
+        }
+        self.entries.next()
+    }
+}
+
 /// Iterate over a value; `type_error` makes the error if it is not iterable, or is text or bytes, which are never a list.
-pub(crate) fn iterate<'py>(
-    value: &Bound<'py, PyAny>,
-    type_error: impl FnOnce() -> PyErr,
-) -> PyResult<Bound<'py, PyIterator>> {
+pub(crate) fn iterate<'py>(value: &Bound<'py, PyAny>, type_error: impl FnOnce() -> PyErr) -> PyResult<Entries<'py>> {
     match value.try_iter() {
         Ok(_) if is_text(value) => Err(type_error()),
-        Ok(entries) => Ok(entries),
-        Err(error) if error.is_instance_of::<PyTypeError>(value.py()) && !value.hasattr("__iter__")? => {
-            Err(type_error())
-        }
+        Ok(entries) => Ok(Entries { entries, read: 0 }),
+        Err(error) if is_failed_conversion(value.py(), &error) => Err(type_error()),
         Err(error) => Err(error),
     }
 }
@@ -92,7 +137,7 @@ pub(crate) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
     if !is_int(value)? {
         return Err(wrong_type(&what(), "an int", value));
     }
-    let number = index(value)?;
+    let number = index(value, &what)?;
     let reason = match number.extract::<i32>() {
         Ok(number) if number >= 0 => return Ok(number),
         _ if number.lt(0)? => "cannot be negative".to_owned(),
@@ -101,9 +146,14 @@ pub(crate) fn int(value: &Bound<'_, PyAny>, what: impl Fn() -> String) -> PyResu
     Err(IllegalArgumentError::new_err(format!("{} {reason}: {}", what(), shown(value))))
 }
 
-/// Return a value for which `is_int` is true as a Python `int`.
-pub(crate) fn index<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    if value.is_instance_of::<PyInt>() { Ok(value.clone()) } else { INDEX.get(value.py())?.call1((value,)) }
+/// Return a value for which `is_int` is true as a plain Python `int`.
+pub(crate) fn index<'py>(value: &Bound<'py, PyAny>, what: impl Fn() -> String) -> PyResult<Bound<'py, PyAny>> {
+    if value.is_exact_instance_of::<PyInt>() {
+        return Ok(value.clone());
+    }
+    INDEX.get(value.py())?.call1((value,)).map_err(|error| {
+        if is_failed_conversion(value.py(), &error) { wrong_type(&what(), "an int", value) } else { error }
+    })
 }
 
 /// Call `read` with the text of a `str`; the text must be encodable in UTF-8.

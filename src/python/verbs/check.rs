@@ -7,13 +7,21 @@ use rustc_hash::FxHashMap;
 use super::partition_lists::{ListBuilder, partition_class};
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
-use crate::check::{CheckedAssignment, IdSpan};
+use crate::check::{CheckedAssignment, Findings, IdSpan};
+use crate::memory::{self, OutOfMemory};
 use crate::plan::Span;
 use crate::python::imports::TOPIC_PARTITION;
 use crate::python::read;
 use crate::python::read::group::GroupInput;
 use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::owned_partitions::{self, OwnedObjects};
+
+/// Memory for a partition with its id, its entry in a tuple and its entry in the list that the tuple is made of.
+const BYTES_PER_PARTITION: u64 = 64 + 32 + 8 + 8;
+
+/// Memory for a pair of member and partition: the partition, the pair, and its entries in a tuple and in the list that the tuple is
+/// made of.
+const BYTES_PER_PAIR: u64 = BYTES_PER_PARTITION + 64 + 8 + 16;
 
 type PyFindings<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyTuple>);
 
@@ -32,13 +40,15 @@ pub(crate) fn check<'py>(
     let objects = match assignment.cast::<PyPlan>() {
         Ok(plan) => {
             let plan = plan.get();
-            py.detach(|| owned_partitions::read_plan(&plan.plan, &mut found));
+            let assigned = plan.with_columns()?;
+            py.detach(|| owned_partitions::read_plan(assigned, &mut found));
             let members = plan.ids(py).iter().map(|id| id.bind(py).clone().into_any()).collect();
             OwnedObjects::of_plan(members)
         }
         Err(_) => owned_partitions::read(assignment, partition_class(py)?, &mut found)?,
     };
     let findings = py.detach(|| found.check());
+    check_memory(&findings)?;
     let mut names = TopicNames { topics: &topics, assignment: &found, others: FxHashMap::default() };
     let (not_subscribed, unknown) = (&findings.not_subscribed, &findings.unknown);
     Ok((
@@ -47,6 +57,17 @@ pub(crate) fn check<'py>(
         of_members(py, &objects, not_subscribed, &mut names)?,
         of_members(py, &objects, unknown, &mut names)?,
     ))
+}
+
+/// Check that findings fit into memory as Python objects.
+fn check_memory(findings: &Findings) -> Result<(), OutOfMemory> {
+    let count = |spans: &mut dyn Iterator<Item = &IdSpan>| {
+        spans.fold(0_u64, |sum, span| sum.saturating_add(span.end.abs_diff(span.start)))
+    };
+    let partitions = count(&mut findings.unowned.iter().chain(&findings.doubly_owned));
+    let pairs = count(&mut findings.not_subscribed.iter().chain(&findings.unknown).map(|(_, span)| span));
+    let bytes = partitions.saturating_mul(BYTES_PER_PARTITION).saturating_add(pairs.saturating_mul(BYTES_PER_PAIR));
+    memory::check("findings", "partitions", partitions.saturating_add(pairs), bytes)
 }
 
 /// Return the partitions of spans of existing topics.

@@ -45,7 +45,7 @@ pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyR
 ///     >>> group = Group({"t": 3}, {"a": ["t"], "b": ["t"]})
 ///     >>> group.plan().counts().tolist(), group.assign()["b"]
 ///     ([2, 1], [TopicPartition(topic='t', partition=2)])
-#[pyclass(frozen, name = "Group", module = "assignor")]
+#[pyclass(frozen, weakref, name = "Group", module = "assignor")]
 pub(crate) struct PyGroup {
     group: Arc<Group>,
     topics: Arc<NamedTopics>,

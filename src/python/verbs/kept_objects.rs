@@ -12,7 +12,7 @@ use crate::group::{NameTable, Names, Topics};
 use crate::python::objects::partition_list::int;
 
 /// Number of partition ids that are kept as ints, from 0 up.
-const IDS: usize = 1 << 20;
+pub(super) const IDS: usize = 1 << 20;
 
 /// Highest number of kept partitions: of small groups, and of the first topics of large groups.
 const PARTITIONS: [usize; 2] = [1 << 14, 1 << 16];

@@ -2,12 +2,15 @@
 
 use std::sync::{MutexGuard, OnceLock};
 
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyInt, PyList};
 
-use super::kept_objects::KeptObjects;
-use crate::plan::{Plan, Span};
+use super::kept_objects::{IDS, KeptObjects};
+use crate::memory::{self, OutOfMemory, UNCHECKED};
+use crate::plan::{MemberSpans, Plan, Span};
+use crate::python::error::name_result;
 use crate::python::imports::TOPIC_PARTITION;
 use crate::python::objects::collector::CollectorPause;
 use crate::python::objects::partition_list::{PartitionList, int};
@@ -18,6 +21,61 @@ use crate::python::read::named_topics::NamedTopics;
 pub(crate) fn partition_class(py: Python<'_>) -> PyResult<&TupleClass> {
     static CLASS: PyOnceLock<TupleClass> = PyOnceLock::new();
     CLASS.get_or_try_init(py, || TupleClass::new(TOPIC_PARTITION.get(py)?))
+}
+
+/// Memory for lists of partitions.
+#[derive(Debug, Default)]
+pub(crate) struct ListMemory {
+    partitions: u64,
+    bytes: u64,
+}
+
+impl ListMemory {
+    /// Largest number of bytes of a partition in a list.
+    const MOST: u64 = Self::ENTRY + Self::PARTITION + Self::ID;
+
+    /// Bytes of an entry of a list.
+    const ENTRY: u64 = 8;
+
+    /// Bytes of a `TopicPartition`.
+    const PARTITION: u64 = 64;
+
+    /// Bytes of an id that no other list shares, and of its entry in the list of new ids.
+    const ID: u64 = 32 + 8;
+
+    /// Return true if lists of a number of partitions are so small that their memory need not be checked.
+    pub(crate) fn is_small(partitions: usize) -> bool {
+        (partitions as u64).saturating_mul(Self::MOST) <= UNCHECKED
+    }
+
+    /// Add the partitions of spans.
+    pub(crate) fn add(&mut self, topics: &NamedTopics, spans: &[Span]) {
+        for span in spans {
+            let count = span.count as u64;
+            let is_created = topics.shared.as_ref().is_some_and(|shared| shared[span.topic as usize].get().is_some());
+            let id = if span.end() as u64 > IDS as u64 { Self::ID } else { 0 };
+            let new = if is_created { 0 } else { Self::PARTITION + id };
+            self.partitions += count;
+            self.bytes = self.bytes.saturating_add(count.saturating_mul(Self::ENTRY + new));
+        }
+    }
+
+    /// Add the partitions that members gain or lose.
+    pub(crate) fn add_members(&mut self, topics: &NamedTopics, members: &[MemberSpans]) {
+        for MemberSpans { spans, .. } in members {
+            self.add(topics, spans);
+        }
+    }
+
+    /// Check that the lists fit into memory.
+    pub(crate) fn check(&self) -> Result<(), OutOfMemory> {
+        memory::check("a list", "partitions", self.partitions, self.bytes)
+    }
+
+    /// Return the error for lists that Python had no memory for.
+    fn refused(&self) -> OutOfMemory {
+        OutOfMemory { what: "a list", items: "partitions", count: self.partitions, bytes: self.bytes, available: None }
+    }
 }
 
 /// Builder of lists. The garbage collector is paused while it exists.
@@ -49,6 +107,16 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
     /// Return the partitions of spans.
     pub(crate) fn list(&mut self, spans: &[Span]) -> PyResult<Bound<'py, PyList>> {
         let length = spans.iter().map(|span| span.count as usize).sum();
+        if ListMemory::is_small(length) {
+            return self.unchecked_list(spans, length);
+        }
+        let mut needed = ListMemory::default();
+        needed.add(self.topics, spans);
+        needed.check()?;
+        self.unchecked_list(spans, length).map_err(|error| name_result(self.py, error, &needed.refused()))
+    }
+
+    fn unchecked_list(&mut self, spans: &[Span], length: usize) -> PyResult<Bound<'py, PyList>> {
         let mut list = PartitionList::new(self.py, self.class, length)?;
         for span in spans {
             match &self.topics.shared {
@@ -66,7 +134,11 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         if let Some(ids) = self.kept.ids(self.py, start, end)? {
             return list.push_new(topic, ids);
         }
-        let ids = span.ids().map(|id| int(self.py, id)).collect::<PyResult<Vec<Py<PyInt>>>>()?;
+        let mut ids: Vec<Py<PyInt>> = Vec::new();
+        ids.try_reserve_exact(span.count as usize).map_err(|_| PyMemoryError::new_err(()))?;
+        for id in span.ids() {
+            ids.push(int(self.py, id)?);
+        }
         list.push_new(topic, &ids)
     }
 
@@ -117,6 +189,13 @@ pub(crate) fn assignment<'py>(
     topics: &NamedTopics,
     members: &NameObjects,
 ) -> PyResult<Bound<'py, PyDict>> {
+    plan.check_readable()?;
+    let partitions = plan.group().topics().partitions();
+    if !ListMemory::is_small(partitions.iter().map(|partitions| partitions.ids.len()).sum()) {
+        let mut needed = ListMemory::default();
+        plan.each_member(|_, spans| needed.add(topics, spans));
+        needed.check()?;
+    }
     let mut builder = ListBuilder::sharing(py, topics)?;
     let mut lists: Vec<Option<Bound<'py, PyList>>> = Vec::new();
     let members = members.get(py, plan.members());

@@ -22,7 +22,7 @@ use crate::python::read::values::with_name;
 /// Example:
 ///     >>> TopicPattern("orders-.*").matches("orders-eu"), TopicPattern("orders-.*").matches("orders")
 ///     (True, False)
-#[pyclass(frozen, eq, hash, name = "TopicPattern", module = "assignor.matching")]
+#[pyclass(frozen, eq, hash, weakref, name = "TopicPattern", module = "assignor.matching")]
 pub(crate) struct PyTopicPattern(Pattern);
 
 impl PartialEq for PyTopicPattern {

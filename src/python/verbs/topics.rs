@@ -30,7 +30,7 @@ use crate::python::read::named_topics::NamedTopics;
 ///     >>> first, second = (assign(topics, {"a": ["t"]})["a"] for _ in range(2))
 ///     >>> first == second and first[0] is second[0]
 ///     True
-#[pyclass(frozen, mapping, name = "Topics", module = "assignor")]
+#[pyclass(frozen, mapping, weakref, name = "Topics", module = "assignor")]
 pub(crate) struct PyTopics(pub(crate) Arc<NamedTopics>);
 
 #[pymethods]

@@ -122,7 +122,7 @@ fn partition_id(value: &Bound<'_, PyAny>, owner: &str) -> PyResult<i32> {
     if !is_int(value)? {
         return Err(wrong_type(&format!("{owner}: a partition id"), "an int", value));
     }
-    let number = index(value)?;
+    let number = index(value, || format!("{owner}: a partition id"))?;
     number.extract().or_else(|_| {
         let reason = if number.lt(0)? { "under -2147483648" } else { "over 2147483647" };
         Err(IllegalArgumentError::new_err(format!("{owner}: a partition id cannot be {reason}: {}", shown(value))))

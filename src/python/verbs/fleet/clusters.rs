@@ -13,6 +13,7 @@ use crate::assign::{Assignor, Options, assign, check_size};
 use crate::fleet::{TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
 use crate::group::{Group, NameTable};
 use crate::plan::Plan;
+use crate::python::error::group_error;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::fleet::clusters::ClusterColumn;
@@ -106,7 +107,7 @@ impl PyClusters {
             let patterns = self.0.patterns(read.cluster_name);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
-                let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
+                let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
                 push_outcome(column, &scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
             }
             column.end_list();
@@ -134,7 +135,7 @@ impl PyClusters {
             }
             let patterns = self.0.patterns(read.cluster_name);
             let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
-            let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, &reason))?;
+            let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
             // The plan can be that of the owned partitions, which does not have the layout of range.
             push_assignment(column, outcome.computed.map(|_| &*outcome.plan), None)
                 .map_err(|full| too_large(read, &full))
@@ -143,8 +144,12 @@ impl PyClusters {
 }
 
 /// Return the error for a scenario with too many partitions.
-fn too_many(read: &GroupRow<'_>, scenario: &str, reason: &TooManyPartitions) -> PyErr {
-    IllegalArgumentError::new_err(format!("{}: scenario '{scenario}': {reason}", read.name()))
+fn too_many(read: &GroupRow<'_>, scenario: &str, reason: TooManyPartitions) -> PyErr {
+    let prefix = format!("{}: scenario '{scenario}': ", read.name());
+    match reason {
+        TooManyPartitions::OfGroup(error) => group_error(error, &prefix),
+        reason @ TooManyPartitions::OfTopic { .. } => IllegalArgumentError::new_err(format!("{prefix}{reason}")),
+    }
 }
 
 impl PyClusters {
@@ -195,8 +200,10 @@ fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
     // A group without members has no assignor; its plan is empty.
     let assignor = read.roster.computed.or(read.roster.members.is_empty().then(Assignor::default));
     let Some(assignor) = assignor else { return Ok((group, None)) };
-    check_size(&group, assignor).map_err(|error| read.wrong(&error.to_string()))?;
+    let prefix = format!("{}: ", read.name());
+    check_size(&group, assignor).map_err(|error| group_error(error, &prefix))?;
     let plan = assign(&group, Options { assignor, ..Options::default() });
+    plan.check_readable().map_err(|error| group_error(error.into(), &prefix))?;
     Ok((group, Some(plan)))
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
-use pyo3::exceptions::{PyImportError, PyValueError};
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
@@ -26,6 +26,7 @@ impl PyPlan {
     ///
     /// Order: by member, then topic, then id.
     fn spans<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().with_columns()?;
         let columns = SPAN_COLUMNS.map(|column| numpy_column(slf, |plan| column(&plan.plan)));
         SPANS.get(slf.py())?.call1(PyTuple::new(slf.py(), columns)?)
     }
@@ -81,15 +82,16 @@ impl PyPlan {
 
 impl PyPlan {
     fn batch(&self) -> PyResult<RecordBatch> {
-        let wrong = |error: arrow_schema::ArrowError| PyValueError::new_err(error.to_string());
+        let plan = self.with_columns()?;
+        let wrong = |error: arrow_schema::ArrowError| IllegalArgumentError::new_err(error.to_string());
         let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
-        for ((name, column), names) in NAMED.iter().zip(SPAN_COLUMNS).zip([self.plan.members(), self.plan.topics()]) {
-            let numbers = Int32Array::new(arrow_column(&self.plan, column), None);
+        for ((name, column), names) in NAMED.iter().zip(SPAN_COLUMNS).zip([plan.members(), plan.topics()]) {
+            let numbers = Int32Array::new(arrow_column(plan, column), None);
             let column = DictionaryArray::<Int32Type>::try_new(numbers, Arc::new(texts(names)?)).map_err(wrong)?;
             columns.push((name, Arc::new(column)));
         }
         for (name, column) in ["start", "count"].iter().zip(&SPAN_COLUMNS[2..]) {
-            columns.push((name, Arc::new(Int32Array::new(arrow_column(&self.plan, *column), None))));
+            columns.push((name, Arc::new(Int32Array::new(arrow_column(plan, *column), None))));
         }
         let fields: Vec<Field> =
             columns.iter().map(|(name, column)| Field::new(*name, column.data_type().clone(), false)).collect();

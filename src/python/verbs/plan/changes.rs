@@ -4,10 +4,14 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::mapping::PyPlan;
+use crate::memory;
 use crate::plan::MemberSpans;
 use crate::python::error::wrong_type;
 use crate::python::imports::{BALANCE, DIFF};
-use crate::python::verbs::partition_lists::ListBuilder;
+use crate::python::verbs::partition_lists::{ListBuilder, ListMemory};
+
+/// Memory for a span of a difference, which may be gained and lost by members of both plans.
+const BYTES_PER_CHANGED_SPAN: u64 = 48;
 
 #[pymethods]
 impl PyPlan {
@@ -33,7 +37,14 @@ impl PyPlan {
             return Err(wrong_type("other", "a Plan", other));
         };
         let later = later.get();
-        let found = py.detach(|| self.plan.diff(&later.plan));
+        let (before, after) = (self.with_owners()?, later.with_owners()?);
+        let spans = (before.columns().len() + after.columns().len()) as u64;
+        memory::check("a difference", "spans", spans, spans.saturating_mul(BYTES_PER_CHANGED_SPAN))?;
+        let found = py.detach(|| before.diff(after));
+        let mut needed = ListMemory::default();
+        needed.add_members(&later.topics, &found.added);
+        needed.add_members(&self.topics, &found.revoked);
+        needed.check()?;
         let (added, revoked) = (later.named(py, &found.added)?, self.named(py, &found.revoked)?);
         DIFF.get(py)?.call1((added, revoked, found.moved))
     }
@@ -48,7 +59,8 @@ impl PyPlan {
     ///     >>> plan({"t": 3, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"], "c": []}).balance()
     ///     Balance(min=0, max=3, mean=1.3333333333333333, idle=('c',), spread={'t': 1, 'u': 1})
     fn balance<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let found = py.detach(|| self.plan.balance());
+        let plan = self.readable()?;
+        let found = py.detach(|| plan.balance());
         let idle = PyTuple::new(py, found.idle.iter().map(|member| &self.ids(py)[*member as usize]))?;
         let spread = PyDict::new(py);
         for (topic, difference) in self.topics.objects(py).iter().zip(found.spread) {

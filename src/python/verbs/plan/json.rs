@@ -6,11 +6,15 @@ use pyo3::types::PyTuple;
 use super::mapping::{PyPlan, SPAN_COLUMNS};
 use crate::assign::{Assignor, GroupProtocol};
 use crate::group::java_order;
+use crate::memory;
 use crate::plan::{Plan, Span};
 use crate::python::imports::{IllegalArgumentError, PLAN_FROM_JSON, PLAN_TO_JSON};
 use crate::python::read::group::GroupInput;
 use crate::python::read::plan_parts;
 use crate::python::verbs::options::assignor_named;
+
+/// Memory for the four numbers of a span as Python ints in lists, and for their text.
+const BYTES_PER_JSON_SPAN: u64 = 4 * (8 + 32 + 11);
 
 #[pymethods]
 impl PyPlan {
@@ -66,7 +70,10 @@ impl PyPlan {
             )
         };
         let members: Vec<_> = group.members().iter().enumerate().map(member).collect();
-        let columns = SPAN_COLUMNS.map(|column| column(&self.plan));
+        let plan = self.with_columns()?;
+        let spans = plan.columns().len() as u64;
+        memory::check("the JSON text", "spans", spans, spans.saturating_mul(BYTES_PER_JSON_SPAN))?;
+        let columns = SPAN_COLUMNS.map(|column| column(plan));
         (group.topics().names().iter().collect::<Vec<_>>(), subscriptions, members, columns).into_pyobject(py)
     }
 

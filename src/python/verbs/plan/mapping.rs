@@ -35,7 +35,7 @@ pub(super) const SPAN_COLUMNS: [fn(&Plan) -> &[i32]; 4] = [
 ///     >>> found = plan({"t": 3}, {"a": ["t"], "b": ["t"]})
 ///     >>> found["b"]
 ///     [TopicPartition(topic='t', partition=2)]
-#[pyclass(frozen, mapping, name = "Plan", module = "assignor")]
+#[pyclass(frozen, mapping, weakref, name = "Plan", module = "assignor")]
 pub(crate) struct PyPlan {
     pub(crate) plan: Arc<Plan>,
     /// Assignor that computed the plan.
@@ -50,13 +50,32 @@ impl PyPlan {
         Self { plan: Arc::new(plan), assignor, topics, members, numbers: OnceLock::new() }
     }
 
+    /// Return the plan, whose members' spans can be read.
+    pub(super) fn readable(&self) -> PyResult<&Arc<Plan>> {
+        self.plan.check_readable()?;
+        Ok(&self.plan)
+    }
+
+    /// Return the plan, whose columns exist.
+    pub(crate) fn with_columns(&self) -> PyResult<&Arc<Plan>> {
+        self.plan.try_columns()?;
+        Ok(&self.plan)
+    }
+
+    /// Return the plan, in which owners can be looked up.
+    pub(super) fn with_owners(&self) -> PyResult<&Arc<Plan>> {
+        self.plan.check_owners()?;
+        Ok(&self.plan)
+    }
+
     /// Return the member ids, by number.
     pub(crate) fn ids(&self, py: Python<'_>) -> &[Py<PyString>] {
         self.members.get(py, self.plan.members())
     }
 
     fn list<'py>(&self, py: Python<'py>, member: u32) -> PyResult<Bound<'py, PyList>> {
-        ListBuilder::new(py, &self.topics)?.list(&self.plan.spans_of(member as usize))
+        let spans = self.readable()?.spans_of(member as usize);
+        ListBuilder::new(py, &self.topics)?.list(&spans)
     }
 
     /// Return the number of a member.
@@ -97,8 +116,8 @@ impl PyPlan {
     }
 
     /// Return the number of partitions of each member as int64, in the order of `members`.
-    fn counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        self.plan.counts().into_pyarray(py)
+    fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        Ok(self.readable()?.counts().into_pyarray(py))
     }
 
     /// Return the partitions of a member as a new list.
@@ -130,7 +149,8 @@ impl PyPlan {
         };
         let Ok(topic) = topic.to_cow() else { return Ok(None) };
         let topic = self.plan.group().topics().number(&topic);
-        let owner = topic.and_then(|topic| self.plan.owner(topic, partition));
+        let plan = self.with_owners()?;
+        let owner = topic.and_then(|topic| plan.owner(topic, partition));
         Ok(owner.map(|owner| self.ids(py)[owner as usize].bind(py).clone()))
     }
 
@@ -183,7 +203,7 @@ impl PyPlan {
         let py = slf.py();
         let equal = if let Ok(other) = other.cast::<Self>() {
             let other = other.get();
-            slf.get().plan.same_as(&other.plan, |member| other.number(member))
+            slf.get().with_columns()?.same_as(other.with_columns()?, |member| other.number(member))
         } else if let Ok(other) = other.cast::<PyMapping>() {
             let right = PyDict::new(py);
             right.update(other)?; // may run user code, so the collector must not be paused yet
@@ -195,14 +215,15 @@ impl PyPlan {
         Ok(PyBool::new(py, equal).to_owned().into_any().unbind())
     }
 
-    fn __repr__(&self) -> String {
-        format!(
+    fn __repr__(&self) -> PyResult<String> {
+        let plan = self.with_columns()?;
+        Ok(format!(
             "<Plan: {} members, {} topics, {} partitions in {} spans>",
-            self.plan.members().len(),
-            self.plan.topics().len(),
-            self.plan.total(),
-            self.plan.columns().len()
-        )
+            plan.members().len(),
+            plan.topics().len(),
+            plan.total(),
+            plan.columns().len()
+        ))
     }
 }
 

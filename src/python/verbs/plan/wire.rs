@@ -6,10 +6,11 @@ use rustc_hash::FxHashMap;
 
 use super::mapping::PyPlan;
 use crate::assign::GroupProtocol;
+use crate::memory::{self, UNCHECKED};
 use crate::plan::{Client, Encoder};
 use crate::python::error::wrong_type;
 use crate::python::imports::IllegalStateError;
-use crate::python::read::values::{index, is_int, with_name};
+use crate::python::read::values::{index, is_int, pairs, with_name};
 use crate::wire::encoding_version;
 
 #[pymethods]
@@ -31,10 +32,12 @@ impl PyPlan {
     ///     '0000000000010001740000000100000000ffffffff'
     #[pyo3(signature = (version = Version(3)), text_signature = "($self, version=3)")]
     fn encode<'py>(&self, py: Python<'py>, version: Version) -> PyResult<Bound<'py, PyDict>> {
-        let encoder = Encoder::new(&self.plan, version.0)?;
+        let plan = self.readable()?;
+        let encoder = Encoder::new(plan, version.0)?;
+        self.check_encoded(&encoder)?;
         let mut of_members: Vec<Option<Bound<'py, PyBytes>>> = Vec::new();
-        of_members.resize_with(self.plan.members().len(), || None);
-        self.plan.try_each_member(|member, spans| {
+        of_members.resize_with(plan.members().len(), || None);
+        plan.try_each_member(|member, spans| {
             let bytes = PyBytes::new_with(py, encoder.length(spans), |buffer| {
                 encoder.write(spans, buffer);
                 Ok(())
@@ -99,13 +102,30 @@ impl PyPlan {
                 known.insert(member, Client { id: name(&id, &what)?.len(), host: name(&host, &what)?.len() });
             }
         }
-        Ok(self.plan.group_metadata_size(
+        Ok(self.readable()?.group_metadata_size(
             &group_id,
             self.assignor.name(),
             leader.as_deref(),
             |member| known.get(member).copied().unwrap_or_default(),
             |member| versions.of(member),
         ))
+    }
+}
+
+impl PyPlan {
+    /// Check that the encoded assignments fit into memory.
+    fn check_encoded(&self, encoder: &Encoder) -> PyResult<()> {
+        let partitions = self.plan.group().topics().partitions();
+        let most: u64 = partitions.iter().map(|partitions| 4 * partitions.ids.len() as u64).sum();
+        if most > UNCHECKED {
+            let (mut partitions, mut bytes) = (0, 0);
+            self.plan.each_member(|_, spans| {
+                partitions += spans.iter().map(|span| span.count as u64).sum::<u64>();
+                bytes += encoder.length(spans) as u64;
+            });
+            memory::check("the encoded assignment", "partitions", partitions, bytes)?;
+        }
+        Ok(())
     }
 }
 
@@ -117,7 +137,7 @@ fn read_version(value: &Bound<'_, PyAny>, what: &str) -> PyResult<i16> {
     if !is_int(value)? {
         return Err(wrong_type(what, "an int", value));
     }
-    let number = index(value)?;
+    let number = index(value, || what.to_owned())?;
     // A version outside int16 is a newer version or negative.
     Ok(number.extract::<i16>().unwrap_or(if number.lt(0)? { -1 } else { i16::MAX }))
 }
@@ -168,8 +188,7 @@ impl FromPyObject<'_, '_> for Versions {
 fn entries<'py>(given: &Bound<'py, PyAny>, what: &str, wanted: &str) -> PyResult<Vec<(String, Bound<'py, PyAny>)>> {
     let Ok(mapping) = given.cast::<PyMapping>() else { return Err(wrong_type(what, wanted, given)) };
     let mut found = Vec::new();
-    for item in mapping.items()? {
-        let (member, value): (Bound<'py, PyAny>, Bound<'py, PyAny>) = item.extract()?;
+    for (member, value) in pairs(mapping, what)? {
         found.push((name(&member, &format!("a member id in {what}"))?, value));
     }
     Ok(found)
