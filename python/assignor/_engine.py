@@ -23,7 +23,7 @@ def choose(engine: Engine, implementation: Implementation, module: str) -> Imple
     Raises:
         IllegalArgumentError: `engine` is neither `"rust"` nor `"reference"`.
     """
-    if engine == "rust":
+    if isinstance(engine, str) and engine == "rust":
         return implementation
     return reference_verb(engine, module, implementation.__name__)  # type: ignore[attr-defined,no-any-return]  # functions and classes have names
 
@@ -36,5 +36,5 @@ def reference_verb(engine: object, module: str, name: str) -> Any:
 
 def check_engine(engine: object) -> None:
     """Raise IllegalArgumentError if `engine` is neither `"rust"` nor `"reference"`."""
-    if engine not in ("rust", "reference"):
+    if not isinstance(engine, str) or engine not in ("rust", "reference"):
         raise IllegalArgumentError(f"engine must be 'rust' or 'reference', not {shown(engine)}")

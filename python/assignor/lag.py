@@ -6,6 +6,7 @@ The lag of a partition is its end offset minus the committed offset. `docs/lag.m
 from __future__ import annotations
 
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
+from assignor.validation import wrong_type
 
 try:
     import pyarrow as pa
@@ -80,7 +81,7 @@ LARGEST_LAG = 2**63 - 1
 COMPUTED = ("lag", "deleted", "problem")
 """Columns of `PARTITION_LAG` that `compute_lag` returns."""
 
-_FIELDS = {field.name: field for schema in (POSITIONS, END_OFFSETS) for field in schema}
+_FIELDS = {field.name: field for schema in (PARTITION_LAG, END_OFFSETS) for field in schema}
 
 _SUMS = (
     ("partitions", pa.int64()),
@@ -200,7 +201,11 @@ def member_lag(partitions: pa.Table) -> pa.Table:
 
     Returns:
         The columns of `MEMBER_LAG`, sorted by group and member. Members without partitions have no row.
+
+    Raises:
+        WrongTypeError: `partitions` is not a table with the columns of `PARTITION_LAG`.
     """
+    partitions = _select(partitions, "partitions", *PARTITION_LAG.names)
     owned = partitions.filter(pc.is_valid(partitions["member_id"]))
     return _sums(owned, ["group_id", "member_id"]).cast(MEMBER_LAG)
 
@@ -215,6 +220,9 @@ def group_lag(partitions: pa.Table) -> pa.Table:
         The columns of `GROUP_LAG`, sorted by group. Groups that have neither owned partitions nor committed offsets
         have no row.
 
+    Raises:
+        WrongTypeError: `partitions` is not a table with the columns of `PARTITION_LAG`.
+
     Example:
         >>> import pyarrow as pa
         >>> topics = {"topic": ["t", "t", "t"], "partition": [0, 1, 2]}
@@ -225,6 +233,7 @@ def group_lag(partitions: pa.Table) -> pa.Table:
         >>> group["lag"], group["unknown"], group["never_committed"], group["unowned_lag"]
         (10, 1, 1, 8)
     """
+    partitions = _select(partitions, "partitions", *PARTITION_LAG.names)
     keys = ["group_id", "topic", "partition"]
     columns = ["member_id", "lag", "problem"]
     firsts = [(name, "first", pc.ScalarAggregateOptions(skip_nulls=False)) for name in columns]
@@ -272,13 +281,15 @@ def _first_true(**conditions: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _select(table: pa.Table, what: str, *names: str) -> pa.Table:
     """Return columns of a table with their types."""
+    if not isinstance(table, (pa.Table, pa.RecordBatch)):
+        raise wrong_type(what, "a pyarrow.Table", table)
     wanted = pa.schema([_FIELDS[name] for name in names])
     for name in names:
         if name not in table.schema.names:
             raise WrongTypeError(f"{what} has no column {name}; its columns are {', '.join(table.schema.names)}")
     try:
         return pa.table(table).select(names).cast(wanted)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowException, TypeError, ValueError) as error:
         described = ", ".join(f"{field.name}: {field.type}" for field in wanted)
         raise WrongTypeError(f"{what} cannot be read as {described}: {error}") from error
 

@@ -13,6 +13,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError
+from assignor.validation import read_entries, read_index, shown, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -35,12 +36,22 @@ class Measurement:
         lag: Sum of the known lags of its partitions; None if none is known.
         produced: Number of records that its partitions got since the previous measurement.
         generation: Generation or epoch of the group; None if it has no members.
+
+    Raises:
+        WrongTypeError: A field has a wrong type.
     """
 
     at: int
     lag: int | None
     produced: int
     generation: int | None
+
+    def __post_init__(self) -> None:
+        """Check that the fields are integers."""
+        for field in ("at", "lag", "produced", "generation"):
+            value = getattr(self, field)
+            if type(value) is not int and not (value is None and field in ("lag", "generation")):
+                object.__setattr__(self, field, read_index(value, f"Measurement: {field}"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,7 @@ def find_growth(
 
     Raises:
         IllegalArgumentError: `rises` is not positive, or `share` is not from 0 to 1.
+        WrongTypeError: An argument has a wrong type.
 
     Example:
         >>> slow = [Measurement(at=at, lag=3 * at, produced=10, generation=1) for at in range(7)]
@@ -92,10 +104,17 @@ def find_growth(
         Growth(since=0, until=None, first=0, last=18, produced=60, rises=6, generation=1)
         >>> find_growth([Measurement(at, 500 if at > 3 else 0, 10, 1) for at in range(7)])
     """
+    window_ms, rises = read_index(window_ms, "window_ms"), read_index(rises, "rises")
     if rises < 1:
-        raise IllegalArgumentError(f"rises must be at least 1, not {rises}")
+        raise IllegalArgumentError(f"rises must be at least 1, not {shown(rises)}")
+    if not isinstance(share, (int, float)) or isinstance(share, bool):
+        raise wrong_type("share", "a number", share)
     if not 0 <= share <= 1:
-        raise IllegalArgumentError(f"share must be from 0 to 1, not {share}")
+        raise IllegalArgumentError(f"share must be from 0 to 1, not {shown(share)}")
+    measurements = [*read_entries(measurements, "measurements", "a sequence of Measurement")]  # type: ignore[list-item]  # checked below
+    for place, measurement in enumerate(measurements):
+        if not isinstance(measurement, Measurement):
+            raise wrong_type(f"measurements[{place}]", "a Measurement", measurement)
     found = None
     for points, lasts in _rising_runs(measurements, window_ms):
         first, last = measurements[points[0]], measurements[points[-1]]

@@ -12,9 +12,11 @@ from assignor.validation import (
     check_dialect,
     check_name,
     is_int,
+    read_index,
     read_names,
     read_partitions,
     read_patterns,
+    shown,
     wrong_type,
 )
 
@@ -42,16 +44,17 @@ class RebalanceProtocol(enum.IntEnum):
 
         Raises:
             IllegalArgumentError: No protocol has the id.
+            WrongTypeError: The id is not an int.
 
         Example:
             >>> RebalanceProtocol.for_id(1)
             <RebalanceProtocol.COOPERATIVE: 1>
         """
         try:
-            return cls(protocol_id)
+            return cls(read_index(protocol_id, "RebalanceProtocol: an id"))
         except ValueError:
             raise IllegalArgumentError(
-                f"no rebalance protocol has the id {protocol_id!r}; 0 is EAGER, 1 is COOPERATIVE"
+                f"no rebalance protocol has the id {shown(protocol_id)}; 0 is EAGER, 1 is COOPERATIVE"
             ) from None
 
 

@@ -7,13 +7,12 @@ an unknown type is not an error: its record has the status `unknown_type`.
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
 from assignor.errors import IllegalArgumentError, WireError
-from assignor.validation import as_bytes, check_name, is_int, shown, wrong_type
+from assignor.validation import as_bytes, check_name, read_index, shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.columns import ArrowArray, ArrowRecordBatch
@@ -124,7 +123,7 @@ def encode_record(record: Record) -> tuple[bytes, bytes | None]:
     """
     if not isinstance(record, Record):
         raise wrong_type("record", "a Record", record)
-    if record.status != DECODED:
+    if not isinstance(record.status, str) or record.status != DECODED:
         raise WireError(f"cannot encode a record with status {shown(record.status)}", None, "key")
     return _core.encode_record(record.type, record.key, record.version, record.value)
 
@@ -177,9 +176,7 @@ def coordinator_partition(group: str, partitions: int = 50) -> int:
         23
     """
     check_name(group, "group")
-    if not is_int(partitions):
-        raise wrong_type("partitions", "an int", partitions)
-    count = operator.index(partitions)
+    count = read_index(partitions, "partitions")
     if not 1 <= count <= MOST_PARTITIONS:
-        raise IllegalArgumentError(f"partitions must be between 1 and {MOST_PARTITIONS}, not {count}")
+        raise IllegalArgumentError(f"partitions must be between 1 and {MOST_PARTITIONS}, not {shown(count)}")
     return _core.coordinator_partition(group, count)

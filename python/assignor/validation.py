@@ -6,13 +6,13 @@ This module is private. The package and the reference share it.
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentError, WrongTypeError
 from assignor.ordering import java_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 Bytes = bytes | bytearray | memoryview
 
@@ -59,7 +59,7 @@ def read_names(names: object, owner: str) -> tuple[str, ...]:
     The names of a set are sorted, because its iteration order differs from run to run.
     """
     what = f"{owner}: topics"
-    entries = entries_of(names, what, "an iterable of topic names")
+    entries = read_entries(names, what, "an iterable of topic names")
     found = [check_name(name, f"{owner}: a topic") for name in entries]
     if type(names) is tuple:
         return names
@@ -72,13 +72,13 @@ def read_patterns(pattern: object, what: str) -> tuple[str, ...]:
         return ()
     if isinstance(pattern, str):
         return (check_name(pattern, what),)
-    entries = entries_of(pattern, what, "a str or an iterable of str")
+    entries = read_entries(pattern, what, "a str or an iterable of str")
     return tuple(check_name(entry, f"{what}: a pattern") for entry in entries)
 
 
 def read_partitions(partitions: object, what: str) -> list[tuple[str, int]]:
     """Return the (topic, partition) pairs of an iterable, in its order."""
-    entries = entries_of(partitions, what, "an iterable of (topic, partition)")
+    entries = read_entries(partitions, what, "an iterable of (topic, partition)")
     return [read_partition(entry, what) for entry in entries]
 
 
@@ -88,11 +88,10 @@ def read_partition(entry: object, owner: str) -> tuple[str, int]:
         raise wrong_type(f"{owner}: a partition", "a (topic, partition) tuple", entry)
     topic, id = entry
     check_name(topic, f"{owner}: a topic")
-    if not is_int(id):
-        raise wrong_type(f"{owner}: a partition id", "an int", id)
-    if id < 0:
+    number = read_index(id, f"{owner}: a partition id")
+    if number < 0:
         raise IllegalArgumentError(f"{owner}: a partition id cannot be negative: {shown(id)}")
-    return topic, operator.index(id)
+    return topic, number
 
 
 def is_int(value: object) -> bool:
@@ -103,18 +102,36 @@ def is_int(value: object) -> bool:
     return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")
 
 
-def read_flag(value: object, what: str) -> bool:
-    """Return the value if it is a `bool`."""
+def read_index(value: object, what: str) -> int:
+    """Return the value as an int of any size if it is an integer."""
+    if not is_int(value):
+        raise wrong_type(what, "an int", value)
+    try:
+        return operator.index(value)  # type: ignore[arg-type]  # it has `__index__`
+    except TypeError as error:
+        if is_raised_below(error):
+            raise
+        raise wrong_type(what, "an int", value) from None
+
+
+def read_bool(value: object, what: str) -> bool:
+    """Return the value if it is a bool."""
     if not isinstance(value, bool):
         raise wrong_type(what, "a bool", value)
     return value
 
 
+def is_raised_below(error: Exception) -> bool:
+    """Return True if Python code that was called has raised an error, and not an operation of Python itself.
+
+    The exceptions of a caller's objects propagate; those of operations that do not suit the type of a value do not.
+    """
+    return error.__traceback__ is not None and error.__traceback__.tb_next is not None
+
+
 def read_int(value: object, what: str, *, bits: int) -> int:
     """Return the value if it is an integer that fits in a signed field of `bits` bits."""
-    if not is_int(value):
-        raise wrong_type(what, "an int", value)
-    number = operator.index(value)  # type: ignore[arg-type]  # it has `__index__`
+    number = read_index(value, what)
     least, most = -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
     if number < least:
         raise IllegalArgumentError(f"{what} cannot be under {least}: {shown(value)}")
@@ -132,14 +149,24 @@ def as_bytes(data: object, name: str) -> bytes:
     raise wrong_type(name, "bytes", data)
 
 
-def entries_of(values: object, what: str, wanted: str) -> Iterator[object]:
-    """Return an iterator over an iterable other than text and bytes."""
+def read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
+    """Return an iterator over an iterable, which text and bytes do not count as."""
     if isinstance(values, (str, bytes, bytearray)):
         raise wrong_type(what, wanted, values)
     try:
         entries: Iterator[object] = iter(values)  # type: ignore[call-overload]  # if not iterable, reported just below
-    except TypeError:
-        if hasattr(values, "__iter__"):
+    except TypeError as error:
+        if is_raised_below(error):
             raise
         raise wrong_type(what, wanted, values) from None
     return entries
+
+
+def read_items(mapping: Mapping[Any, Any], what: str) -> list[tuple[Any, Any]]:
+    """Return the items of a mapping, whose class may return other values than pairs."""
+    items = []
+    for item in read_entries(mapping.items(), f"{what}.items()", "an iterable of pairs"):
+        if not isinstance(item, tuple) or len(item) != 2:
+            raise wrong_type(f"an item of {what}", "a pair of key and value", item)
+        items.append(item)
+    return items

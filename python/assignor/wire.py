@@ -16,7 +16,7 @@ from assignor import _core
 from assignor._engine import choose
 from assignor.errors import IllegalArgumentError
 from assignor.model import Subscription, TopicPartition
-from assignor.validation import as_bytes, check_name, read_int, shown, wrong_type
+from assignor.validation import as_bytes, check_name, read_bool, read_int, shown, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,6 +97,7 @@ def decode_subscription(data: Bytes, *, tolerant: bool = False, engine: Engine =
         ('foo',)
     """
     implementation = choose(engine, _core.decode_subscription, "wire")
+    read_bool(tolerant, "tolerant")
     version, topics, user_data, owned, generation, rack, tolerated = implementation(as_bytes(data, "data"), tolerant)
     return DecodedSubscription(
         version=version,

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 ROOMS = {
     *("assign", "plan", "cli", "matching", "offsets", "wire", "replay", "fleet", "member", "coordinator"),
-    *("lag", "live", "page", "subscription_state", "clients", "spark", "broker", "conformance", "project"),
+    *("hostile", "lag", "live", "page", "subscription_state", "clients", "spark", "broker", "conformance", "project"),
 }
 SOURCES = sorted(path for folder in ("tests", "benches") for path in (ROOT / folder).rglob("*.py"))
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}

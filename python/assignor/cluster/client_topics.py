@@ -117,7 +117,7 @@ def read_described(
     """
     try:
         racks = {} if cluster is None else {each[broker]: each.get("rack") for each in cluster["brokers"]}
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
         raise wrong_type("cluster", f"the result of {admin}.describe_cluster()", cluster) from error
     found = ClusterTopics(any(rack is not None for rack in racks.values()))
     for index, described in enumerate(topics):
@@ -136,7 +136,7 @@ def read_described(
             )
             # Brokers before 2.8 have no topic ids and return zero.
             topic_id = UUID(str(described.get("topic_id") or UUID(int=0)))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise wrong_type(where, f"a topic from {admin}.describe_topics()", described) from error
         if topic_id.int:
             found.topic_ids[name] = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
-from assignor.validation import entries_of, wrong_type
+from assignor.validation import read_entries, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ def topic_rows(rows: object, what: str) -> list[Mapping[str, Any]]:
     """
     found: list[Mapping[str, Any]] = []
     names = topic_schema().names
-    for number, row in enumerate(entries_of(rows, what, "an iterable of rows")):
+    for number, row in enumerate(read_entries(rows, what, "an iterable of rows")):
         if not isinstance(row, Mapping):
             raise wrong_type(f"{what}: row {number}", f"a mapping with {', '.join(names)}", row)
         missing = [name for name in names if name not in row]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from assignor import _core
 from assignor._engine import choose
 from assignor.model import Subscription
-from assignor.validation import check_name, read_names, wrong_type
+from assignor.validation import check_name, read_bool, read_entries, read_items, read_names, wrong_type
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from assignor._engine import Engine
 
 __all__ = ["match_topics", "resolve"]
@@ -92,7 +94,7 @@ def resolve(
         raise wrong_type("subscriptions", "a mapping of member ids to subscriptions", subscriptions)
     owners: dict[tuple[str, str], str] = {}
     wanted: dict[str, tuple[tuple[str, ...], tuple[tuple[str, str], ...]]] = {}
-    for member, subscription in subscriptions.items():
+    for member, subscription in read_items(subscriptions, "subscriptions"):
         owner = f"member '{check_name(member, 'a member id')}'"
         if not isinstance(subscription, Subscription):
             wanted[member] = read_names(subscription, owner), ()
@@ -130,20 +132,17 @@ def _union(
 
 def check_flag(include_internal: object) -> bool:
     """Return `include_internal` if it is a bool."""
-    if not isinstance(include_internal, bool):
-        raise wrong_type("include_internal", "a bool", include_internal)
-    return include_internal
+    return read_bool(include_internal, "include_internal")
 
 
 def _distinct(names: list[str]) -> list[str]:
     try:
         return list(dict.fromkeys(names))
-    except TypeError:
+    except (TypeError, ValueError):
         return names  # an unhashable element is not a str; the engine raises the error that names it
 
 
 def read_topic_names(topics: object) -> list[str]:
     """Return the elements of an iterable of topic names; the engine checks each of them."""
-    if isinstance(topics, (str, bytes, bytearray)) or not isinstance(topics, Iterable):
-        raise wrong_type("topics", "an iterable of topic names", topics)
-    return list(topics)
+    entries = read_entries(topics, "topics", "an iterable of topic names")
+    return [entry for entry in entries]  # type: ignore[misc]  # noqa: C416 - `list` reads `__len__`, which may be wrong

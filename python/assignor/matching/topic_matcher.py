@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor.errors import IllegalArgumentError
 from assignor.matching.patterns import check_flag, read_topic_names
-from assignor.validation import shown, wrong_type
+from assignor.validation import is_raised_below, shown, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
@@ -128,7 +128,9 @@ class TopicMatcher:
     def _find(self, key: Hashable) -> int | None:
         try:
             return self._numbers.get(key)
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
+            if is_raised_below(error):
+                raise
             raise wrong_type("key", "a hashable object", key) from error
 
     def _gained(self, changes: list[tuple[int, list[str]]]) -> dict[Hashable, list[str]]:

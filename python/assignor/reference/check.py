@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from assignor.model import TopicPartition
 from assignor.ordering import java_order
 from assignor.reference.group import read_members, read_topics
-from assignor.validation import check_name, read_partition, wrong_type
+from assignor.validation import check_name, read_entries, read_items, read_partition, wrong_type
 
 Owned = tuple[str, TopicPartition]
 """A member and a partition that is assigned to it."""
@@ -35,7 +35,7 @@ def check(
     not_subscribed, unknown = [], []
     if not isinstance(assignment, Mapping):
         raise wrong_type("assignment", "a mapping of member ids to partitions", assignment)
-    for member, partitions in assignment.items():
+    for member, partitions in read_items(assignment, "assignment"):
         check_name(member, "a member id")
         owned = _read_owned(member, partitions)
         owners.update(owned)
@@ -60,6 +60,5 @@ def _order(partition: TopicPartition) -> tuple[bytes, int]:
 
 
 def _read_owned(member: str, partitions: object) -> list[TopicPartition]:
-    if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
-        raise wrong_type(f"member '{member}': partitions", "an iterable of (topic, partition)", partitions)
-    return [TopicPartition(*read_partition(entry, f"member '{member}'")) for entry in partitions]
+    entries = read_entries(partitions, f"member '{member}': partitions", "an iterable of (topic, partition)")
+    return [TopicPartition(*read_partition(entry, f"member '{member}'")) for entry in entries]

@@ -12,7 +12,18 @@ from assignor.model import MemberInfo, PartitionInfo, Subscription, TopicPartiti
 from assignor.ordering import java_order
 from assignor.reference.matching.pattern import Pattern, check_topic
 from assignor.reference.wire import decode_subscription
-from assignor.validation import check_name, is_int, read_names, shown, wrong_type
+from assignor.validation import (
+    as_bytes,
+    check_name,
+    is_int,
+    is_raised_below,
+    read_entries,
+    read_index,
+    read_items,
+    read_names,
+    shown,
+    wrong_type,
+)
 
 MAX_INT32 = 2**31 - 1
 """Largest partition id and partition count: both are int32 in Kafka."""
@@ -109,9 +120,16 @@ def read_joined_members(
         ('t',)
     """
     found: dict[str, Subscription] = {}
-    for member_id, instance_id, data in members:
+    wanted = "(member id, group instance id, bytes)"
+    for place, member in enumerate(read_entries(members, "members", f"an iterable of {wanted}")):
+        if not isinstance(member, tuple) or len(member) != 3:
+            raise wrong_type(f"members[{place}]", wanted, member)
+        member_id, instance_id, data = member
+        check_name(member_id, f"members[{place}]: a member id")
+        if instance_id is not None:
+            check_name(instance_id, f"members[{place}]: a group instance id")
         try:
-            read = decode_subscription(data, tolerant)
+            read = decode_subscription(as_bytes(data, f"members[{place}]: a subscription"), tolerant)
         except WireError as error:
             raise WireError(error.reason, error.offset, f"member '{member_id}'.{error.field}") from None
         found[member_id] = JoinedSubscription(
@@ -161,24 +179,34 @@ def kafka_order(members: list[Member]) -> list[Member]:
 def _items(mapping: object, what: str, wanted: str) -> Iterator[tuple[object, object]]:
     if not isinstance(mapping, Mapping):
         raise wrong_type(what, f"a mapping of {wanted}", mapping)
-    size = len(mapping)
+    size = _length(mapping, what)
     names = set()
-    for key, value in list(mapping.items()):
+    for key, value in read_items(mapping, what):
         if isinstance(key, str):
             name = str.__str__(key)
             if name in names:
                 raise IllegalArgumentError(f"{what} has '{name}' twice")
             names.add(name)
         yield key, value
-        if len(mapping) != size:
-            raise IllegalArgumentError(f"{what} changed size while it was read: {size} entries, then {len(mapping)}")
+        now = _length(mapping, what)
+        if now != size:
+            raise IllegalArgumentError(f"{what} changed size while it was read: {size} entries, then {now}")
+
+
+def _length(mapping: Mapping[object, object], what: str) -> int:
+    try:
+        return len(mapping)
+    except (OverflowError, TypeError, ValueError) as error:
+        if is_raised_below(error):
+            raise
+        raise IllegalArgumentError(f"{what} has no valid length: {error}") from None
 
 
 def _read_partitions(topic: str, partitions: object) -> list[Partition]:
     if is_int(partitions):
         count = _read_int(partitions, f"topic '{topic}': a partition count")
         return [Partition(id, frozenset()) for id in range(count)]
-    entries = _read_entries(partitions, f"topic '{topic}': partitions", "a count or an iterable of ids")
+    entries = read_entries(partitions, f"topic '{topic}': partitions", "a count or an iterable of ids")
     found = sorted((_read_partition(topic, entry) for entry in entries), key=lambda partition: partition.id)
     for left, right in itertools.pairwise(found):
         if left.id == right.id:
@@ -191,25 +219,12 @@ def _read_partition(topic: str, entry: object) -> Partition:
         return Partition(_read_int(entry, f"topic '{topic}': a partition id"), frozenset())
     id = _read_int(entry.partition, f"topic '{topic}': a partition id")
     where = f"topic '{topic}', partition {id}"
-    entries = _read_entries(entry.racks, f"{where}: racks", "an iterable of str or None")
+    entries = read_entries(entry.racks, f"{where}: racks", "an iterable of str or None")
     return Partition(id, frozenset(check_name(rack, f"{where}: a rack") for rack in entries if rack is not None))
 
 
-def _read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
-    if isinstance(values, (str, bytes, bytearray)):
-        raise wrong_type(what, wanted, values)
-    try:
-        return iter(values)  # type: ignore[call-overload,no-any-return]  # a TypeError is handled below
-    except TypeError:
-        if hasattr(values, "__iter__"):
-            raise
-        raise wrong_type(what, wanted, values) from None
-
-
 def _read_int(value: object, what: str) -> int:
-    if not is_int(value):
-        raise wrong_type(what, "an int", value)
-    number = operator.index(value)  # type: ignore[arg-type]  # checked above
+    number = read_index(value, what)
     if number < 0:
         raise IllegalArgumentError(f"{what} cannot be negative: {shown(value)}")
     if number > MAX_INT32:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from assignor.errors import WireError
 from assignor.ordering import java_order
 from assignor.reference.bytes import Reader, write_bytes, write_count, write_string
-from assignor.validation import check_name, read_int, read_names, wrong_type
+from assignor.validation import check_name, read_entries, read_int, read_names, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -159,15 +159,7 @@ def write_partitions(partitions: list[tuple[str, int]], field: str) -> bytes:
 
 def parse_partitions(partitions: object, owner: str, field: str) -> list[tuple[str, int]]:
     """Parse an iterable of partitions, in its order; errors name `owner` and `field`."""
-    what, wanted = f"{owner}: {field}", "an iterable of (topic, partition)"
-    if isinstance(partitions, (str, bytes, bytearray)):
-        raise wrong_type(what, wanted, partitions)
-    try:
-        entries = iter(partitions)  # type: ignore[call-overload]  # a TypeError is handled below
-    except TypeError:
-        if hasattr(partitions, "__iter__"):
-            raise
-        raise wrong_type(what, wanted, partitions) from None
+    entries = read_entries(partitions, f"{owner}: {field}", "an iterable of (topic, partition)")
     return [parse_partition(entry, owner) for entry in entries]
 
 

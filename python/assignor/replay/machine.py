@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor.cluster.metadata import pyarrow, topic_batch, topic_rows
 from assignor.replay.events import event_dicts
-from assignor.validation import as_bytes, check_name, entries_of, read_flag, read_int, wrong_type
+from assignor.validation import as_bytes, check_name, read_bool, read_entries, read_int, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -60,8 +60,8 @@ class Replay:
         self._topics = [] if topics is None else topic_rows(topics, "topics")
         self._core = _core.Replay(
             topic_batch(self._topics),
-            is_open=read_flag(is_open, "is_open"),
-            is_compared=read_flag(is_compared, "is_compared"),
+            is_open=read_bool(is_open, "is_open"),
+            is_compared=read_bool(is_compared, "is_compared"),
             storm_rebalances=read_int(storm_rebalances, "storm_rebalances", bits=64),
             storm_window_ms=read_int(storm_window_ms, "storm_window_ms", bits=64),
             stuck_factor=read_int(stuck_factor, "stuck_factor", bits=64),
@@ -140,7 +140,7 @@ class Replay:
             IllegalArgumentError: A number does not fit in its bits.
             WrongTypeError: A value has another type. No silence is added.
         """
-        entries = entries_of(silences, "silences", "an iterable of Silence")
+        entries = read_entries(silences, "silences", "an iterable of Silence")
         self._core.observe_silences([_read_silence(each, f"silence {place}") for place, each in enumerate(entries)])
 
     def forget(self, group: str, cluster: str = "") -> bool:
@@ -190,7 +190,7 @@ def _read_silence(silence: object, what: str) -> tuple[int, int, list[int], bool
         read_int(until, f"{what}: until", bits=64),
         [
             read_int(id, f"{what}: a partition", bits=32)
-            for id in entries_of(partitions, f"{what}: partitions", "an iterable of int")
+            for id in read_entries(partitions, f"{what}: partitions", "an iterable of int")
         ],
-        read_flag(is_whole_log, f"{what}: is_whole_log"),
+        read_bool(is_whole_log, f"{what}: is_whole_log"),
     )

@@ -29,7 +29,7 @@ from assignor.replay.loops import FIELDS, KINDS, Loops
 from assignor.replay.silences import silence_events, taken
 from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
 from assignor.replay.watch_state import WatchState, content_errors
-from assignor.validation import check_name, entries_of
+from assignor.validation import check_name, read_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -88,7 +88,7 @@ class Watcher:
         self._silences = _core.SilenceFinder()
         self._timeouts: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
-        wanted = entries_of(groups, "groups", "an iterable of group ids")
+        wanted = read_entries(groups, "groups", "an iterable of group ids")
         self._groups = pa.array(sorted({check_name(group, "groups: a group id") for group in wanted}), pa.string())
         self._clocks: dict[int, PartitionClock] = {}
         self._starts: dict[int, tuple[int, int]] | None = None

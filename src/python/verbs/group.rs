@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::options::{PreferRackAware, options};
+use super::options::{PreferRackAware, Tolerant, options};
 use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
@@ -93,15 +93,18 @@ impl PyGroup {
     ///     >>> Group.from_wire({"t": 3}, joined).plan().counts().tolist()
     ///     [2, 1]
     #[staticmethod]
-    #[pyo3(signature = (partitions_per_topic, members, *, tolerant = false, topic_ids = None))]
+    #[pyo3(
+        signature = (partitions_per_topic, members, *, tolerant = Tolerant(false), topic_ids = None),
+        text_signature = "(partitions_per_topic, members, *, tolerant=False, topic_ids=None)"
+    )]
     fn from_wire(
         partitions_per_topic: &Bound<'_, PyAny>,
         members: &Bound<'_, PyAny>,
-        tolerant: bool,
+        tolerant: Tolerant,
         topic_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
-        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant, topic_ids.as_ref())?.into())
+        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant.0, topic_ids.as_ref())?.into())
     }
 
     /// Return the same as `assignor.plan` for this group.

@@ -41,11 +41,23 @@ impl FromPyObject<'_, '_> for PreferRackAware {
     type Error = PyErr;
 
     fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
-        match value.cast::<PyBool>() {
-            Ok(flag) => Ok(Self(flag.is_true())),
-            Err(_) => Err(wrong_type("prefer_rack_aware", "a bool", &value)),
-        }
+        flag(&value, "prefer_rack_aware").map(Self)
     }
+}
+
+/// Whether a subscription may have a body of an older version than its header.
+pub(crate) struct Tolerant(pub(crate) bool);
+
+impl FromPyObject<'_, '_> for Tolerant {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
+        flag(&value, "tolerant").map(Self)
+    }
+}
+
+fn flag(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
+    value.cast::<PyBool>().map(|flag| flag.is_true()).map_err(|_| wrong_type(name, "a bool", value))
 }
 
 impl FromPyObject<'_, '_> for GroupProtocol {

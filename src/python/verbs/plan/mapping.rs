@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use numpy::{IntoPyArray, PyArray1};
-use pyo3::exceptions::{PyKeyError, PyOverflowError};
+use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
@@ -14,7 +14,7 @@ use crate::python::error::wrong_type;
 use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, VALUES_VIEW};
 use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
-use crate::python::read::values::is_int;
+use crate::python::read::values::{index, is_int};
 use crate::python::verbs::partition_lists::{ListBuilder, assignment};
 
 /// Columns of a plan's spans, in the order of `Plan.spans`.
@@ -142,11 +142,7 @@ impl PyPlan {
         if !is_int(partition)? {
             return Err(wrong_type("partition", "an int", partition));
         }
-        let partition = match partition.extract::<i32>() {
-            Ok(partition) => partition,
-            Err(error) if error.is_instance_of::<PyOverflowError>(py) => return Ok(None),
-            Err(error) => return Err(error),
-        };
+        let Ok(partition) = index(partition, || "partition".into())?.extract::<i32>() else { return Ok(None) };
         let Ok(topic) = topic.to_cow() else { return Ok(None) };
         let topic = self.plan.group().topics().number(&topic);
         let plan = self.with_owners()?;

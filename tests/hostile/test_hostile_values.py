@@ -1,0 +1,112 @@
+"""Every public callable refuses hostile values with an error of the package, and state machines stay usable."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from assignor.errors import AssignorError
+from tests.hostile import calls, machine_calls
+from tests.hostile.calls import Call, public_callables
+from tests.hostile.values import HOSTILE, UserError, hostile_values
+
+CALLS = [*calls.CALLS, *machine_calls.CALLS]
+VALUES = list(hostile_values())
+
+LOOKUPS = ("assignor.Topics.__getitem__", "assignor.Plan.__getitem__", "assignor.Plan.partitions")
+"""Look-ups of a mapping, which raise KeyError for an unknown key, as for any mapping."""
+
+
+@pytest.mark.parametrize("call", calls.CALLS, ids=lambda call: call.name)
+def test_hostile_values_raise_errors_of_the_package(call: Call) -> None:
+    wrong = []
+    for parameter in call.parameters():
+        for name, make in VALUES:
+            found = _outcome(call.name, *call.make(), {parameter: make()})
+            if found not in (RETURNED, REFUSED):
+                wrong.append(f"{parameter} = {name}: {found}")
+    assert [] == wrong[:20]
+
+
+RETURNED, REFUSED = "returned", "refused"
+
+
+def _outcome(name: str, function: Callable[..., object], arguments: dict[str, Any], replaced: dict[str, object]) -> str:
+    """Call a function, and return what it did: an unexpected exception is a finding."""
+    try:
+        calls.invoke(function, {**arguments, **replaced})
+    except (AssignorError, UserError) as error:
+        str(error)  # the message can be formed
+        return REFUSED
+    except Exception as error:  # any other class is the finding
+        if isinstance(error, KeyError) and name in LOOKUPS:
+            return REFUSED
+        return f"{type(error).__name__}: {error}"
+    return RETURNED
+
+
+def _machine(function: Callable[..., object]) -> tuple[Any, Callable[[Any], list[object]]] | None:
+    """Return the machine of a method and the function that returns its life; None for other functions."""
+    owner = getattr(function, "__self__", None)
+    life = machine_calls.MACHINES.get(type(owner))
+    return None if life is None else (owner, life)
+
+
+@pytest.mark.parametrize("call", machine_calls.CALLS, ids=lambda call: call.name)
+def test_state_machines_refuse_hostile_values_and_do_not_change(call: Call) -> None:
+    expected = None
+    wrong = []
+    for parameter in call.parameters():
+        for name, make in HOSTILE.items():
+            function, arguments = call.make()
+            found = _outcome(call.name, function, arguments, {parameter: make()})
+            machine = _machine(function)
+            if found not in (RETURNED, REFUSED):
+                wrong.append(f"{parameter} = {name}: {found}")
+            elif found == REFUSED and machine is not None:
+                owner, life = machine
+                expected = expected or life(_machine(call.make()[0])[0])  # type: ignore[index]  # as before
+                if expected != life(owner):
+                    wrong.append(f"{parameter} = {name}: the state has changed")
+    assert [] == wrong[:20]
+
+
+UNTESTED = {
+    "assignor.cluster.Recording": "its tests are those of recordings, in tests/live and tests/replay",
+    "assignor.page": "pages are tested with hostile names, in tests/page",
+    "assignor.report": "reports are results; their constructor takes values of the package",
+    "assignor.spark": "a call starts a job of Spark",
+    "assignor.replay": "records and times are tested in tests/replay",
+    "assignor.errors": "exceptions hold any value",
+    "assignor.clients.kafka_python.read_cluster": "it calls an admin client",
+    "assignor.PartitionAssignor": "an interface",
+    "assignor.subscription_state.ConsumerRebalanceListener": "an interface",
+    "assignor.server.StreamsStickyAssignor": "tested in tests/assign",
+    "assignor.server.StreamsMember": "tested in tests/assign",
+}
+"""Callables, or modules, without a hostile call, and the reason."""
+
+
+def _is_plain(value: object) -> bool:
+    """Return True for enumerations, and for tuples and dataclasses that check nothing: they accept any value."""
+    if not inspect.isclass(value):
+        return False
+    is_tuple = issubclass(value, tuple) and hasattr(value, "_fields")
+    return is_tuple or hasattr(value, "__members__") or not hasattr(value, "__post_init__")
+
+
+def test_every_public_callable_has_a_hostile_call() -> None:
+    called = {call.name.partition(" ")[0] for call in CALLS}
+    missing = set()
+    for name, value in public_callables().items():
+        if name in called or any(name == each or name.startswith(f"{each}.") for each in UNTESTED):
+            continue
+        owner = name.rpartition(".")[0]
+        aliases = {each for each, other in public_callables().items() if other is value}
+        if aliases & called or _is_plain(value) or _is_plain(public_callables().get(owner)):
+            continue
+        missing.add(name)
+    assert set() == missing
