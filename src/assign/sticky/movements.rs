@@ -100,6 +100,8 @@ impl Movements {
 }
 
 /// Java `HashSet` of partitions of one topic.
+///
+/// Not modelled: a bucket that becomes a tree. That takes eleven moves between the same two members, of partitions in one bucket.
 #[derive(Debug)]
 struct Table {
     /// (Bucket, index of the movement, partition, hash code), sorted in the iteration order of the set.

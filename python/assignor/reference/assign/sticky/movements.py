@@ -16,7 +16,11 @@ from assignor.reference.assign.sticky.claims import Place
 
 @dataclass(slots=True)
 class Table:
-    """Java HashSet of partitions: its entries in insertion order, and its number of buckets, which never shrinks."""
+    """Java HashSet of partitions: its entries in insertion order, and its number of buckets, which never shrinks.
+
+    Not modelled: a bucket that becomes a tree. That takes eleven moves between the same two members, of partitions in
+    one bucket.
+    """
 
     places: list[Place] = field(default_factory=list)
     buckets: int = DEFAULT_CAPACITY
