@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import textwrap
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -126,7 +128,48 @@ def wrap(line: str, width: int | None) -> Sequence[str]:
 
 
 def escape(text: str) -> str:
-    """Escape control characters: client ids and group names are untrusted, and must not control the terminal."""
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode() for character in text
-    )
+    r"""Escape the characters that are not printable, as JSON does: names are input, and must not control the terminal.
+
+    These are C0 and C1 controls, DEL, line separators, lone surrogates, and the other invisible characters of Unicode,
+    such as bidirectional controls. Spaces other than U+0020 are escaped, too. Escaped text stays as it is.
+
+    Example:
+        >>> print(escape("a\n\x1b[2J\u202eb"))
+        a\n\u001b[2J\u202eb
+    """
+    return text if text.isprintable() else "".join(map(_escaped, text))
+
+
+def _escaped(character: str) -> str:
+    if character.isprintable():
+        return character
+    code = ord(character)
+    return _SHORT.get(character) or (f"\\u{code:04x}" if code <= _LAST_OF_FOUR_DIGITS else f"\\U{code:08x}")
+
+
+def json_text(value: object, *, ascii_only: bool = False, indent: int | None = None) -> str:
+    """Return a value as JSON whose strings have no raw control characters, see `escape_json`.
+
+    Args:
+        value: The value.
+        ascii_only: True to escape all characters other than ASCII.
+        indent: Number of spaces of a level; None for one line.
+    """
+    return escape_json(json.dumps(value, ensure_ascii=ascii_only, indent=indent))
+
+
+def escape_json(text: str) -> str:
+    r"""Escape the characters in JSON that can control a terminal, and those that UTF-8 cannot encode.
+
+    JSON itself escapes C0 controls. This adds DEL, C1, bidirectional controls, line separators and lone surrogates.
+    They occur only in strings, so the value stays the same.
+    """
+    if text.isascii() and _DELETE not in text:
+        return text
+    return _CONTROLS_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+_SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+_LAST_OF_FOUR_DIGITS = 0xFFFF
+_DELETE = "\x7f"
+_CONTROLS_IN_JSON = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")

@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import importlib
-import io
-import os
 import signal
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import IO, TYPE_CHECKING, Any, NoReturn
 
+from assignor import terminal
 from assignor.errors import AssignorError, ClusterError
 
 if TYPE_CHECKING:
@@ -40,9 +38,6 @@ COMMANDS = {
 }
 """Commands and their summaries, in the order of `assignor --help`. The module of `what-if` is `what_if`."""
 
-_FULL = (errno.ENOSPC, errno.EFBIG)
-"""Codes of the error of a write to a full disk, and of a write beyond the size limit of a file."""
-
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command.
@@ -56,42 +51,30 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cluster does not answer or rejects the request; 130 after Ctrl-C. With 2 and 3, one line on standard error has
         the reason.
     """
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # print the report even if the terminal cannot encode a character
+    terminal.prepare()
     try:
-        options = _parser().parse_args(arguments)
+        try:
+            options = _parser().parse_args(arguments)
+        except SystemExit:  # after `--help`
+            terminal.flush()
+            raise
         with _terminated_as_interrupted():
             code: int = options.run(options)
-            sys.stdout.flush()
+            terminal.flush()
     except BrokenPipeError:  # the reader of standard output, such as `head`, closed the pipe
-        _drop_output()
+        terminal.drop_output()
         return 0
     except KeyboardInterrupt:
-        print("assignor: interrupted", file=sys.stderr)
+        terminal.notice("interrupted")
         return 130
     except Exception as error:
         if not _is_expected(error):
             raise
-        print(f"assignor: {_message(error)}", file=sys.stderr)
+        if isinstance(error, terminal.OutputError):
+            terminal.drop_output()
+        terminal.notice(_message(error))
         return 3 if isinstance(error, ClusterError) else 2
     return code
-
-
-def _drop_output() -> None:
-    """Discard the output that is not written yet: writing it when the process exits would fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _is_output_full(error: OSError) -> bool:
-    """Return True if standard output is on a full disk. The error alone does not say which file it comes from."""
-    if error.errno not in _FULL or error.filename is not None:
-        return False
-    try:
-        print(flush=True)  # fails again
-    except OSError:
-        _drop_output()
-        return True
-    return False
 
 
 @contextlib.contextmanager
@@ -120,8 +103,6 @@ def _message(error: Exception) -> str:
     """Return the message of an error. Spark's messages contain a stack trace: return their first and last line."""
     if isinstance(error, AssignorError):
         return str(error)
-    if isinstance(error, OSError) and _is_output_full(error):
-        return f"cannot write to standard output: {error.strerror}"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return lines[0] if len(lines) == 1 else f"{lines[0]} {lines[-1]}"
 
@@ -144,7 +125,13 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print an error, and exit with code 2."""
-        self.exit(2, f"{self.prog}: {message}; `{self.prog} --help` lists the options\n")
+        terminal.notice(f"{message}; `{self.prog} --help` lists the options", program=self.prog)
+        sys.exit(2)
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:  # type: ignore[override]  # narrower
+        """Print the text of `--help` and `--version`; argparse calls this."""
+        del file
+        terminal.print_help(message)
 
 
 class _CommandParser(_Parser):

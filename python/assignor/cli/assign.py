@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.cli.inputs import add_group_input, read_group
-from assignor.cli.output import add_format, print_json, width
+from assignor.cli.output import add_format
+from assignor.terminal import print_json, print_lines, width
 
 if TYPE_CHECKING:
     import argparse
@@ -32,6 +33,5 @@ def run(options: argparse.Namespace) -> int:
         print_json(dict(found))
         return 0
     for member, partitions in found.items():
-        for line in wrap(escape(f"{member}: {format_spans(spans_of(partitions))}"), width()):
-            print(line)
+        print_lines(wrap(escape(f"{member}: {format_spans(spans_of(partitions))}"), width()))
     return 0

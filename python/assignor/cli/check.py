@@ -7,8 +7,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.inputs import STDIN, group_of, partitions_of, place_of, read_json
-from assignor.cli.output import add_format, print_json
+from assignor.cli.output import add_format
 from assignor.errors import IllegalArgumentError
+from assignor.terminal import print_json, print_line
 from assignor.validation import shown
 
 if TYPE_CHECKING:
@@ -83,12 +84,10 @@ _TEXTS = {
 
 
 def _print_text(found: dict[str, Any]) -> None:
-    from assignor.lines import escape
-
     if not any(found.values()):
-        print("no problem found")
+        print_line("no problem found")
     for name, text in _TEXTS.items():
         for entry in found[name]:
             member, (topic, partition) = (None, entry) if name in ("unowned", "doubly_owned") else entry
             to = "" if member is None else f" ({member})"
-            print(escape(f"{topic}[{partition}] {text}{to}"))
+            print_line(f"{topic}[{partition}] {text}{to}")

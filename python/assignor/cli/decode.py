@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.inputs import STDIN, add_groups, decode_base64, place_of, read_text
-from assignor.cli.output import needs_ascii
 from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.terminal import notice, print_json
 from assignor.validation import read_int
 
 if TYPE_CHECKING:
@@ -56,7 +55,6 @@ def run(options: argparse.Namespace) -> int:
 
     missing = set(options.group)
     is_folder = options.input != STDIN and Path(options.input).is_dir()
-    ascii_only = needs_ascii()
     for batch in _of_recording(options.input) if is_folder else _of_lines(options.input):
         decoded = pa.record_batch(decode_batch(batch["key"], batch["value"]))
         places = [
@@ -66,21 +64,20 @@ def run(options: argparse.Namespace) -> int:
         for place, row in zip(places, decoded.to_pylist(), strict=True):
             missing.discard(row["group_id"])
             if not options.group or row["group_id"] in options.group:
-                print(_line(place, row, ascii_only))
+                print_json(_record_object(place, row))
     for group in sorted(missing):
-        print(f"assignor: no record is of group {group!r}", file=sys.stderr)
+        notice(f"no record is of group {group!r}")
     return 0
 
 
-def _line(place: dict[str, Any], row: dict[str, Any], ascii_only: bool) -> str:
-    """Return a record as a line of JSON. Null fields are left out, except the value of a tombstone."""
+def _record_object(place: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON object of a record. Null fields are left out, except the value of a tombstone."""
     row = {**place, **row}
     is_tombstone = row.pop("tombstone")
     for name in _TEXTS:
         text = row.pop(f"{name}_json")
         row[name] = None if text is None else json.loads(text)
-    kept = {name: value for name, value in row.items() if value is not None or (name == "value" and is_tombstone)}
-    return json.dumps(kept, ensure_ascii=ascii_only)
+    return {name: value for name, value in row.items() if value is not None or (name == "value" and is_tombstone)}
 
 
 def _of_recording(folder: str) -> Iterator[pa.RecordBatch]:

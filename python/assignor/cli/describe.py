@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import sys
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.inputs import add_groups
-from assignor.cli.output import needs_ascii
+from assignor.terminal import print_json, print_lines, status_line
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
 
 INCOMPLETE = 1
 """Exit code if a group that `--group` names cannot be described."""
-
-_CLEAR_LINE = "\r\x1b[K"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -40,31 +34,13 @@ def run(options: argparse.Namespace) -> int:
         import assignor.report.description_text  # noqa: F401  # fails before any work if rich is missing
     from assignor.cluster.description import describe
 
-    with _progress() as show:
+    with status_line() as show:
         found = describe(settings, options.group, on_progress=show)
     if options.json:
-        print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
+        print_json(found.to_json())
     else:
         from assignor.report.description_text import render
 
-        print(render(found, is_detailed=True if options.group else None))
+        print_lines(render(found, is_detailed=True if options.group else None).split("\n"))
     named = set(options.group)
     return INCOMPLETE if any(group in named for group, _ in found.problems) else 0
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Yield a function that shows a text on the last line of the terminal; the line is cleared at the end."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-
-    def show(text: str) -> None:
-        sys.stderr.write(f"{_CLEAR_LINE}{text}")
-        sys.stderr.flush()
-
-    try:
-        yield show
-    finally:
-        sys.stderr.write(_CLEAR_LINE)
-        sys.stderr.flush()

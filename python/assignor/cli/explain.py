@@ -6,7 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING
 
 from assignor.cli.match import add_pattern, topics_of
-from assignor.cli.output import add_format, print_json
+from assignor.cli.output import add_format
+from assignor.terminal import print_json, print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -31,5 +32,5 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         print_json(dataclasses.asdict(found))
     else:
-        print(found)
+        print_lines(str(found).split("\n"))
     return 0

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.cli.inputs import STDIN, parse_json, place_of, read_text
-from assignor.cli.output import add_format, print_json
+from assignor.cli.output import add_format
+from assignor.terminal import print_json, print_lines
 from assignor.validation import DIALECTS
 
 if TYPE_CHECKING:
@@ -48,8 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "json":
         print_json(found)
     else:
-        for topic in found:
-            print(topic)
+        print_lines(found)
     return 0
 
 

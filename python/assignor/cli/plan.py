@@ -6,7 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from assignor.cli.inputs import add_group_input, read_group
-from assignor.cli.output import add_format, needs_ascii
+from assignor.cli.output import add_format
+from assignor.terminal import needs_ascii, print_json, print_json_text, print_line
 
 if TYPE_CHECKING:
     import argparse
@@ -25,20 +26,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from assignor import plan
-    from assignor.lines import escape, format_count
+    from assignor.lines import format_count
 
     group = read_group(options)
     found = plan(group.partitions_per_topic, group.subscriptions, **group.settings)
     if options.format == "json":
         text = found.to_json()
-        print(json.dumps(json.loads(text)) if needs_ascii() else text)
+        if needs_ascii():
+            print_json(json.loads(text))
+        else:
+            print_json_text(text)
         return 0
     balance = found.balance()
-    print(f"{found.assignor} ({found.group_protocol}): {format_count(len(found), 'member')}")
-    print(f"partitions of a member: {balance.min} to {balance.max}, {balance.mean:.2f} on average")
+    print_line(f"{found.assignor} ({found.group_protocol}): {format_count(len(found), 'member')}")
+    print_line(f"partitions of a member: {balance.min} to {balance.max}, {balance.mean:.2f} on average")
     if balance.idle:
-        print(escape(f"without partitions: {', '.join(balance.idle)}"))
+        print_line(f"without partitions: {', '.join(balance.idle)}")
     for topic, spread in balance.spread.items():
         if spread > 1:
-            print(escape(f"{topic}: its subscribers differ by up to {format_count(spread, 'partition')}"))
+            print_line(f"{topic}: its subscribers differ by up to {format_count(spread, 'partition')}")
     return 0

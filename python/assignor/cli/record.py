@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.errors import IllegalArgumentError
+from assignor.terminal import clear_status, is_interactive, notice, show_status
 
 if TYPE_CHECKING:
     import argparse
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
             show=line.show,
             snapshot_seconds=options.snapshot_interval,
         )
-    print(summary(found, options.out), file=sys.stderr)
+    notice(summary(found, options.out))
     return 128 + received[0] if received else 0
 
 
@@ -94,7 +94,7 @@ def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -
     line = ProgressLine()
     with line, stopped_by_signals(line) as received:
         found = record(settings, folder, until_end=True, is_stopped=lambda: bool(received), show=line.show)
-    print(summary(found, str(folder) if is_kept else None), file=sys.stderr)
+    notice(summary(found, str(folder) if is_kept else None))
     if received:
         raise KeyboardInterrupt
 
@@ -102,7 +102,7 @@ def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -
 def summary(found: Progress, folder: str | None) -> str:
     """Return the last line of the command; `folder` is None if it is temporary."""
     place = "" if folder is None else f" in {folder}"
-    text = f"assignor: recorded {found.records:,} records{place}, {found.aborted:,} of aborted transactions"
+    text = f"recorded {found.records:,} records{place}, {found.aborted:,} of aborted transactions"
     if found.is_open:
         text += f"; {found.missing:,} offsets follow an open transaction and are not read yet"
     return "; ".join(filter(None, [text, found.gap, found.problem]))
@@ -117,7 +117,7 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
 
     def __init__(self) -> None:
         self.is_recording = False
-        self._is_terminal = sys.stderr.isatty()
+        self._is_terminal = is_interactive()
         self._interval = 0.2 if self._is_terminal else 10.0
         self._last = time.monotonic()
         self._problem = ""
@@ -130,17 +130,19 @@ class ProgressLine(contextlib.AbstractContextManager["ProgressLine"]):
         if now - self._last < self._interval and problem == self._problem:
             return
         self._last, self._problem = now, problem
-        text = f"assignor: {found.records:,} records, {found.missing:,} offsets behind the end of the log"
+        text = f"{found.records:,} records, {found.missing:,} offsets behind the end of the log"
         if found.gap:
             text += f"; {found.gap}"
         if found.problem:
-            text = f"assignor: waiting for the cluster: {found.problem}"
-        print(f"\r\x1b[K{text}" if self._is_terminal else text, end="" if self._is_terminal else "\n", file=sys.stderr)
-        sys.stderr.flush()
+            text = f"waiting for the cluster: {found.problem}"
+        if self._is_terminal:
+            show_status(f"assignor: {text}")
+        else:
+            notice(text)
 
     def __exit__(self, *error: object) -> None:
         if self._is_terminal:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+            clear_status()
 
 
 @contextlib.contextmanager

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
 from typing import TYPE_CHECKING
 
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.inputs import add_groups
-from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.report.report import NO_TOPICS
+from assignor.terminal import colours, needs_ascii, notice, print_json_text, print_lines, width
 
 if TYPE_CHECKING:
     import argparse
@@ -69,14 +68,13 @@ def run(options: argparse.Namespace) -> int:
             raise IllegalArgumentError(f"group {missing[0]!r} has no events in {recording.records}")
         if options.json:
             for each in note.splitlines():
-                print(f"assignor: {each}", file=sys.stderr)
+                notice(each)
             for line in spool:
-                print(line)
+                print_json_text(line)
             return 0
-        print(f"{note}\nTimes are in UTC.\n")
+        print_lines([*note.splitlines(), "Times are in UTC.", ""])
         series = find_series(map(json.loads, spool), end_of(recording))
-        for line in write_history(map(json.loads, spool), series, colour=colours(), width=width()):
-            print(line)
+        print_lines(write_history(map(json.loads, spool), series, colour=colours(), width=width()))
     return 0
 
 

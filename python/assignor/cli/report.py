@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
-from assignor.cli.output import colours, needs_ascii, width
 from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
 from assignor.report.report import NO_TOPICS
+from assignor.terminal import colours, notice, print_json, print_line, print_lines, width
 
 if TYPE_CHECKING:
     import argparse
@@ -115,14 +113,15 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
                 write_page(options.page, page_data(recording, found, place))
     if options.json:
         if not found.has_topics:
-            print(f"assignor: {NO_TOPICS}.", file=sys.stderr)
-        print(json.dumps(found.to_json(), ensure_ascii=needs_ascii()))
+            notice(f"{NO_TOPICS}.")
+        print_json(found.to_json())
     else:
         from assignor.report.text import render
 
-        print(f"{render(found, colour=colours(), width=width())}\nParquet files: {out}")
+        print_lines(render(found, colour=colours(), width=width()).split("\n"))
+        print_line(f"Parquet files: {out}")
         if options.page is not None:
-            print(f"Page: {options.page}")
+            print_line(f"Page: {options.page}")
     return FOUND if any(finding.kind in kinds for finding in found.findings()) else 0
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.inputs import add_groups
-from assignor.cli.output import colours, needs_ascii
 from assignor.errors import IllegalArgumentError
+from assignor.terminal import colours, flush, needs_ascii, notice, print_json_text, print_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -102,15 +101,15 @@ def run(options: argparse.Namespace) -> int:
             each(events)
 
     if wanted.is_earliest and wanted.state_file is not None and wanted.state_file.exists():
-        _notice(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
-    watch = Watch(settings, wanted, report, _notice)
+        notice(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
+    watch = Watch(settings, wanted, report, notice)
     reports.append(_printer(watch, is_json=options.json))
     if options.metrics is not None:
         from assignor.replay.metrics import WatchMetrics, serve
 
         watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
         serve(watch.metrics, options.metrics, options.metrics_host)
-        _notice(f"metrics: http://{options.metrics_host}:{options.metrics}/metrics")
+        notice(f"metrics: http://{options.metrics_host}:{options.metrics}/metrics")
     if options.page is None:
         watch.run()
         return 0
@@ -120,7 +119,7 @@ def run(options: argparse.Namespace) -> int:
         options.page,
         settings.address,
         watch.watcher,
-        _notice,
+        notice,
         lambda: watch.lag,
         watch.lag_history,
         lambda: watch.is_stopped,
@@ -165,8 +164,9 @@ def _printer(watch: Watch, *, is_json: bool) -> Report:
         ascii_only = needs_ascii()
 
         def print_json(events: list[dict[str, Any]]) -> None:
-            if events:
-                print(*(to_json(event, ascii_only=ascii_only) for event in events), sep="\n", flush=True)
+            for event in events:
+                print_json_text(to_json(event, ascii_only=ascii_only))
+            flush()
 
         return print_json
     from assignor.replay.event_lines import EventLines
@@ -179,12 +179,7 @@ def _printer(watch: Watch, *, is_json: bool) -> Report:
             lines = EventLines(watch.watcher.groups(), colour=colours())
         watcher = watch.watcher
         storms = [group for group, found in watcher.conditions.groups.items() if found.storm_since is not None]
-        found = list(lines.lines(events, watcher.loop_changes, loops=watcher.loops.current(), storms=storms))
-        if found:
-            print(*found, sep="\n", flush=True)
+        print_lines(lines.lines(events, watcher.loop_changes, loops=watcher.loops.current(), storms=storms))
+        flush()
 
     return print_text
-
-
-def _notice(text: str) -> None:
-    print(f"assignor: {text}", file=sys.stderr, flush=True)

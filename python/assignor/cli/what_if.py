@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor import PartitionInfo, Subscription
 from assignor.cli.inputs import GroupInput, add_group_input, read_group
-from assignor.cli.output import add_format, print_json
+from assignor.cli.output import add_format
 from assignor.errors import AssignorError, IllegalArgumentError, MissingDependencyError
 from assignor.lines import escape, format_count, format_spans, spans_of
+from assignor.terminal import print_json, print_line
 from assignor.validation import read_int, shown
 
 if TYPE_CHECKING:
@@ -290,7 +291,7 @@ def _print_text(outcomes: list[dict[str, Any]]) -> None:
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
     for first, *numbers in rows:
         cells = [number.rjust(size) for number, size in zip(numbers, widths[1:], strict=True)]
-        print("  ".join([first.ljust(widths[0]), *cells]))
+        print_line("  ".join([first.ljust(widths[0]), *cells]))
     for outcome in outcomes[1:]:
         _print_pattern_changes(outcome)
         _print_changes(outcome)
@@ -303,7 +304,8 @@ def _print_pattern_changes(outcome: dict[str, Any]) -> None:
         return
     members = len({member for change in changes for member in change["members"]})
     whose = f"the patterns of {format_count(members, 'member')}"
-    print(f"\n{escape(outcome['scenario'])}: the other group protocol matches {whose} differently, or not at all")
+    print_line()
+    print_line(f"{outcome['scenario']}: the other group protocol matches {whose} differently, or not at all")
     for change in changes:
         is_one = len(change["members"]) == 1
         verbs = {"gains" if is_one else "gain": "gained", "loses" if is_one else "lose": "lost"}
@@ -314,7 +316,7 @@ def _print_pattern_changes(outcome: dict[str, Any]) -> None:
             parts.append(f"the broker matches '{change['sent']}' against whole names, by RE2/J")
         else:
             parts.append("the client matches the patterns again")
-        print(escape(f"  {_some(change['members'], 'member')}: {'; '.join(parts)}"))
+        print_line(f"  {_some(change['members'], 'member')}: {'; '.join(parts)}")
 
 
 def _some(names: list[str], what: str) -> str:
@@ -329,10 +331,11 @@ def _print_changes(outcome: dict[str, Any]) -> None:
     title = (
         f"partitions of {format_count(len(changes), 'member')} change" if changes else "no partition changes its owner"
     )
-    print(f"\n{escape(outcome['scenario'])}: {title}")
+    print_line()
+    print_line(f"{outcome['scenario']}: {title}")
     for change in changes[:_MEMBERS_SHOWN]:
         texts = [f"{change['before']:,} to {change['after']:,} partitions"]
         texts += [f"{what} {format_spans(spans_of(change[what]))}" for what in ("added", "revoked") if change[what]]
-        print(escape(f"  {change['member']}: {', '.join(texts)}"))
+        print_line(f"  {change['member']}: {', '.join(texts)}")
     if len(changes) > _MEMBERS_SHOWN:
-        print(f"  and {format_count(len(changes) - _MEMBERS_SHOWN, 'more member')}")
+        print_line(f"  and {format_count(len(changes) - _MEMBERS_SHOWN, 'more member')}")

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
+from assignor.lines import escape
 from assignor.matching import TopicPattern, match_topics
 from assignor.matching.topic_names import INTERNAL_TOPICS
 from assignor.validation import DIALECTS, read_names
@@ -35,7 +36,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Result of `explain_pattern`; `str` returns it as readable text.
+    """Result of `explain_pattern`; `str` returns it as readable text without control characters.
 
     Attributes:
         pattern: The pattern.
@@ -55,7 +56,7 @@ class Explanation:
         lines = [f"{self.pattern!r} ({self.dialect}): {self.how}."]
         if self.matches is not None:
             lines.append(f"It matches {_some(self.matches)}.")
-        return "\n".join([*lines, *(f"* {hint}" for hint in self.hints)])
+        return "\n".join(map(escape, [*lines, *(f"* {hint}" for hint in self.hints)]))
 
 
 def explain_pattern(

@@ -138,7 +138,7 @@ def _document(title: str, found: Tables, charts: set[str], content: Mapping[str,
     yield from sections.body(title, found, charts)
     source = "Made with assignor from the records of the topic <code>__consumer_offsets</code>."
     yield f"<footer>\n<p>Times are in UTC. {source}</p>\n"
-    licences = escape_lines(resource("licences.txt"))
+    licences = escape_lines(resource("licences.txt").rstrip("\n"))
     yield f"<details><summary>Licences of the scripts in this page</summary><pre>{licences}</pre></details>\n"
     yield "</footer>\n"
     yield f'<script type="application/json" id="page-data">{_json(content)}</script>\n'

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ from pyarrow.dataset import dataset
 
 from assignor.cluster.copies import count_copies
 from assignor.cluster.timestamps import LATEST_TIME
+from assignor.lines import json_text
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
@@ -66,7 +66,7 @@ def summarize(recording: Recording, part: Path) -> Report:
         remarks=tuple(_remarks(part)),
         members=tuple(_members(part)) if len(groups) <= MOST_GROUPS_WITH_MEMBERS else (),
     )
-    text = json.dumps(found.to_json(), ensure_ascii=False, indent=1)
+    text = json_text(found.to_json(), indent=1)
     (part / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
     return found
 

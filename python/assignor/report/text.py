@@ -83,7 +83,7 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
         table,
         "\n".join(line for entry in _legend(report.groups, shown) for line in wrap(entry, width)),
         *(_section(title, lines, width) for title, lines in _sections(report)),
-        "\n".join(_totals(report)),
+        "\n".join(map(escape, _totals(report))),
     ]
     return "\n\n".join(part for part in parts if part)
 

@@ -66,11 +66,15 @@ def progress(
         yield
         return
     out = sys.stderr if stream is None else stream
+    if out is None:  # standard error is closed
+        yield
+        return
     if not out.isatty() or os.environ.get("TERM") == "dumb":
         began = clock()
         yield
-        out.write(f"{title}: {clock() - began:.1f} s\n")
-        out.flush()
+        with contextlib.suppress(OSError, ValueError):  # progress that cannot be shown must not fail the work
+            out.write(f"{title}: {clock() - began:.1f} s\n")
+            out.flush()
         return
     bar = _bar(out, clock, width)
     step = bar.add_task(title, total=None, tasks="")
