@@ -154,7 +154,7 @@ class UnsupportedPatternError(PatternError):
 
 
 class MissingDependencyError(AssignorError, ImportError):
-    """A missing optional dependency; the message says how to install it."""
+    """An optional dependency that is missing or cannot be imported; the message has the extra or the cause."""
 
 
 class ClusterError(AssignorError, RuntimeError):

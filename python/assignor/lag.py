@@ -5,14 +5,13 @@ The lag of a partition is its end offset minus the committed offset. `docs/lag.m
 
 from __future__ import annotations
 
-from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.validation import wrong_type
 
-try:
+with dependency("pyarrow"):
     import pyarrow as pa
     import pyarrow.compute as pc
-except ImportError as missing:
-    raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from missing
 
 __all__ = [
     "END_OFFSETS",

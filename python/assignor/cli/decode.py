@@ -7,8 +7,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assignor.cli.inputs import STDIN, add_groups, decode_base64, place_of, read_text
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.cli.inputs import STDIN, add_groups, decode_base64, parse_json, place_of, read_text
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError
 from assignor.terminal import notice, print_json
 from assignor.validation import read_int
 
@@ -47,10 +48,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    try:
+    with dependency("pyarrow"):
         import pyarrow as pa
-    except ImportError as error:
-        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
     from assignor.offsets import decode_batch
 
     missing = set(options.group)
@@ -100,16 +99,14 @@ def _of_lines(path: str) -> Iterator[pa.RecordBatch]:
 
 
 def _record(line: str, place: str) -> dict[str, Any]:
-    try:
-        found = json.loads(line)
-    except json.JSONDecodeError as error:
-        if _DUMP.match(line):
-            raise IllegalArgumentError(
-                f"{place} is text of kafka-dump-log.sh, which this command cannot read; it takes {_INPUT}"
-            ) from error
+    if _DUMP.match(line):
         raise IllegalArgumentError(
-            f"{place} is not JSON: {error.msg} at column {error.colno}; the command takes {_INPUT}"
-        ) from error
+            f"{place} is text of kafka-dump-log.sh, which this command cannot read; it takes {_INPUT}"
+        )
+    try:
+        found = parse_json(line, place, of="a record", is_line=True)
+    except IllegalArgumentError as error:
+        raise IllegalArgumentError(f"{error}; the command takes {_INPUT}") from error
     if not isinstance(found, dict) or not {"key", "value"} <= set(found):
         raise IllegalArgumentError(f'{place} must be an object with the keys "key" and "value" in base64')
     for name, bits in _PLACE.items():

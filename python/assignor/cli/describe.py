@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.inputs import add_groups
+from assignor.dependencies import require
 from assignor.terminal import print_json, print_lines, status_line
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     settings = connection_settings(options)
+    require("pyarrow")
     if not options.json:
         import assignor.report.description_text  # noqa: F401  # fails before any work if rich is missing
     from assignor.cluster.description import describe

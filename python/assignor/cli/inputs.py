@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import base64
 import binascii
+import errno
 import json
+import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -128,26 +130,47 @@ def read_json(path: str) -> Any:
     return parse_json(read_text(path), place_of(path))
 
 
-def parse_json(text: str, place: str) -> Any:
-    """Parse a text with JSON; errors name the place."""
+def parse_json(text: str, place: str, *, of: str = "a group", is_line: bool = False) -> Any:
+    """Parse a text with JSON; errors name the place.
+
+    Args:
+        text: The text.
+        place: Name of the input for messages.
+        of: What the JSON describes, for messages.
+        is_line: True if `place` has the number of the line.
+
+    Raises:
+        IllegalArgumentError: The text is not JSON, has too many nested values, or a number with too many digits.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
+        where = f"column {error.colno}" if is_line else f"line {error.lineno}, column {error.colno}"
         raise IllegalArgumentError(f"{place} is not JSON: {error.msg} at {where}") from error
     except RecursionError as error:
-        raise IllegalArgumentError(f"{place} is not JSON of a group: it has too many nested values") from error
+        raise IllegalArgumentError(f"{place} is not JSON of {of}: it has too many nested values") from error
+    except ValueError as error:
+        most = sys.get_int_max_str_digits()
+        raise IllegalArgumentError(f"{place} is not JSON of {of}: it has a number of over {most:,} digits") from error
 
 
 def read_text(path: str) -> str:
     """Read a UTF-8 file; `-` is standard input."""
     try:
-        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        data = _read_stdin() if path == STDIN else Path(path).read_bytes()
         return data.decode("utf-8-sig")
     except OSError as error:
-        raise IllegalArgumentError(f"{path} cannot be read: {error.strerror}") from error
+        raise IllegalArgumentError(f"{place_of(path)} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise IllegalArgumentError(f"{place_of(path)} is not UTF-8: invalid byte at position {error.start}") from error
+    except ValueError as error:  # a null character in the path
+        raise IllegalArgumentError(f"{path} cannot be read: {error}") from error
+
+
+def _read_stdin() -> bytes:
+    if sys.stdin is None:  # `assignor ... <&-`
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+    return sys.stdin.buffer.read()
 
 
 def place_of(path: str) -> str:

@@ -60,4 +60,4 @@ def topics_of(given: Sequence[str]) -> list[str]:
     text = read_text(STDIN)
     if not text.lstrip().startswith(("[", "{")):
         return [line.strip() for line in text.splitlines() if line.strip()]
-    return list(parse_json(text, place_of(STDIN)))
+    return list(parse_json(text, place_of(STDIN), of="topics"))

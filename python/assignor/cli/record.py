@@ -9,6 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
+from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.terminal import clear_status, is_interactive, notice, show_status
 
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace) -> int:
                 f"--{name.replace('_', '-')} {seconds:g}: the number of seconds must be positive"
             )
     settings = connection_settings(options)
+    require("pyarrow")
     from assignor.cluster.recorder import record
 
     line = ProgressLine()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.inputs import add_groups
+from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.report.report import NO_TOPICS
@@ -46,6 +47,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
+    require("pyarrow")
     from assignor.cluster import Recording
     from assignor.cluster.copies import count_copies
     from assignor.replay.history import write_history

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
+from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
 from assignor.report.report import NO_TOPICS
@@ -79,6 +80,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:
     """Check where the report goes, record the cluster if there is one, and write and print the report."""
+    require("pyarrow")
     from assignor.cluster import Recording
     from assignor.report.report_folder import check_report_folder, replace_report_folder
     from assignor.spark.progress import progress

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.inputs import add_groups
+from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.terminal import colours, flush, needs_ascii, notice, print_json_text, print_lines
 
@@ -83,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     _check(options)
     settings = connection_settings(options)
+    require("pyarrow")
     from assignor.replay.watch import Watch, WatchOptions
 
     wanted = WatchOptions(

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assignor import PartitionInfo, Subscription
 from assignor.cli.inputs import GroupInput, add_group_input, read_group
 from assignor.cli.output import add_format
-from assignor.errors import AssignorError, IllegalArgumentError, MissingDependencyError
+from assignor.dependencies import dependency
+from assignor.errors import AssignorError, IllegalArgumentError
 from assignor.lines import escape, format_count, format_spans, spans_of
 from assignor.terminal import print_json, print_line
 from assignor.validation import read_int, shown
@@ -185,10 +186,8 @@ _STEPS = {
 
 def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, Any]]:
     """Return the outcome of each scenario: the columns that `Fleet.what_if` returns for a group, and `changes`."""
-    try:
+    with dependency("pyarrow"):
         import pyarrow as pa
-    except ImportError as error:
-        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
     from assignor import _core, plan
     from assignor.spark.engine_types import CLUSTERS, GROUPS
     from assignor.spark.scenario import as_data

@@ -40,10 +40,10 @@ from assignor.clients.membership import (
     known_partitions,
     plan_joined,
 )
-from assignor.errors import MissingDependencyError
+from assignor.dependencies import dependency
 from assignor.wire import encode_subscription
 
-try:
+with dependency("aiokafka", version="0.11 or newer"):
     from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
     from aiokafka.coordinator.assignors.range import RangePartitionAssignor as OwnRange
     from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin
@@ -52,9 +52,7 @@ try:
 
     # Before 0.11, instances have an attribute `encode` that hides the method of a subclass.
     if "encode" in vars(ConsumerProtocolMemberMetadata()):
-        raise ImportError
-except ImportError:
-    raise MissingDependencyError("aiokafka 0.11 or newer is not installed: pip install 'assignor[aiokafka]'") from None
+        raise ImportError(name="aiokafka")
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -23,7 +23,8 @@ from assignor.cluster.descriptions import (
     read_group_ids,
 )
 from assignor.cluster.snapshot import Problem
-from assignor.errors import MissingDependencyError, WrongTypeError
+from assignor.dependencies import dependency
+from assignor.errors import WrongTypeError
 from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
@@ -189,10 +190,8 @@ def read_cluster(
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
-    try:
+    with dependency("kafka"):
         from kafka import KafkaAdminClient
-    except ImportError:
-        raise MissingDependencyError("kafka-python is not installed: pip install 'assignor[kafka-python]'") from None
     return KafkaAdminClient(**configuration)
 
 

@@ -44,12 +44,13 @@ from assignor.clients.membership import (
     plan_joined,
     subscribed_topics,
 )
-from assignor.errors import MissingDependencyError, WireError
+from assignor.dependencies import dependency
+from assignor.errors import WireError
 from assignor.ordering import java_order
 from assignor.validation import shown
 from assignor.wire import decode_subscription
 
-try:
+with dependency("kafka", version="3.0 or newer"):
     from kafka.coordinator import consumer as coordinator
     from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor as OwnCooperativeSticky
@@ -57,10 +58,6 @@ try:
     from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin
     from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as OwnSticky
     from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, ConsumerProtocolSubscription
-except ImportError:
-    raise MissingDependencyError(
-        "kafka-python 3.0 or newer is not installed: pip install 'assignor[kafka-python]'"
-    ) from None
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -21,7 +21,8 @@ from assignor.cluster.descriptions import (
     read_group_ids,
 )
 from assignor.cluster.snapshot import Problem
-from assignor.errors import MissingDependencyError, WrongTypeError
+from assignor.dependencies import dependency
+from assignor.errors import WrongTypeError
 from assignor.validation import shown, wrong_type
 
 if TYPE_CHECKING:
@@ -215,10 +216,8 @@ def read_cluster(
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
-    try:
+    with dependency("confluent_kafka"):
         from confluent_kafka.admin import AdminClient
-    except ImportError:
-        raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from None
     return AdminClient(dict(configuration))
 
 

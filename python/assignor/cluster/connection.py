@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import threading
 import time
@@ -12,17 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from assignor.cluster.properties import parse_properties, to_librdkafka
+from assignor.dependencies import dependency
 from assignor.errors import (
     AuthorizationError,
     ClusterError,
     IllegalArgumentError,
-    MissingDependencyError,
     UnreachableError,
 )
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
 Result = TypeVar("Result")
 
@@ -148,7 +147,7 @@ class ClientSettings:
             IllegalArgumentError: librdkafka rejects a setting.
             MissingDependencyError: confluent-kafka is not installed.
         """
-        with _named_dependency():
+        with dependency("confluent_kafka"):
             from confluent_kafka.admin import AdminClient
         return self._create(AdminClient, {})
 
@@ -159,7 +158,7 @@ class ClientSettings:
             IllegalArgumentError: librdkafka rejects a setting.
             MissingDependencyError: confluent-kafka is not installed.
         """
-        with _named_dependency():
+        with dependency("confluent_kafka"):
             from confluent_kafka import Consumer
         return self._create(Consumer, {**CONSUMER, **fixed})
 
@@ -259,12 +258,3 @@ class ClientSettings:
         if not (self.errors.has_answered or reason.startswith(_NOT_CONNECTED)):
             text += f"; {_WRONG_PROTOCOL}"
         return UnreachableError(text)
-
-
-@contextlib.contextmanager
-def _named_dependency() -> Iterator[None]:
-    """Replace the error of an import by one that names the extra to install."""
-    try:
-        yield
-    except ImportError as error:
-        raise MissingDependencyError("confluent-kafka is not installed: pip install 'assignor[kafka]'") from error

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.cluster.cluster_id import check_one_cluster
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError
 
 if TYPE_CHECKING:
     import os
@@ -127,8 +128,10 @@ def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
         aborted = tuple((partition, offset) for partition, offset in entries)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
+    except OSError as error:
+        raise IllegalArgumentError(f"{path} cannot be read: {error.strerror}") from error
     for entry in aborted:
         if not all(type(number) is int and 0 <= number < 2**63 for number in entry):
             raise IllegalArgumentError(
@@ -145,11 +148,9 @@ def parquet_error(path: Path, error: Exception) -> IllegalArgumentError:
 
 def open_dataset(path: Path) -> Dataset:
     """Open a Parquet file, or a folder of Parquet files, without reading rows."""
-    try:
+    with dependency("pyarrow"):
         import pyarrow as pa
         from pyarrow.dataset import dataset
-    except ImportError as error:
-        raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[cli]'") from error
     try:
         return dataset(path, format="parquet")
     except (pa.ArrowException, OSError) as error:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.validation import read_entries, wrong_type
 
 if TYPE_CHECKING:
@@ -18,10 +19,8 @@ if TYPE_CHECKING:
 
 def pyarrow() -> ModuleType:
     """Import pyarrow."""
-    try:
+    with dependency("pyarrow"):
         return import_module("pyarrow")
-    except ImportError as error:
-        raise MissingDependencyError("replay needs pyarrow: pip install assignor[cli]") from error
 
 
 def topic_schema() -> pa.Schema:

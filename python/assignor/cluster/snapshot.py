@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-from assignor.errors import MissingDependencyError
+from assignor.dependencies import dependency
 
 __all__ = ["ClusterSnapshot", "CurrentRow", "GroupRow", "GuessedSubscription", "MemberRow", "Problem", "TopicRow"]
 
@@ -176,10 +176,8 @@ class ClusterSnapshot:
             >>> ClusterSnapshot("main", rows, (), (), ()).to_arrow()["topics"].to_pylist()
             [{'cluster': 'main', 'topic': 'orders', 'partitions': 3, 'racks': None, 'topic_id': None}]
         """
-        try:
+        with dependency("pyarrow", extra="spark"):
             import pyarrow as pa
-        except ImportError:
-            raise MissingDependencyError("pyarrow is not installed: pip install 'assignor[spark]'") from None
         text, number = pa.string(), pa.int32()
         special = {
             "partitions": number,

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
+from assignor.dependencies import dependency
+
+with dependency("altair"):
+    import altair as alt
 
 if TYPE_CHECKING:
     from assignor.page.palette import Theme

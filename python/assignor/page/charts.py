@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
+from assignor.dependencies import dependency
+
+with dependency("altair"):
+    import altair as alt
 
 from assignor.page import load_charts
 from assignor.page.axes import (

@@ -10,11 +10,11 @@ import json
 import os
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.dependencies import dependency, require
+from assignor.errors import IllegalArgumentError
 from assignor.page import sections
 from assignor.page.cells import SEVERITIES, escape, escape_lines, rows_in_html
 from assignor.page.compact import Texts, compact
@@ -67,9 +67,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
         IllegalArgumentError: The path is a folder, or its folder does not exist or is not writable.
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
-    for module, package in (("altair", "altair"), ("vl_convert", "vl-convert-python")):
-        if find_spec(module) is None:
-            raise MissingDependencyError(f"{package} is not installed: pip install 'assignor[report]'")
+    require("vl_convert", "altair")
     place = Path(path)
     if place.is_dir():
         raise IllegalArgumentError(f"cannot write the page {path}: it is a folder; give the name of a file")
@@ -175,8 +173,8 @@ def _json(content: Mapping[str, Any]) -> str:
 @functools.cache
 def bundle() -> str:
     """Return the JavaScript of Vega, Vega-Lite and vega-embed, which needs no network."""
-    import vl_convert
-
+    with dependency("vl_convert"):
+        import vl_convert
     return str(vl_convert.javascript_bundle())  # type: ignore[call-arg]  # the snippet is optional
 
 

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError
 from assignor.replay.conditions import Condition
 from assignor.replay.event_text import PROBLEMS
 from assignor.replay.metric_labels import GroupLabels, Weight
 
-try:
+with dependency("prometheus_client"):
     from prometheus_client import CollectorRegistry, start_http_server
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
     from prometheus_client.registry import Collector
-except ImportError as missing:
-    raise MissingDependencyError("prometheus_client is not installed: pip install 'assignor[cli]'") from missing
 
 if TYPE_CHECKING:
     import threading

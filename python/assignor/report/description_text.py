@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.errors import MissingDependencyError
+from assignor.dependencies import dependency
 from assignor.lines import escape, format_count, format_spans, spans_of
 
-try:
+with dependency("rich"):
     from rich.cells import cell_len
-except ImportError as error:
-    raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -66,7 +66,7 @@ def _is_replaceable(place: Path) -> bool:
 def _is_report(mark: Path) -> bool:
     try:
         content = json.loads(mark.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and _PROMISED <= set(content) <= _PROMISED | _ADDED
 

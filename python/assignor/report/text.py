@@ -7,17 +7,15 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from assignor.errors import MissingDependencyError
+from assignor.dependencies import dependency
 
-try:
+with dependency("rich"):
     from rich.cells import cell_len, set_cell_size
     from rich.console import Console
     from rich.measure import Measurement
     from rich.rule import Rule
     from rich.table import Table
     from rich.text import Text
-except ImportError as error:
-    raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
 
 from assignor.lines import escape, format_count, format_spans, wrap
 from assignor.replay.event_text import silence_text

@@ -45,10 +45,10 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         if error.name and error.name.startswith("assignor"):
             raise
-        from assignor.errors import MissingDependencyError
+        from assignor.dependencies import EXTRAS, import_failed
 
-        problem = f"{error.name} is not installed" if isinstance(error, ModuleNotFoundError) else str(error)
-        raise MissingDependencyError(f"{problem}: pip install 'assignor[spark]'") from error
+        module = (error.name or "").partition(".")[0]
+        raise import_failed(module if module in EXTRAS else "pyspark", error, extra="spark") from error
     globals()[name] = found
     return found
 

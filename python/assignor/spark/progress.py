@@ -13,7 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from assignor.errors import MissingDependencyError
+from assignor.dependencies import dependency
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -107,11 +107,9 @@ def progress(
 
 
 def _bar(stream: TextIO, clock: Callable[[], float], width: int | None) -> Progress:
-    try:
+    with dependency("rich"):
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
-    except ImportError as error:
-        raise MissingDependencyError("rich is not installed: pip install 'assignor[cli]'") from error
     return Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(_BAR_WIDTH),

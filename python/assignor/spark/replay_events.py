@@ -138,7 +138,11 @@ def _check_number(name: str, value: object, least: int) -> None:
 
 
 def _check_protobuf() -> None:
-    if find_spec("google") is None or find_spec("google.protobuf") is None:
+    try:
+        found = find_spec("google.protobuf")
+    except (ImportError, ValueError):  # there is no package `google`
+        found = None
+    if found is None:
         raise MissingDependencyError(
             "protobuf, which Spark needs for streams with state, is not installed: pip install protobuf"
         )

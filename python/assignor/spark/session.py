@@ -16,11 +16,11 @@ import sys
 import tempfile
 import threading
 import warnings
-from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from assignor.errors import MissingDependencyError, SparkStartError
+from assignor.dependencies import require
+from assignor.errors import SparkStartError
 from assignor.spark.java import bundled_java, cache_folder, find_java
 
 if TYPE_CHECKING:
@@ -72,9 +72,7 @@ def session(
         MissingDependencyError: PySpark or Java is missing; the message says what to install.
         SparkStartError: Spark did not start; the message ends with the last lines of its log.
     """
-    for name in ("pyspark", "pandas", "pyarrow"):
-        if not _installed(name):
-            raise MissingDependencyError(f"{name} is not installed: pip install 'assignor[spark]'")
+    require("pyspark", "pandas", "pyarrow", extra="spark")
     if (active := _active()) is not None:
         yield active
         return
@@ -93,13 +91,6 @@ def session(
                 raise KeyboardInterrupt from error
             _keep_messages(error, captured)
             raise
-
-
-def _installed(name: str) -> bool:
-    try:
-        return find_spec(name) is not None
-    except ValueError:  # sys.modules has an entry without a spec, such as None.
-        return False
 
 
 def _active() -> SparkSession | None:
