@@ -6,6 +6,7 @@ This module is private. The package and the reference share it.
 from __future__ import annotations
 
 import operator
+import os
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentError, WrongTypeError
@@ -45,6 +46,17 @@ def check_name(value: object, what: str) -> str:
     except UnicodeEncodeError:
         raise IllegalArgumentError(f"{what} has a lone surrogate, which UTF-8 cannot encode: {shown(value)}") from None
     return value
+
+
+def check_path(path: str | os.PathLike[str], what: str) -> None:
+    """Check that pyarrow can open a path: its absolute form is UTF-8 without a null character.
+
+    Raises:
+        IllegalArgumentError: It is not; the message begins with `what`.
+    """
+    text = os.path.abspath(path)  # noqa: PTH100  # `Path.absolute` keeps "..", and pyarrow does not
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise IllegalArgumentError(f"{what} {shown(str(path))}: the path must be UTF-8 without null characters")
 
 
 def check_dialect(value: object, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError
+from assignor.validation import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -16,6 +17,10 @@ DEFAULT_TIMEOUT_MS = 10_000
 
 SHORTEST_TIMEOUT_MS = 100
 """Lowest value of `--timeout`. A lower number is rejected, because it is probably a number of seconds."""
+
+
+LONGEST_TIMEOUT_MS = 2**31 - 1
+"""Highest value of `--timeout`: librdkafka has 32 bits for it."""
 
 
 def add_connection(command: argparse.ArgumentParser) -> None:
@@ -48,5 +53,9 @@ def connection_settings(options: argparse.Namespace) -> ClientSettings:
     if timeout < SHORTEST_TIMEOUT_MS:
         raise IllegalArgumentError(
             f"--timeout {timeout}: the time is in milliseconds and must be at least {SHORTEST_TIMEOUT_MS}"
+        )
+    if timeout > LONGEST_TIMEOUT_MS:
+        raise IllegalArgumentError(
+            f"--timeout {shown(timeout)}: the time in milliseconds must be at most {LONGEST_TIMEOUT_MS}"
         )
     return ClientSettings.read(options.bootstrap_server, options.command_config, timeout / 1000)

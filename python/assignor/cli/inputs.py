@@ -7,6 +7,7 @@ reads, and `scenarios`, which `what-if` reads, are allowed for all commands, so 
 
 from __future__ import annotations
 
+import argparse
 import base64
 import binascii
 import errno
@@ -15,14 +16,11 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from assignor import PartitionInfo, Subscription, TopicPartition
 from assignor.errors import AssignorError, IllegalArgumentError
 from assignor.validation import shown
-
-if TYPE_CHECKING:
-    import argparse
 
 STDIN = "-"
 
@@ -69,8 +67,22 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
 def add_groups(command: argparse.ArgumentParser) -> None:
     """Add the option `--group`."""
     command.add_argument(
-        "--group", action="append", default=[], metavar="NAME", help="only this group; can be given more than once"
+        "--group",
+        action="append",
+        default=[],
+        type=utf8_name,
+        metavar="NAME",
+        help="only this group; can be given more than once",
     )
+
+
+def utf8_name(text: str) -> str:
+    """Return the value of an option with a name; argparse reports one whose bytes are not UTF-8."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise argparse.ArgumentTypeError(f"{shown(text)} is not UTF-8") from None
+    return text
 
 
 def read_group(options: argparse.Namespace) -> GroupInput:

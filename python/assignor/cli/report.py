@@ -14,6 +14,7 @@ from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
 from assignor.report.report import NO_TOPICS
 from assignor.terminal import colours, notice, print_json, print_line, print_lines, width
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     import argparse
@@ -70,6 +71,8 @@ def run(options: argparse.Namespace) -> int:
     for name in ("keep", "command_config", "timeout"):
         if getattr(options, name) is not None and options.bootstrap_server is None:
             raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
+    if options.keep is not None:
+        check_path(options.keep, "--keep")
     kinds = _kinds(options.fail_on)
     if options.folder is not None:
         return _report(options, Path(options.folder), kinds)

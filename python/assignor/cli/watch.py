@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
-from assignor.cli.inputs import add_groups
+from assignor.cli.inputs import add_groups, utf8_name
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.terminal import colours, flush, needs_ascii, notice, print_json_text, print_lines
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     import argparse
@@ -39,7 +40,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_connection(command)
     add_groups(command)
     command.add_argument(
-        "--cluster", default="", metavar="NAME", help="name of the cluster in the events of --json (default: empty)"
+        "--cluster",
+        default="",
+        type=utf8_name,
+        metavar="NAME",
+        help="name of the cluster in the events of --json (default: empty)",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
     command.add_argument(
@@ -152,8 +157,12 @@ def _check(options: argparse.Namespace) -> None:
         raise IllegalArgumentError(f"--metrics {options.metrics}: a port must be from 1 to {_HIGHEST_PORT}")
     if options.metrics_groups < 1:
         raise IllegalArgumentError(f"--metrics-groups {options.metrics_groups}: the number must be at least 1")
+    if options.state is not None:
+        check_path(options.state, "--state")
     if options.state is not None and Path(options.state).is_dir():
         raise IllegalArgumentError(f"--state {options.state}: it is a folder; give the path of a file")
+    if options.state is not None and Path(options.state).exists() and not Path(options.state).is_file():
+        raise IllegalArgumentError(f"--state {options.state}: it is not a regular file; give another path")
     if options.state is not None and not os.access(folder := Path(options.state).parent, os.W_OK | os.X_OK):
         raise IllegalArgumentError(f"--state {options.state}: {folder} is not a folder in which files can be written")
 

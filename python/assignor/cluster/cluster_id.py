@@ -33,7 +33,7 @@ def read_cluster_id(folder: Path) -> str | None:
         return None
     try:
         return str(json.loads(path.read_text(encoding="utf-8"))["cluster_id"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise IllegalArgumentError(f'{path} must be a JSON object with "cluster_id"') from error
 
 
@@ -77,4 +77,4 @@ def _stored_id(path: Path) -> str | None:
         found = (pq.read_metadata(path).metadata or {}).get(CLUSTER_KEY)
     except (pa.ArrowException, OSError):
         return None  # the reader of the file reports what is wrong with it
-    return found.decode() if found else None
+    return found.decode(errors="replace") if found else None

@@ -18,6 +18,7 @@ from assignor.errors import (
     IllegalArgumentError,
     UnreachableError,
 )
+from assignor.validation import check_name, shown
 
 if TYPE_CHECKING:
     import os
@@ -79,6 +80,12 @@ class ErrorLog:
         self.has_answered = True
 
 
+def _check_setting(text: str, what: str) -> None:
+    """Raise an error for a text that librdkafka cannot read as UTF-8 up to a null character."""
+    if "\0" in check_name(text, what):
+        raise IllegalArgumentError(f"{what} has a null character: {shown(text)}")
+
+
 def _reason(text: str) -> str:
     """Return the text of an error or a log line of librdkafka without names of threads and connections."""
     return re.sub(r"^(\[thrd:\S+\]: )?\S+/(bootstrap|\d+): | \(after .*\)$", "", text)
@@ -124,9 +131,15 @@ class ClientSettings:
                 raise IllegalArgumentError(f"cannot read {path}: {error.strerror}") from error
             except IllegalArgumentError as error:
                 raise IllegalArgumentError(f"{path}: {error}") from error
+            except ValueError as error:  # a null character in the path
+                raise IllegalArgumentError(f"cannot read {path}: {error}") from error
+            for name, value in given.items():
+                _check_setting(name, f"{path}: a setting")
+                _check_setting(value, f"{path}: {name}")
         servers = bootstrap_servers or given.get("bootstrap.servers")
         if not servers:
             raise IllegalArgumentError("the address of a broker is missing: give it with --bootstrap-server HOST:PORT")
+        _check_setting(servers, "--bootstrap-server")
         return cls({**given, "bootstrap.servers": servers}, timeout)
 
     @property

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING
 from assignor.cluster.cluster_id import check_one_cluster
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
+from assignor.lines import format_count
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     import os
@@ -71,19 +73,27 @@ class Recording:
         """Read the topic metadata; a table without rows if there is no `topics.parquet`.
 
         Raises:
-            IllegalArgumentError: The file cannot be read as Parquet.
+            IllegalArgumentError: The file cannot be read as Parquet, or a topic has no time, name or partition.
+            WrongTypeError: A column is of another type.
         """
         import pyarrow as pa
 
-        from assignor.cluster.metadata import topic_schema
+        from assignor.cluster.metadata import topic_schema, topics_table
 
         if not self.has_topics:
             return topic_schema().empty_table()
         path = self.folder / "topics.parquet"
         try:
-            return open_dataset(path).to_table()
+            found = open_dataset(path).to_table()
         except (pa.ArrowException, OSError) as error:
             raise parquet_error(path, error) from error
+        table = pa.Table.from_batches([topics_table(found, str(path))])
+        for name in ("t", "topic", "topic_id", "partition"):
+            if table[name].null_count:
+                raise IllegalArgumentError(
+                    f"{path}: column {name} has {format_count(table[name].null_count, 'null')}; only racks can be null"
+                )
+        return table
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Recording:
@@ -94,6 +104,7 @@ class Recording:
                 different clusters.
             MissingDependencyError: pyarrow is not installed.
         """
+        check_path(folder, "the folder")
         path = Path(folder)
         if not path.is_dir():
             problem = "is not a folder" if path.exists() else "does not exist"

@@ -68,18 +68,24 @@ def topic_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns, schema=schema)
 
 
-def topics_table(topics: pa.Table | None) -> pa.RecordBatch:
-    """Return the metadata as one batch with the needed columns and types."""
+def topics_table(topics: pa.Table | None, name: str = "topic metadata") -> pa.RecordBatch:
+    """Return the metadata as one batch with the needed columns and types.
+
+    Args:
+        topics: The metadata; None for no topics.
+        name: Name of the metadata for messages, such as the path of a file.
+
+    Raises:
+        WrongTypeError: A column is missing or of another type.
+    """
     pa, schema = pyarrow(), topic_schema()
     if topics is None:
         return topic_batch([])
     missing = [name for name in schema.names if name not in topics.column_names]
     if missing:
-        raise WrongTypeError(
-            f"topic metadata has no column {missing[0]}; its columns are {', '.join(topics.column_names)}"
-        )
+        raise WrongTypeError(f"{name} has no column {missing[0]}; its columns are {', '.join(topics.column_names)}")
     try:
         batches = topics.select(schema.names).cast(schema).combine_chunks().to_batches()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise WrongTypeError(f"topic metadata cannot be read as {schema.names}: {error}") from error
+        raise WrongTypeError(f"{name} cannot be read as {schema.names}: {error}") from error
     return batches[0] if batches else topic_batch([])

@@ -166,6 +166,8 @@ def _head(file: str) -> bytes:
             return opened.read(1 << 16)
     except OSError as error:
         raise IllegalArgumentError(f"cannot read {file}: {error.strerror}") from error
+    except ValueError as error:  # a null character in the path
+        raise IllegalArgumentError(f"cannot read {file}: {error}") from error
 
 
 _TRANSLATED: Mapping[str, Callable[[str], dict[str, str]]] = {

@@ -23,6 +23,7 @@ from assignor.cluster.metadata import topic_schema
 from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError
 from assignor.lag import TIMED_END_OFFSETS
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -52,6 +53,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
     """
 
     def __init__(self, folder: str | os.PathLike[str], cluster_id: str, address: str) -> None:
+        check_path(folder, "the folder")
         self.folder = Path(folder)
         self.added = 0
         self._metadata = {CLUSTER_KEY: cluster_id.encode()}
@@ -205,7 +207,7 @@ def _positions(part: Path) -> dict[int, int]:
     try:
         metadata = pq.read_metadata(part).metadata or {}
         return {int(id): offset for id, offset in json.loads(metadata.get(_POSITIONS, b"{}")).items()}
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, TypeError, AttributeError, RecursionError) as error:
         raise IllegalArgumentError(f"{part} is damaged: {' '.join(str(error).split())}") from error
 
 
@@ -232,7 +234,7 @@ def _read_aborted(path: Path) -> set[tuple[int, int]]:
         return set()
     try:
         return {(id, offset) for id, offset in json.loads(path.read_text(encoding="utf-8"))}
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
 
 

@@ -21,6 +21,7 @@ from assignor.page.compact import Texts, compact
 from assignor.page.palette import THEMES, mark
 from assignor.page.tables import FIRST_GROUPS, TABLES, tables
 from assignor.replay.event_text import group_title
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -64,13 +65,16 @@ def check_page(path: str | os.PathLike[str]) -> None:
         path: The HTML file.
 
     Raises:
-        IllegalArgumentError: The path is a folder, or its folder does not exist or is not writable.
+        IllegalArgumentError: The path is a folder or a device, or its folder does not exist or is not writable.
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
     require("vl_convert", "altair")
+    check_path(path, "cannot write the page")
     place = Path(path)
     if place.is_dir():
         raise IllegalArgumentError(f"cannot write the page {path}: it is a folder; give the name of a file")
+    if place.exists() and not place.is_file():
+        raise IllegalArgumentError(f"cannot write the page {path}: it is not a regular file; give another file")
     if not place.parent.is_dir():
         raise IllegalArgumentError(f"cannot write the page {path}: the folder {place.parent} does not exist; create it")
     if not os.access(place.parent, os.W_OK):

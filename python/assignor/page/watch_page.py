@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from importlib import import_module
@@ -192,9 +193,10 @@ class WatchPage:
 
 
 def _load() -> None:
-    """Load the scripts and the modules of pages."""
-    html.bundle()
-    import_module("assignor.page.charts")
+    """Load the scripts and the modules of pages; the write of a page reports what cannot be loaded."""
+    with contextlib.suppress(Exception):
+        html.bundle()
+        import_module("assignor.page.charts")
 
 
 def _finding(kind: str, group: str, text: str, since: int | None = None, members: Sequence[str] = ()) -> Row:

@@ -38,11 +38,15 @@ class LagHistory:
     def forget(self, groups: Sequence[str]) -> None:
         """Drop the lag of groups that no longer exist."""
         if groups:
-            is_kept = ~pc.field("group_id").isin(list(groups))
+            is_kept = ~_is_one_of(groups)
             self._measurements = [(at, lag.filter(is_kept)) for at, lag in self._measurements]
 
     def rows(self, groups: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Yield group, time and lag (None if unknown) of groups for each measurement, in the order of time."""
         for at, lag in self._measurements:
-            for row in lag.filter(pc.field("group_id").isin(list(groups))).to_pylist():
+            for row in lag.filter(_is_one_of(groups)).to_pylist():
                 yield {"group": row["group_id"], "at": at, "lag": row["lag"]}
+
+
+def _is_one_of(groups: Sequence[str]) -> pc.Expression:
+    return pc.field("group_id").isin(pa.array(groups, pa.string()))  # an empty list has no type

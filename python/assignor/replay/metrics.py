@@ -191,7 +191,7 @@ def serve(metrics: WatchMetrics, port: int, host: str) -> Any:
     registry.register(metrics)
     try:
         server, _ = start_http_server(port, host, registry)
-    except (OSError, OverflowError) as error:
+    except (OSError, OverflowError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise IllegalArgumentError(
             f"--metrics {port}: cannot listen on {host}:{port}: {reason}; choose another --metrics or --metrics-host"

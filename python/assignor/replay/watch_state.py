@@ -33,7 +33,7 @@ _CONTENT_ERRORS = (
     *(pa.ArrowException, OSError),  # of an Arrow stream
 )
 
-_FIRST_LINE = re.compile(rb"assignor watch state, version (\d+), sha256 ([0-9a-f]{64})")
+_FIRST_LINE = re.compile(rb"assignor watch state, version (\d{1,9}), sha256 ([0-9a-f]{64})")
 
 
 @dataclass(frozen=True)
@@ -184,6 +184,8 @@ def load(path: Path) -> WatchState | None:
         return WatchState.from_bytes(data)
     except SnapshotError as error:
         raise unusable(path, error) from None
+    except (pa.ArrowException, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise unusable(path, "it is damaged") from error
 
 
 def unusable(path: Path | None, problem: object) -> SnapshotError:

@@ -120,7 +120,7 @@ class EndLog:
 def _is_chosen(partitions: Collection[Partition]) -> pc.Expression:
     """Return a filter for the topics and the ids of partitions; other partitions of these topics can pass."""
     topics, ids = sorted({topic for topic, _ in partitions}), sorted({id for _, id in partitions})
-    return pc.field("topic").isin(topics) & pc.field("partition").isin(pa.array(ids, pa.int32()))
+    return pc.field("topic").isin(pa.array(topics, pa.string())) & pc.field("partition").isin(pa.array(ids, pa.int32()))
 
 
 def _by_partition(rows: pa.Table, order: str) -> Iterator[tuple[Partition, Numbers]]:

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from assignor import _core
 from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
-from assignor.cluster.records import by_group
+from assignor.cluster.records import by_group, check_types
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silences_of, write_silences
 from assignor.report.tables import LISTS, Pushed, push
@@ -44,6 +44,7 @@ def write_tables(recording: Recording, part: Path) -> None:
         IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is of another type.
     """
+    check_types(recording)
     metadata, end = topics_table(recording.topics()), end_of(recording)
     silences = silences_of(recording)
     write_silences(silences, part)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,10 @@ def check_report_folder(out: Path, recording: Path) -> Path:
         The absolute path of the output folder, with symbolic links resolved.
 
     Raises:
-        IllegalArgumentError: The output folder is or contains the recording, or contains other files than a report.
+        IllegalArgumentError: The output folder is or contains the recording, contains other files than a report, or has
+            a path that is not UTF-8.
     """
+    check_path(out, "the output folder")
     place, source = out.resolve(), recording.resolve()
     if source == place or place in source.parents:
         raise IllegalArgumentError(f"cannot replace {out}: it contains the recording; choose another --out folder")
