@@ -22,7 +22,8 @@ from assignor.page import html
 from assignor.replay.event_lines import EventLines
 from assignor.replay.events import as_event
 from assignor.replay.recorded import replay
-from tests.cli.hostile import NO_BROKER, Ended, Stream, rows_with_names, run, write
+from tests.cli.hostile import rows_with_names, write
+from tests.cli.running import NO_BROKER, Ended, Stream, run
 from tests.page.page_content import content
 
 if TYPE_CHECKING:

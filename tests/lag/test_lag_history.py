@@ -36,3 +36,13 @@ def test_old_measurements_are_sparse(monkeypatch: pytest.MonkeyPatch, measuremen
         assert times == sorted(times)
         assert len(times) <= 8
     assert times[0] < 100
+
+
+def test_without_wanted_groups_nothing_is_returned() -> None:
+    history = LagHistory()
+    history.add(1, lags(a=5))
+    history.forget([])
+
+    assert [] == list(history.rows([]))
+    history.forget(["a"])
+    assert [] == list(history.rows(["a"]))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import os
 import re
+import stat
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,7 @@ from assignor.page import PageData, html, write_page
 from assignor.page.html import resource
 from assignor.replay.silences import Silence, silence_events
 from tests.page.made_events import finding, rebalance, storm
+from tests.replay.test_recorded_lag import commit, end, generation, record, write
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
@@ -147,8 +149,7 @@ def test_a_page_that_cannot_be_written_is_rejected_before_any_work(
 def test_a_missing_package_is_named_before_any_work(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(html, "find_spec", lambda name: None if name == "vl_convert" else find(name))
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
     monkeypatch.setattr("assignor.report.local.write_tables", _unexpected)
 
     code = main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / "page.html")])
@@ -175,3 +176,32 @@ def test_the_files_of_the_page_are_in_the_package() -> None:
     assert {"page.css", "page.js", "licences.txt"} == {
         path.name for path in PACKAGE.iterdir() if path.suffix not in {".py", ""}
     }
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [commit("g", "t", 0, None)],
+        [(b"\0\2\0", b"\0")],
+        [generation("g", 1, {"a": {"t": [0]}}), (generation("g", 1, {})[0], None)],
+        [commit("g", "t", 0, 5), commit("g", "t", 0, None)],
+    ],
+    ids=["no record", "tombstone", "bad record", "deleted group", "deleted offset"],
+)
+@pytest.mark.parametrize("ends", [[], [end(500, 1), end(1_500, 4), end(9_000, 9)]], ids=["no ends", "ends"])
+def test_a_recording_in_which_no_group_is_left_has_a_page(tmp_path: Path, rows: list[Any], ends: list[Any]) -> None:
+    records = [record(offset, 1_000 * (offset + 1), content) for offset, content in enumerate(rows)]
+    folder = write(tmp_path / "in", records, ends).folder
+    page = tmp_path / "page.html"
+
+    assert 0 == main(["report", str(folder), "--json", "--out", str(tmp_path / "out"), "--page", str(page)])
+    assert "Consumer groups of in" in page.read_text(encoding="utf-8")
+
+
+def test_a_device_is_not_replaced_by_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.mkfifo(tmp_path / "device")
+
+    assert 2 == main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / "device")])
+    assert "it is not a regular file; give another file" in capsys.readouterr().err
+    assert stat.S_ISFIFO((tmp_path / "device").stat().st_mode)

@@ -13,7 +13,7 @@ from assignor.cluster import Recording
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import in_log_order
 from assignor.errors import IllegalArgumentError
-from assignor.lag import group_lag, partition_lag
+from assignor.lag import GROUP_LAG, PARTITION_LAG, group_lag, partition_lag
 from assignor.page import html
 from assignor.page.watch_page import WRITE_SECONDS, WatchPage
 from assignor.replay.lag_history import LagHistory
@@ -179,3 +179,15 @@ def test_the_page_shows_silences_that_the_watch_reports(tmp_path: Path) -> None:
     assert [(row["since"], row["until"]) for row in rows] == [(2_000, 92_000), (100_000, 130_000)]
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Silence: partition 3 of __consumer_offsets had no records for" in text
+
+
+def test_a_page_without_groups_is_written_if_earlier_groups_had_lag(tmp_path: Path) -> None:
+    history = LagHistory()
+    history.add(1_000, pa.Table.from_pylist([{"group_id": "gone", "lag": 5}], GROUP_LAG))
+    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail, PARTITION_LAG.empty_table, history)
+
+    page.finish()
+
+    data = content(tmp_path / "page.html")
+    assert [] == data["groups"]
+    assert [] == data["datasets"].get("lag_over_time", [])
