@@ -63,7 +63,7 @@ def require(*modules: str, extra: str | None = None) -> None:
 def import_failed(
     module: str, error: Exception, *, extra: str | None = None, version: str = ""
 ) -> MissingDependencyError:
-    """Return the error for an import that failed: it tells a missing module from one that cannot be imported.
+    """Return the error for an import that failed, because the module is missing or because it cannot be imported.
 
     Args:
         module: Top-level module that was imported.

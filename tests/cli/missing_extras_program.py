@@ -1,4 +1,4 @@
-"""Program that runs commands in processes in each of which an optional package is missing or cannot be imported.
+"""Program that runs commands in forked processes; each process lacks an optional package, or cannot import it.
 
 Standard input has a JSON list of [package, error, commands]; the error is `missing` or the class of the error of the
 import. The program prints a list of how the commands ended. It imports the packages once, and a forked

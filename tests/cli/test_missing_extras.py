@@ -121,7 +121,7 @@ def test_a_package_that_is_missing_or_broken_is_named_in_one_line(ended: Ends, p
         (AttributeError("_ARRAY_API"), "imported: AttributeError: _ARRAY_API"),
     ],
 )
-def test_a_missing_package_is_told_from_one_that_cannot_be_imported(error: Exception, message: str) -> None:
+def test_the_message_says_whether_a_package_is_missing_or_cannot_be_imported(error: Exception, message: str) -> None:
     with pytest.raises(MissingDependencyError, match=f"{message}$"), dependency("rich"):
         raise error
 

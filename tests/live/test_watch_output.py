@@ -151,7 +151,7 @@ def test_a_line_says_each_fact_once() -> None:
 def test_a_line_escapes_control_characters() -> None:
     (line,) = (EventLines().line(event) for event in in_bad_group())
 
-    assert r"a\x1b[2Jb\n" in line
+    assert r"a\u001b[2Jb\n" in line
     assert "\n" not in line
 
 

@@ -227,7 +227,7 @@ def test_control_characters_are_escaped_and_long_lines_wrapped() -> None:
 
     assert "\x1b" not in found
     assert "\r" not in found
-    assert r"evil\x1b[2J\r" in found
+    assert r"evil\u001b[2J\r" in found
     assert max(map(len, found.splitlines())) <= 60
 
 

@@ -291,8 +291,8 @@ def test_control_characters_are_escaped() -> None:
 
     assert "\x1b" not in text
     assert "\r" not in text
-    assert 3 == text.count(r"evil\x1b[2J\rgroup\n"), text
-    assert r"generation 1: \x07" in text
+    assert 3 == text.count(r"evil\u001b[2J\rgroup\n"), text
+    assert r"generation 1: \u0007" in text
 
 
 def test_a_narrow_terminal_gets_fewer_columns_and_shorter_lines() -> None:
