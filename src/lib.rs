@@ -7,6 +7,7 @@
 
 pub mod assign;
 pub mod bytes;
+pub mod cancellation;
 pub mod check;
 pub mod error;
 pub mod fleet;

@@ -141,16 +141,20 @@ impl Assignor {
     }
 }
 
-/// Check that the assignor supports the size of the group, and that the computation fits into memory.
+/// Check that the assignor supports the size of the group, and that the computation fits into memory. Return the number of partitions
+/// that it assigns one by one: those of all topics, or 0 for the classic range assignor without racks.
 ///
 /// # Errors
 /// The topics have more than `MAX_PARTITIONS` partitions, and the assignor is not the classic range; or the assignor needs more
 /// memory than there is.
-pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
-    if assignor == Assignor::Range {
-        return Ok(());
+pub fn check_size(group: &Group, assignor: Assignor) -> Result<u64, GroupError> {
+    if assignor == Assignor::Range && !group.has_racks() {
+        return Ok(0);
     }
     let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
+    if assignor == Assignor::Range {
+        return Ok(partitions);
+    }
     if partitions > MAX_PARTITIONS {
         return Err(GroupError::TooManyPartitions {
             partitions,
@@ -159,7 +163,8 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<(), GroupError> {
             limit: MAX_PARTITIONS,
         });
     }
-    Ok(memory::check("a plan", "partitions", partitions, partitions * assignor.bytes_per_partition())?)
+    memory::check("a plan", "partitions", partitions, partitions * assignor.bytes_per_partition())?;
+    Ok(partitions)
 }
 
 /// Assign the partitions of a group to its members. Call `check_size` first, which rejects groups that are too large.

@@ -24,6 +24,7 @@ pub use wire::Encoder;
 
 pub(crate) use owners::{NO_OWNER, Owners};
 
+use crate::cancellation;
 use crate::error::PlanError;
 use crate::group::{Group, Names};
 use crate::memory::{self, OutOfMemory};
@@ -104,6 +105,7 @@ impl Plan {
 
     /// Return the plan of the given owners.
     pub(crate) fn from_owners(group: &Arc<Group>, owners: Owners) -> Self {
+        cancellation::check();
         Self::from_answer(Arc::clone(group), Answer::Owners(owners))
     }
 

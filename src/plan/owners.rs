@@ -1,6 +1,7 @@
 //! Owners of partitions by position: the result of assignors that assign partition by partition.
 
 use super::Span;
+use crate::cancellation;
 use crate::group::Group;
 
 /// Marks a partition without an owner.
@@ -18,6 +19,7 @@ pub(crate) struct Owners {
 impl Owners {
     /// Create owners in which no partition has an owner.
     pub(crate) fn new(group: &Group) -> Self {
+        cancellation::check();
         let starts = starts(group);
         Self { members: vec![NO_OWNER; starts[starts.len() - 1] as usize], starts }
     }

@@ -18,6 +18,7 @@ use super::claims::Claims;
 use super::general::{Assignment, Run};
 use super::movements::{Movements, States};
 use super::returns::Returns;
+use crate::cancellation;
 use crate::plan::NO_OWNER;
 
 /// What balancing starts from.
@@ -111,6 +112,7 @@ impl Assignment<'_> {
         // Lower bound of the number of partitions of a member that shares a topic.
         let mut least = start.sharing.iter().map(|member| self.ranks.size(*member)).min().unwrap_or_default();
         for run in runs {
+            cancellation::check();
             let mut known = None;
             for partition in run.start..run.end {
                 let size = self.ranks.size(self.owners.members[partition as usize]);

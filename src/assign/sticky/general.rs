@@ -7,6 +7,7 @@
 use super::claims::Claims;
 use super::lowest::{Queue, RackQueues, Ranks};
 use super::racks::RackLogic;
+use crate::cancellation;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::{NO_OWNER, Owners};
 
@@ -16,9 +17,11 @@ pub(super) fn assign(group: &Group, claims: &Claims, racks: Option<&RackLogic<'_
     let is_revocation = assignment.keep(racks);
     let is_initial = assignment.ranks.sizes().iter().all(|size| *size == 0);
     let unassigned = assignment.unassigned();
+    cancellation::check();
     if let Some(racks) = racks {
         assignment.assign_by_rack(racks, &unassigned);
     }
+    cancellation::check();
     assignment.assign_rest(&unassigned);
     assignment.balance(claims, &unassigned, is_revocation, is_initial);
     assignment.owners

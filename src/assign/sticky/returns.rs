@@ -8,6 +8,7 @@
 
 use super::general::{Assignment, Run};
 use super::movements::Movements;
+use crate::cancellation;
 use crate::plan::NO_OWNER;
 
 /// Passes over partitions in which all members get back partitions that they owned before.
@@ -48,6 +49,7 @@ impl<'a> Returns<'a> {
     ) -> Option<bool> {
         let mut has_moved = false;
         for run in runs {
+            cancellation::check();
             for partition in run.start..run.end {
                 if self.is_balanced(assignment) {
                     return Some(has_moved);

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 
-use super::group::solve;
+use super::group::{solve, solve_and_prepare};
 use super::options::{Engine, PreferRackAware, keywords, options};
 use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
@@ -90,7 +90,7 @@ pub(crate) fn assign<'py>(
     }
     let GroupInput { group, topics, members } =
         read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?;
-    let plan = solve(py, &group, options)?;
+    let plan = solve_and_prepare(py, &group, options)?;
     Ok(assignment(py, &plan, &topics, &members)?.into_any())
 }
 

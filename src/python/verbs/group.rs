@@ -10,8 +10,10 @@ use super::partition_lists::assignment;
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
 use crate::assign::{GroupProtocol, Options, assign, check_size};
+use crate::cancellation;
 use crate::group::Group;
 use crate::plan::Plan;
+use crate::python::interrupt::waiting;
 use crate::python::read;
 use crate::python::read::group::GroupInput;
 use crate::python::read::name_objects::NameObjects;
@@ -21,9 +23,37 @@ use crate::python::read::topic_ids::TopicIds;
 /// Lowest sum of members and topics for which releasing the interpreter lock pays off.
 const LARGE: usize = 256;
 
-/// Assign the partitions of a group, without the interpreter lock if the group is large or has racks.
+/// Lowest number of partitions that are assigned one by one, or of topics in subscriptions, for which a thread of its own pays off,
+/// so that signals are handled. Smaller groups take milliseconds.
+const LONG: u64 = 1 << 14;
+
+/// Assign the partitions of a group. If the group is large or has racks, release the interpreter lock. If the assignment may take long,
+/// handle signals, and return the exception that a handler raises.
 pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyResult<Plan> {
-    check_size(group, options.assignor)?;
+    run(py, group, options, assign)
+}
+
+/// Return the same as `solve`, for a caller that reads the spans of all members.
+pub(crate) fn solve_and_prepare(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyResult<Plan> {
+    run(py, group, options, |group, options| {
+        let plan = assign(group, options);
+        cancellation::check();
+        let _ = plan.check_readable(); // the caller gets the error when it reads the spans
+        plan
+    })
+}
+
+fn run(
+    py: Python<'_>,
+    group: &Arc<Group>,
+    options: Options,
+    assign: fn(&Arc<Group>, Options) -> Plan,
+) -> PyResult<Plan> {
+    let partitions = check_size(group, options.assignor)?;
+    if partitions.max(group.subscriptions().all().total() as u64) >= LONG {
+        let group = Arc::clone(group);
+        return waiting(py, move || assign(&group, options));
+    }
     let size = group.members().len() + group.topics().len();
     if size < LARGE && !group.has_racks() {
         return Ok(assign(group, options));
@@ -150,7 +180,7 @@ impl PyGroup {
         prefer_rack_aware: PreferRackAware,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = options(assignor, group_protocol, prefer_rack_aware)?;
-        assignment(py, &solve(py, &self.group, options)?, &self.topics, &self.members)
+        assignment(py, &solve_and_prepare(py, &self.group, options)?, &self.topics, &self.members)
     }
 
     /// Member ids, in the order of the subscriptions.

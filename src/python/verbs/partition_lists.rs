@@ -78,11 +78,24 @@ impl ListMemory {
     }
 }
 
-/// Builder of lists. The garbage collector is paused while it exists.
+/// Number of partitions and lists between two checks for signals. They take some milliseconds.
+const OBJECTS_PER_CHECK: usize = 1 << 16;
+
+/// Builder of lists. The garbage collector is paused while it exists, except during signal handlers.
 pub(crate) struct ListBuilder<'a, 'py> {
     py: Python<'py>,
     topics: &'a NamedTopics,
     class: &'py TupleClass,
+    /// True if lists share partitions with other calls.
+    is_sharing: bool,
+    /// None while signal handlers run.
+    held: Option<Held<'py>>,
+    /// Number of partitions and lists since the last check for signals.
+    unchecked: usize,
+}
+
+/// What a builder holds while it builds lists.
+struct Held<'py> {
     kept: MutexGuard<'static, KeptObjects>,
     /// The number of first topics whose partitions `kept` has.
     kept_topics: u32,
@@ -91,20 +104,28 @@ pub(crate) struct ListBuilder<'a, 'py> {
 
 impl<'a, 'py> ListBuilder<'a, 'py> {
     pub(crate) fn new(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
-        let kept = KeptObjects::lock(py);
-        Ok(Self { py, topics, class: partition_class(py)?, kept, kept_topics: 0, _pause: CollectorPause::new(py) })
+        Ok(Self { py, topics, class: partition_class(py)?, is_sharing: false, held: None, unchecked: 0 })
     }
 
     /// Return a builder of lists that share partitions with other calls.
     fn sharing(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
-        let mut builder = Self::new(py, topics)?;
-        if topics.shared.is_none() {
-            builder.kept_topics = builder.kept.select(&topics.topics);
-        }
-        Ok(builder)
+        Ok(Self { is_sharing: topics.shared.is_none(), ..Self::new(py, topics)? })
+    }
+
+    fn held(&mut self) -> &mut Held<'py> {
+        let Self { py, topics, is_sharing, held, .. } = self;
+        held.get_or_insert_with(|| {
+            let mut kept = KeptObjects::lock(*py);
+            let kept_topics = if *is_sharing { kept.select(&topics.topics) } else { 0 };
+            Held { kept, kept_topics, _pause: CollectorPause::new(*py) }
+        })
     }
 
     /// Return the partitions of spans.
+    ///
+    /// # Errors
+    ///
+    /// A signal handler raises an exception, or there is not enough memory.
     pub(crate) fn list(&mut self, spans: &[Span]) -> PyResult<Bound<'py, PyList>> {
         let length = spans.iter().map(|span| span.count as usize).sum();
         if ListMemory::is_small(length) {
@@ -118,20 +139,46 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
 
     fn unchecked_list(&mut self, spans: &[Span], length: usize) -> PyResult<Bound<'py, PyList>> {
         let mut list = PartitionList::new(self.py, self.class, length)?;
+        self.count(1)?;
         for span in spans {
             match &self.topics.shared {
                 Some(shared) => self.push_shared(&mut list, shared, *span)?,
-                None if span.topic < self.kept_topics => self.push_kept(&mut list, *span)?,
+                None if span.topic < self.held().kept_topics => self.push_kept(&mut list, *span)?,
                 None => self.push_new(&mut list, *span)?,
             }
         }
         Ok(list.finish())
     }
 
-    fn push_new(&mut self, list: &mut PartitionList<'_, 'py>, span: Span) -> PyResult<()> {
+    /// Count objects; let signal handlers run after many.
+    fn count(&mut self, objects: usize) -> PyResult<()> {
+        self.unchecked += objects;
+        if self.unchecked < OBJECTS_PER_CHECK {
+            return Ok(());
+        }
+        self.unchecked = 0;
+        // A handler may build lists, too, so it needs what this builder holds.
+        self.held = None;
+        self.py.check_signals()
+    }
+
+    fn push_new(&mut self, list: &mut PartitionList<'_, 'py>, mut span: Span) -> PyResult<()> {
+        while span.count as usize > OBJECTS_PER_CHECK {
+            let part = Span { count: OBJECTS_PER_CHECK as i32, ..span };
+            self.count(OBJECTS_PER_CHECK)?;
+            self.push_part(list, part)?;
+            span = Span { start: part.end() as i32, count: span.count - part.count, ..span };
+        }
+        self.count(span.count as usize)?;
+        self.push_part(list, span)
+    }
+
+    /// Add new partitions without a check for signals.
+    fn push_part(&mut self, list: &mut PartitionList<'_, 'py>, span: Span) -> PyResult<()> {
         let topic = self.topics.objects(self.py)[span.topic as usize].bind(self.py);
         let (start, end) = (span.start as usize, span.end() as usize);
-        if let Some(ids) = self.kept.ids(self.py, start, end)? {
+        let py = self.py;
+        if let Some(ids) = self.held().kept.ids(py, start, end)? {
             return list.push_new(topic, ids);
         }
         let mut ids: Vec<Py<PyInt>> = Vec::new();
@@ -144,14 +191,16 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
 
     fn push_kept(&mut self, list: &mut PartitionList<'_, 'py>, span: Span) -> PyResult<()> {
         let (start, end) = (span.start as usize, span.end() as usize);
-        let created = self.kept.partitions(span.topic).len();
+        self.count(span.count as usize)?;
+        // From here on no handler runs, which could change the kept partitions. There are few, even if all are missing.
+        let created = self.held().kept.partitions(span.topic).len();
         if created < end {
             let missing = Span { topic: span.topic, start: created as i32, count: (end - created) as i32 };
             let mut new = PartitionList::new(self.py, self.class, end - created)?;
-            self.push_new(&mut new, missing)?;
-            self.kept.partitions(span.topic).extend(new.finish().iter().map(Bound::unbind));
+            self.push_part(&mut new, missing)?;
+            self.held().kept.partitions(span.topic).extend(new.finish().iter().map(Bound::unbind));
         }
-        list.push_shared(&self.kept.partitions(span.topic)[start..end]);
+        list.push_shared(&self.held().kept.partitions(span.topic)[start..end]);
         Ok(())
     }
 
@@ -176,7 +225,10 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
             let _ = objects.set(all.finish().iter().map(Bound::unbind).collect());
         }
         if let (Some(objects), Some(first)) = (objects.get(), ids.position(span.start)) {
-            list.push_shared(&objects[first..first + span.count as usize]);
+            for part in objects[first..first + span.count as usize].chunks(OBJECTS_PER_CHECK) {
+                self.count(part.len())?;
+                list.push_shared(part);
+            }
         }
         Ok(())
     }

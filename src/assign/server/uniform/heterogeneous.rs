@@ -9,6 +9,7 @@ use std::cmp::Ordering;
 use super::balancer::Balancer;
 use super::target::Target;
 use crate::assign::table_order::uuid_order;
+use crate::cancellation;
 use crate::group::{ConsumerSets, Group, Lists};
 use crate::plan::NO_OWNER;
 
@@ -28,6 +29,7 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     }
     let mut balancer = Balancer::default();
     for (topic, set) in &topics {
+        cancellation::check();
         give_free(target, *topic, subscribers.get(*set as usize), &mut balancer);
     }
     balance(target, &topics, &subscribers, &mut balancer);
@@ -89,6 +91,7 @@ fn balance(target: &mut Target<'_>, topics: &[(u32, u32)], subscribers: &Lists, 
             let set = *set as usize;
             let mut has_moved = false;
             if balanced_at[set] != Some(changes) {
+                cancellation::check();
                 let subscribers = subscribers.get(set);
                 let (least, most) = bounds(subscribers, &target.sizes);
                 if most - least > 1 {
