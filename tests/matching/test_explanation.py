@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from assignor import errors, explain_pattern
+from assignor.matching import explanation
 from tests.support.engines import Engine
 
 TOPICS = ["logs-app", "logs-db", "logs-", "orders.v1", "ordersxv1", "Orders", "orders", "__consumer_offsets"]
@@ -105,3 +108,51 @@ def test_long_list_of_topics_is_shortened() -> None:
     found = explain_pattern("t.*", topics=[f"t{number}" for number in range(9)])
 
     assert "It matches 9 topics: t0, t1, t2, t3, t4, …." in str(found)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "dialect"),
+    [
+        ("a*b." * 2_000, "java"),
+        ("a*b." * 2_000, "re2j"),
+        ("a*b." * 2_000, "python"),
+        ("(?i)(?x)#" + "%" * 200_000, "java"),
+        ("[a]" * 4_000 + "é" * 6_000, "java"),
+        ("(?x)#" + "(?#" * 50_000, "java"),
+        (r"\Qa\E" * 5_000, "java"),
+        ("^" + "[%]" * 5_000 + "%" * 1_000, "librdkafka"),
+        ("%*" * 9_000, "librdkafka"),
+        ("|".join(f"{chr(97 + n % 26)}.*{n}*" for n in range(2_000)), "java"),
+        (r"(.{0,9})(.{0,9})(.{0,9})\2.{200}.*" + "x?" * 1_000, "java"),
+        ("\U000e0001" * 9_000, "java"),
+    ],
+)
+def test_an_explanation_is_short_and_comes_soon(pattern: str, dialect: str) -> None:
+    topics = ["a" * 249, "ab" * 120, *(f"{letter * 200}-{number}" for letter in "ab" for number in range(40))]
+    start = time.process_time()
+
+    found = str(explain_pattern(pattern, dialect, topics[2:]))
+
+    assert 2 > time.process_time() - start
+    assert 64 * 1024 > len(found.encode())
+    assert "…" in found or "Only the first 2000" in found or len(pattern) < 2_000
+
+
+def test_an_explanation_says_what_it_leaves_out() -> None:
+    long = hints("logs-*" * 400, topics=[])
+    many = hints("a*b*c*d*e*f*g*h*i*j*", topics=[])
+
+    assert "Only the first 2000 of 2400 characters were examined for mistakes." == long[-2]
+    assert "Further hints were left out: there are at most 8 of a kind." == long[-1] == many[-1]
+    assert 8 == len([hint for hint in many if "matches any number of" in hint])
+    assert not any("left out" in hint for hint in hints("a*b*c*d*e*f*g*h*", topics=[]))
+    assert ", 49, …" in hints("." * 51, topics=[])[0]
+    assert ", …" not in hints("." * 50, topics=[])[0]
+
+
+def test_an_explanation_says_that_it_compared_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    late = "Other patterns and dialects were not compared completely, because it takes too long."
+
+    assert late not in hints("logs-*")
+    monkeypatch.setattr(explanation, "_SECONDS", -1)
+    assert ["'-*' at position 4 matches any number of '-'. For any characters write '-.*'.", late] == hints("logs-*")

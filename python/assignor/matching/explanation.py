@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,6 +35,21 @@ _NAMED = re.compile(r"\\[NpPxk]\{[^}]*\}")
 _VERBOSE = re.compile(r"\(\?[a-zA-Z]*x")
 _SHOWN = 5
 
+_EXAMINED = 2_000
+"""Maximum number of characters of a pattern in which mistakes are looked for, and which the text shows."""
+
+_HINTS = 8
+"""Maximum number of hints of one kind."""
+
+_PLACES = 50
+"""Maximum number of positions in a hint."""
+
+_SECONDS = 0.5
+"""Time after which the pattern is not compared with further patterns and topics."""
+
+_FAST = 0.01
+"""Time in seconds of a match below which the next match has twice the number of topics; otherwise it has one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -53,7 +70,9 @@ class Explanation:
     hints: tuple[str, ...]
 
     def __str__(self) -> str:
-        lines = [f"{self.pattern!r} ({self.dialect}): {self.how}."]
+        pattern = self.pattern[:_EXAMINED]
+        shown = f"{pattern!r}{'…' if len(pattern) < len(self.pattern) else ''}"
+        lines = [f"{shown} ({self.dialect}): {self.how}."]
         if self.matches is not None:
             lines.append(f"It matches {_some(self.matches)}.")
         return "\n".join(map(escape, [*lines, *(f"* {hint}" for hint in self.hints)]))
@@ -71,6 +90,10 @@ def explain_pattern(
 
     It looks for globs (`logs-*`), unescaped dots, a missing `.*` at the end of a pattern that must match the whole
     name, characters that no topic name contains, letters in the wrong case, and differences between the dialects.
+
+    It examines the first 2,000 characters of a pattern, gives at most 8 hints of a kind, and compares no further
+    patterns after half a second. The last hints say what was left out. So the text has less than 64 KB, and the hints
+    take less than a second.
 
     Args:
         pattern: The pattern, as it is passed to the client.
@@ -95,13 +118,21 @@ def explain_pattern(
     """
     names = None if topics is None else read_names(topics, "explain_pattern")
     probe = _Probe(pattern, dialect, names, include_internal, engine)
+    hints = [hint for check in _CHECKS for hint in _first(check(probe), probe)]
     return Explanation(
         pattern,
         dialect,
         "is a topic name, not a pattern, because it does not begin with '^'" if probe.is_name else _HOW[dialect],
         None if names is None else probe.found,
-        tuple(hint for check in _CHECKS for hint in check(probe)),
+        (*hints, *probe.left_out()),
     )
+
+
+def _first(hints: Iterator[str], probe: _Probe) -> list[str]:
+    """Return the first hints of a kind, and note if there are more."""
+    first = list(itertools.islice(hints, _HINTS))
+    probe.has_more_hints |= len(first) == _HINTS and next(hints, None) is not None
+    return first
 
 
 class _Part(NamedTuple):
@@ -112,7 +143,12 @@ class _Part(NamedTuple):
 
 
 class _Probe:
-    """A pattern and the topics that it matches, for comparison with other patterns."""
+    """A pattern and the topics that it matches, for comparison with other patterns.
+
+    Attributes:
+        is_late: True if a comparison was left out because the time was over.
+        has_more_hints: True if hints were left out because there were many of a kind.
+    """
 
     def __init__(
         self, pattern: str, dialect: str, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
@@ -120,19 +156,43 @@ class _Probe:
         self.pattern = pattern
         self.dialect = dialect
         self.topics = topics
-        self._match = functools.partial(
-            match_topics, topics=topics or (), include_internal=include_internal, engine=engine
-        )
-        self.found = tuple(self._match(pattern, dialect=dialect))
+        self._match = functools.partial(match_topics, include_internal=include_internal, engine=engine)
+        self._end = time.monotonic() + _SECONDS
+        self.found = tuple(self._match(pattern, topics or (), dialect=dialect))
         self.is_name = dialect == "librdkafka" and not pattern.startswith("^")
-        self.parts = list(_parts(pattern))
+        self.parts = list(_parts(pattern[:_EXAMINED]))
+        self.is_late = False
+        self.has_more_hints = False
+
+    def has_time(self) -> bool:
+        """Return True if there is time for another comparison; note it if there is not."""
+        self.is_late |= time.monotonic() > self._end
+        return not self.is_late
+
+    def left_out(self) -> Iterator[str]:
+        """Yield sentences that say what the hints do not cover."""
+        if len(self.pattern) > _EXAMINED:
+            yield f"Only the first {_EXAMINED} of {len(self.pattern)} characters were examined for mistakes."
+        if self.has_more_hints:
+            yield f"Further hints were left out: there are at most {_HINTS} of a kind."
+        if self.is_late:
+            yield "Other patterns and dialects were not compared completely, because it takes too long."
 
     def matches(self, pattern: str, dialect: str | None = None) -> tuple[str, ...] | None:
-        """Return the topics that a pattern matches; None if the pattern is invalid or not supported."""
-        try:
-            return tuple(self._match(pattern, dialect=dialect or self.dialect))
-        except (InvalidPatternError, UnsupportedPatternError):
-            return None
+        """Return the topics that a pattern matches; None if it is invalid or not supported, or if the time is over."""
+        topics = self.topics or ()
+        found: list[str] = []
+        start, count = 0, 1
+        while self.has_time():
+            begin = time.monotonic()
+            try:
+                found += self._match(pattern, topics[start : start + count], dialect=dialect or self.dialect)
+            except (InvalidPatternError, UnsupportedPatternError):
+                return None
+            start, count = start + count, 2 * count if time.monotonic() - begin < _FAST else 1
+            if start >= len(topics):
+                return tuple(found)
+        return None
 
     def more(self, pattern: str) -> tuple[str, ...]:
         """Return the topics that another pattern matches and this one does not."""
@@ -173,7 +233,8 @@ def _dots(probe: _Probe) -> Iterator[str]:
     if bare:
         corrected = "".join(f"\\{char}" if place in bare else char for place, char in enumerate(probe.pattern))
         only = probe.without(corrected)
-        where = f"position {', '.join(map(str, bare))}"
+        places = ", ".join(map(str, itertools.islice(bare, _PLACES)))
+        where = f"position {places}{', …' if len(bare) > _PLACES else ''}"
         fewer = f"; the pattern then no longer matches {_some(only)}" if only else ""
         yield f"'.' at {where} matches any character. To match a dot write '\\.'{fewer}."
 
@@ -208,7 +269,7 @@ def _nothing(probe: _Probe) -> Iterator[str]:
     other_case = probe.more(f"(?i){probe.pattern}") if probe.dialect != "librdkafka" else ()
     if other_case:
         yield f"It matches no topic. With '(?i)', which ignores case, it matches {_some(other_case)}."
-    left_out = INTERNAL_TOPICS.intersection(probe.topics)
+    left_out = INTERNAL_TOPICS.intersection(probe.topics) if probe.has_time() else frozenset()
     if left_out and match_topics(probe.pattern, left_out, dialect=probe.dialect, include_internal=True):
         yield "It matches only internal topics, which are left out unless include_internal is set."
 
@@ -217,6 +278,8 @@ def _other_dialects(probe: _Probe) -> Iterator[str]:
     for dialect in DIALECTS:
         if dialect == probe.dialect or (dialect == "librdkafka" and not probe.pattern.startswith("^")):
             continue
+        if not probe.has_time():
+            return
         try:
             TopicPattern(probe.pattern, dialect)
         except InvalidPatternError as error:
@@ -224,7 +287,9 @@ def _other_dialects(probe: _Probe) -> Iterator[str]:
             continue
         except UnsupportedPatternError:
             continue
-        others = probe.matches(probe.pattern, dialect) or ()
+        others = probe.matches(probe.pattern, dialect)
+        if others is None:
+            others = () if probe.has_time() else probe.found
         more, fewer = _without(others, probe.found), _without(probe.found, others)
         differences = [f"also matches {_some(more)}"] * bool(more) + [f"does not match {_some(fewer)}"] * bool(fewer)
         if differences:
@@ -240,7 +305,8 @@ def _parts(pattern: str) -> Iterator[_Part]:
     while place < len(pattern):
         end = place + 1
         if pattern.startswith("\\Q", place):
-            end = pattern.find("\\E", place) + 2 if "\\E" in pattern[place:] else len(pattern)
+            quote = pattern.find("\\E", place)
+            end = quote + 2 if quote >= 0 else len(pattern)
         elif named := _NAMED.match(pattern, place):
             end = named.end()
         elif pattern[place] == "\\":
