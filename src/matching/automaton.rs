@@ -14,8 +14,11 @@ use regex_syntax::hir::{Class, ClassBytes, ClassBytesRange, Hir, Look, Repetitio
 use super::repetition::is_nullable_at_assertions;
 use super::syntax::{Assertion, Greed, Node};
 
-/// Maximum size in bytes of the table of all states of a pattern.
-const MAX_DENSE_BYTES: usize = 1 << 20;
+/// Size of the work between two interrupt checks of a search, in states of the automaton times names.
+const STATES_PER_CHECK: usize = 1 << 16;
+
+/// Maximum number of names between two interrupt checks of a search.
+const NAMES_PER_CHECK: usize = 256;
 
 /// An automaton, with lazily built states for many names in order, and a table of all states for single names.
 pub(crate) struct Automaton {
@@ -25,6 +28,8 @@ pub(crate) struct Automaton {
     dense: OnceLock<Option<DenseTable>>,
     /// Matcher of single names without a table: lazily built states, which are dropped when there are too many.
     bounded: OnceLock<Option<(Mutex<hybrid::dfa::Cache>, hybrid::dfa::DFA)>>,
+    /// Maximum size in bytes of the table.
+    table_bytes: usize,
 }
 
 /// A table of all states, and the start state.
@@ -37,23 +42,33 @@ struct DenseTable {
 pub(crate) struct TooLarge;
 
 impl Automaton {
-    /// Build the automaton of a syntax tree; None if the tree is not regular.
-    pub(crate) fn new(node: &Node) -> Option<Result<Self, TooLarge>> {
+    /// Build the automaton of a syntax tree; None if the tree is not regular. The table of all states has at most `table_bytes`.
+    pub(crate) fn new(node: &Node, table_bytes: usize) -> Option<Result<Self, TooLarge>> {
         let hir = Hir::concat(vec![hir(node)?, Hir::look(Look::End)]);
-        Some(Self::build(&hir).ok_or(TooLarge))
+        Some(Self::build(&hir, table_bytes).ok_or(TooLarge))
     }
 
-    fn build(hir: &Hir) -> Option<Self> {
+    fn build(hir: &Hir, table_bytes: usize) -> Option<Self> {
         let plain = thompson::Config::new().utf8(false).which_captures(thompson::WhichCaptures::None);
         let nfa = thompson::Compiler::new().configure(plain).build_from_hir(hir).ok()?;
         // A search reuses the states of the last name. So if there are too many states, it must give up instead of dropping them.
         let lazy = lazy(&nfa, Some(0))?;
-        Some(Self { nfa, lazy, dense: OnceLock::new(), bounded: OnceLock::new() })
+        Some(Self { nfa, lazy, dense: OnceLock::new(), bounded: OnceLock::new(), table_bytes })
+    }
+
+    /// Return true if matching a single name may take milliseconds.
+    pub(crate) fn is_slow(&self) -> bool {
+        self.nfa.states().len() > STATES_PER_CHECK / NAMES_PER_CHECK
+    }
+
+    /// Return the number of names that a search may match between two interrupt checks.
+    pub(crate) fn names_per_check(&self) -> usize {
+        (STATES_PER_CHECK / self.nfa.states().len().max(1)).clamp(1, NAMES_PER_CHECK)
     }
 
     /// Return true if a name matches.
     pub(crate) fn matches(&self, name: &[u8]) -> bool {
-        match self.dense.get_or_init(|| DenseTable::new(&self.nfa)) {
+        match self.dense.get_or_init(|| DenseTable::new(&self.nfa, self.table_bytes)) {
             Some(dense) => dense.matches(name),
             None => self.matches_without_table(name),
         }
@@ -87,13 +102,13 @@ fn lazy(nfa: &NFA, drops: Option<usize>) -> Option<hybrid::dfa::DFA> {
 }
 
 impl DenseTable {
-    fn new(nfa: &NFA) -> Option<Self> {
+    fn new(nfa: &NFA, bytes: usize) -> Option<Self> {
         let config = dense::Config::new()
             .start_kind(StartKind::Anchored)
             .match_kind(MatchKind::All)
             .accelerate(false) // names are too short to benefit
-            .dfa_size_limit(Some(MAX_DENSE_BYTES))
-            .determinize_size_limit(Some(MAX_DENSE_BYTES));
+            .dfa_size_limit(Some(bytes))
+            .determinize_size_limit(Some(bytes));
         let table = dense::Builder::new().configure(config).build_from_nfa(nfa).ok()?;
         let start = table.start_state(&start::Config::new().anchored(Anchored::Yes)).ok()?;
         Some(Self { table, start })
@@ -193,6 +208,7 @@ fn hir(node: &Node) -> Option<Hir> {
 mod tests {
     use super::*;
     use crate::matching::char_set::CharSet;
+    use crate::matching::limits::MAX_DENSE_BYTES;
 
     fn answers(node: &Node, names: &[(&str, usize)]) -> Vec<bool> {
         let Some(Ok(automaton)) = Automaton::new(node) else { panic!("no automaton") };
@@ -215,7 +231,7 @@ mod tests {
     fn a_search_that_gives_up_continues_without_its_states() {
         let wide = Node::repeat(Node::CharClass(CharSet::of("ab")), 14, Some(14), Greed::Greedy);
         let node = Node::Concat(vec![Node::any_text(), Node::literal("a"), wide]);
-        let Some(Ok(automaton)) = Automaton::new(&node) else { panic!("no automaton") };
+        let Some(Ok(automaton)) = Automaton::new(&node, MAX_DENSE_BYTES) else { panic!("no automaton") };
         let mut search = automaton.search();
         let name = |number: u32| -> String {
             (0..60)
@@ -237,8 +253,8 @@ mod tests {
     fn a_node_that_is_nullable_at_assertions_is_not_repeated_by_an_automaton() {
         let start_or_b = Node::Alternation(vec![Node::Assert(Assertion::Start), Node::CharClass(CharSet::one('b'))]);
 
-        assert!(Automaton::new(&Node::repeat(start_or_b.clone(), 2, None, Greed::Greedy)).is_none());
-        assert!(Automaton::new(&Node::repeat(start_or_b, 1, None, Greed::Greedy)).is_some());
+        assert!(Automaton::new(&Node::repeat(start_or_b.clone(), 2, None, Greed::Greedy), MAX_DENSE_BYTES).is_none());
+        assert!(Automaton::new(&Node::repeat(start_or_b, 1, None, Greed::Greedy), MAX_DENSE_BYTES).is_some());
     }
 
     #[test]
@@ -246,7 +262,7 @@ mod tests {
         let wide = Node::repeat(Node::CharClass(CharSet::ALL), 24, Some(24), Greed::Greedy);
         let node = Node::Concat(vec![Node::any_text(), Node::literal("a"), wide]);
 
-        let Some(Ok(automaton)) = Automaton::new(&node) else { panic!("no automaton") };
+        let Some(Ok(automaton)) = Automaton::new(&node, MAX_DENSE_BYTES) else { panic!("no automaton") };
         assert!(automaton.matches(format!("ba{}", "c".repeat(24)).as_bytes()));
         assert!(matches!(automaton.dense.get(), Some(None)));
         let long = "b".repeat(24);

@@ -1,6 +1,7 @@
 //! Literals of a pattern: exact names, prefixes and suffixes that are looked up in sorted names.
 
 use super::char_set::CharSet;
+use super::limits::MAX_CONDITIONS;
 use super::syntax::{Assertion, Greed, Node};
 
 /// Maximum number of literals that a pattern is expanded to.
@@ -146,7 +147,7 @@ fn conditions(nodes: &[Node]) -> Option<Vec<(bool, Node)>> {
     let ahead = nodes.iter().take_while(|node| matches!(node, Node::LookAround { ahead: true, .. })).count();
     let rest = &nodes[ahead..];
     let behind = rest.iter().rev().take_while(|node| matches!(node, Node::LookAround { ahead: false, .. })).count();
-    if ahead + behind == 0 || nodes.iter().any(Node::has_references) {
+    if ahead + behind == 0 || ahead + behind > MAX_CONDITIONS || nodes.iter().any(Node::has_references) {
         return None;
     }
     let (middle, after) = rest.split_at(rest.len() - behind);

@@ -58,7 +58,7 @@ impl Matcher {
                 for pattern in self.literals.candidates(name.as_bytes()) {
                     let Some(entry) = self.patterns.get(&pattern) else { continue };
                     let topics = gained.entry(pattern).or_default();
-                    if topics.last() != Some(&(first + number)) && entry.pattern.matches(&name)? {
+                    if topics.last() != Some(&(first + number)) && entry.pattern.matches(&name, proceed)? {
                         topics.push(first + number);
                     }
                 }

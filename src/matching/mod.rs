@@ -11,6 +11,7 @@ pub mod char_set;
 pub mod dialect;
 mod java;
 mod librdkafka;
+pub mod limits;
 mod literal_index;
 mod literals;
 pub mod matcher;

@@ -1,15 +1,12 @@
 //! A compiled topic pattern.
 
 use super::automaton::TooLarge;
-use super::backtracking::MAX_STEPS;
 use super::catalog::{Catalog, is_internal};
 use super::dialect::Dialect;
+use super::limits::{MAX_LENGTH, MAX_PARTS, MAX_STEPS};
 use super::program::{Program, RequiredLiterals, SearchError};
 use super::scanner::unsupported;
 use crate::error::{MatchError, PatternError};
-
-/// Maximum number of parts of a pattern after its repetitions are unrolled.
-pub const MAX_PARTS: usize = 20_000;
 
 /// A compiled pattern of a dialect.
 pub struct Pattern {
@@ -28,12 +25,16 @@ impl Pattern {
     ///
     /// The pattern is invalid in its dialect, or the engine cannot match it exactly.
     pub fn new(dialect: Dialect, pattern: &str, include_internal: bool) -> Result<Self, PatternError> {
-        let node = dialect.parse(pattern)?;
-        let too_large = || unsupported(0, &format!("repetitions with more than {MAX_PARTS} parts in total"));
-        if node.parts() > MAX_PARTS {
-            return Err(too_large());
+        let length = pattern.chars().count();
+        if length > MAX_LENGTH {
+            return Err(unsupported(0, &format!("a pattern of {length} characters; the limit is {MAX_LENGTH}")));
         }
-        let program = Program::new(node).map_err(|TooLarge| too_large())?;
+        let node = dialect.parse(pattern)?;
+        let too_many_parts = || unsupported(0, &format!("repetitions with more than {MAX_PARTS} parts in total"));
+        if node.parts() > MAX_PARTS {
+            return Err(too_many_parts());
+        }
+        let program = Program::new(node).map_err(|TooLarge| too_many_parts())?;
         let shows_internal = include_internal || !dialect.excludes_internal(pattern);
         Ok(Self { dialect, text: pattern.to_owned(), program, shows_internal })
     }
@@ -42,9 +43,9 @@ impl Pattern {
     ///
     /// # Errors
     ///
-    /// The match takes too many steps.
-    pub fn matches(&self, name: &str) -> Result<bool, MatchError> {
-        let found = self.program.matches(name.as_bytes()).map_err(|why| self.error(why))?;
+    /// The match takes too many steps, or `proceed`, the interrupt check, returns false.
+    pub fn matches(&self, name: &str, proceed: &mut dyn FnMut() -> bool) -> Result<bool, MatchError> {
+        let found = self.program.matches(name.as_bytes(), proceed).map_err(|why| self.error(why))?;
         Ok(found && (self.shows_internal || !is_internal(name.as_bytes())))
     }
 

@@ -1,8 +1,9 @@
 //! Program of a pattern: literal lookups, an automaton or a backtracking match.
 
 use super::automaton::{Automaton, TooLarge};
-use super::backtracking::{self, TooManySteps};
+use super::backtracking::{Backtracking, Stopped};
 use super::catalog::Catalog;
+use super::limits::MAX_DENSE_BYTES;
 use super::literals::{self, Literals};
 use super::simplify::simplify;
 use super::syntax::Node;
@@ -20,7 +21,7 @@ pub(crate) enum Program {
     /// The name has the prefix, and the automaton matches.
     Automaton(Vec<u8>, Box<Automaton>),
     /// The name has the prefix, and the backtracking matcher matches.
-    Backtracking(Vec<u8>, Node),
+    Backtracking(Vec<u8>, Backtracking),
 }
 
 /// Required literals of a pattern: each matching name has one of them.
@@ -43,28 +44,31 @@ pub(crate) enum SearchError {
 
 impl Program {
     pub(crate) fn new(node: Node) -> Result<Self, TooLarge> {
-        Self::of(simplify(node), true)
+        Self::of(simplify(node), true, MAX_DENSE_BYTES)
     }
 
-    /// Compile a simplified tree; it may be split into several conditions if `split` is true.
-    fn of(node: Node, split: bool) -> Result<Self, TooLarge> {
+    /// Compile a simplified tree; it may be split into several conditions if `split` is true. `table_bytes` is the maximum size of
+    /// the table of an automaton.
+    fn of(node: Node, split: bool, table_bytes: usize) -> Result<Self, TooLarge> {
         Ok(match literals::extract(&node, split) {
             Literals::Exact(names) => Self::Exact(names),
             Literals::Prefixes(prefixes, more) => Self::Prefixes(prefixes, more),
             Literals::Suffixes(suffixes, more) => Self::Suffixes(suffixes, more),
             Literals::Conditions(conditions) => {
-                let all = conditions.into_iter().map(|(negated, node)| Ok((negated, Self::of(simplify(node), false)?)));
+                let table_bytes = table_bytes / conditions.len();
+                let condition = |(negated, node)| Ok((negated, Self::of(simplify(node), false, table_bytes)?));
+                let all = conditions.into_iter().map(condition);
                 Self::Conditions(all.collect::<Result<_, _>>()?)
             }
-            Literals::Search(prefix) => match Automaton::new(&node) {
+            Literals::Search(prefix) => match Automaton::new(&node, table_bytes) {
                 Some(automaton) => Self::Automaton(prefix, Box::new(automaton?)),
-                None => Self::Backtracking(prefix, node),
+                None => Self::Backtracking(prefix, Backtracking::new(node)),
             },
         })
     }
 
-    /// Return true if the pattern matches the name.
-    pub(crate) fn matches(&self, name: &[u8]) -> Result<bool, SearchError> {
+    /// Return true if the pattern matches the name. `proceed` is the interrupt check, which returns false to stop.
+    pub(crate) fn matches(&self, name: &[u8], proceed: &mut dyn FnMut() -> bool) -> Result<bool, SearchError> {
         Ok(match self {
             Self::Exact(names) => names.binary_search_by(|other| other.as_slice().cmp(name)).is_ok(),
             Self::Prefixes(prefixes, more) => {
@@ -75,14 +79,21 @@ impl Program {
                 .any(|suffix| name.len() >= suffix.len() + more && name.iter().rev().take(suffix.len()).eq(suffix)),
             Self::Conditions(conditions) => {
                 for (negated, program) in conditions {
-                    if program.matches(name)? == *negated {
+                    if program.matches(name, proceed)? == *negated {
                         return Ok(false);
                     }
                 }
                 true
             }
-            Self::Automaton(prefix, automaton) => name.starts_with(prefix) && automaton.matches(name),
-            Self::Backtracking(prefix, node) => name.starts_with(prefix) && backtrack(node, name)?,
+            Self::Automaton(prefix, automaton) => {
+                name.starts_with(prefix) && {
+                    if automaton.is_slow() && !proceed() {
+                        return Err(SearchError::Interrupted);
+                    }
+                    automaton.matches(name)
+                }
+            }
+            Self::Backtracking(prefix, pattern) => name.starts_with(prefix) && backtrack(pattern, name, proceed)?,
         })
     }
 
@@ -128,8 +139,9 @@ impl Program {
             }
             Self::Automaton(prefix, automaton) => {
                 let mut search = automaton.search();
+                let checked = automaton.names_per_check();
                 for (row, (number, common)) in catalog.with_prefix(prefix).enumerate() {
-                    if row % 256 == 255 && !proceed() {
+                    if row % checked == checked - 1 && !proceed() {
                         return Err(SearchError::Interrupted);
                     }
                     if search.matches(catalog.bytes(number), common) {
@@ -137,12 +149,12 @@ impl Program {
                     }
                 }
             }
-            Self::Backtracking(prefix, node) => {
+            Self::Backtracking(prefix, pattern) => {
                 for (row, (number, _)) in catalog.with_prefix(prefix).enumerate() {
                     if row % 16 == 15 && !proceed() {
                         return Err(SearchError::Interrupted);
                     }
-                    if backtrack(node, catalog.bytes(number))? {
+                    if backtrack(pattern, catalog.bytes(number), proceed)? {
                         found.push(number);
                     }
                 }
@@ -167,7 +179,9 @@ impl Program {
     }
 }
 
-fn backtrack(node: &Node, name: &[u8]) -> Result<bool, SearchError> {
-    backtracking::matches(node, name)
-        .map_err(|TooManySteps| SearchError::TooManySteps(String::from_utf8_lossy(name).into_owned()))
+fn backtrack(pattern: &Backtracking, name: &[u8], proceed: &mut dyn FnMut() -> bool) -> Result<bool, SearchError> {
+    pattern.matches(name, proceed).map_err(|why| match why {
+        Stopped::TooManySteps => SearchError::TooManySteps(String::from_utf8_lossy(name).into_owned()),
+        Stopped::Interrupted => SearchError::Interrupted,
+    })
 }

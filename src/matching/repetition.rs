@@ -4,12 +4,10 @@
 //! node matches the empty text at some positions only: `(?:^|b){2}` matches "b", by the empty text and then the letter.
 //! Such a repetition becomes a concatenation of copies.
 
+use super::limits::MAX_COPIES_SIZE;
 use super::scanner::unsupported;
 use super::syntax::{Greed, Node};
 use crate::error::PatternError;
-
-/// Maximum number of nodes of all copies.
-const MAX_COPIES_SIZE: usize = 10_000;
 
 /// Condition under which a node matches the empty text: never, at some positions, or always.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,23 +17,42 @@ enum Nullability {
     Always,
 }
 
-/// Return the repetition of a node. These engines only test whether a name matches, so preference does not matter.
-pub(super) fn repeat(node: Node, least: u32, most: Option<u32>, position: usize) -> Result<Node, PatternError> {
-    if !is_nullable_at_assertions(&node, least) {
-        return Ok(Node::repeat(node, least, most, Greed::Greedy));
+/// Writer of the copies of a pattern, whose total size is limited.
+pub(super) struct Copies {
+    /// Number of nodes that may still be added.
+    left: usize,
+}
+
+impl Copies {
+    pub(super) fn new() -> Self {
+        Self { left: MAX_COPIES_SIZE }
     }
-    let written = node.size().saturating_mul(least as usize + 1);
-    if written > MAX_COPIES_SIZE {
-        return Err(unsupported(
-            position,
-            "a high repetition count of a part that matches the empty text at some positions",
-        ));
+
+    /// Return the repetition of a node. These engines only test whether a name matches, so preference does not matter.
+    pub(super) fn repeat(
+        &mut self,
+        node: Node,
+        least: u32,
+        most: Option<u32>,
+        position: usize,
+    ) -> Result<Node, PatternError> {
+        if !is_nullable_at_assertions(&node, least) {
+            return Ok(Node::repeat(node, least, most, Greed::Greedy));
+        }
+        let written = node.size().saturating_mul(least as usize + 1);
+        let Some(left) = self.left.checked_sub(written) else {
+            return Err(unsupported(
+                position,
+                "a high repetition count of a part that matches the empty text at some positions",
+            ));
+        };
+        self.left = left;
+        let mut copies = vec![node.clone(); least as usize];
+        if most != Some(least) {
+            copies.push(Node::repeat(node, 0, most.map(|most| most - least), Greed::Greedy));
+        }
+        Ok(Node::concat(copies))
     }
-    let mut copies = vec![node.clone(); least as usize];
-    if most != Some(least) {
-        copies.push(Node::repeat(node, 0, most.map(|most| most - least), Greed::Greedy));
-    }
-    Ok(Node::concat(copies))
 }
 
 /// Return true if the repetition matches other names in these engines than in the tree, where an empty iteration ends it.

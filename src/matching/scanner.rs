@@ -2,10 +2,8 @@
 
 use std::cell::OnceCell;
 
+use super::limits::{MAX_DEPTH, MAX_REFERENCED_GROUPS};
 use crate::error::PatternError;
-
-/// Maximum nesting depth of groups and classes. It bounds the stack of the recursive parsers.
-pub(crate) const MAX_DEPTH: usize = 100;
 
 /// A scanner that reads a pattern from left to right. Positions count characters.
 pub(crate) struct Scanner {
@@ -105,4 +103,9 @@ pub(crate) fn invalid(position: usize, reason: &str) -> PatternError {
 /// Return the error for a valid pattern that the engine cannot match exactly; `construct` is a noun phrase.
 pub(crate) fn unsupported(position: usize, construct: &str) -> PatternError {
     PatternError { invalid: false, position, reason: construct.to_owned() }
+}
+
+/// Return the construct of the error for references to too many groups.
+pub(crate) fn too_many_references() -> String {
+    format!("backreferences to more than {MAX_REFERENCED_GROUPS} groups")
 }

@@ -5,17 +5,18 @@ use super::syntax::{Assertion, Greed, MAX_NAME_LENGTH, Node};
 
 /// Return a smaller tree that matches the same names.
 pub(crate) fn simplify(node: Node) -> Node {
-    let has_references = node.has_references();
-    strip_anchors(rewrite(node, has_references))
+    let mut referenced = node.referenced_groups();
+    referenced.sort_unstable();
+    referenced.dedup();
+    strip_anchors(rewrite(node, &referenced))
 }
 
 /// Remove the anchors at both ends, which always match there.
 fn strip_anchors(node: Node) -> Node {
     match node {
         Node::Concat(mut nodes) => {
-            while nodes.first() == Some(&Node::Assert(Assertion::Start)) {
-                nodes.remove(0);
-            }
+            let start = nodes.iter().take_while(|node| **node == Node::Assert(Assertion::Start)).count();
+            nodes.drain(..start);
             while nodes.last() == Some(&Node::Assert(Assertion::End)) {
                 nodes.pop();
             }
@@ -27,30 +28,40 @@ fn strip_anchors(node: Node) -> Node {
     }
 }
 
-/// Remove nodes without effect; captures are kept if `has_references` is true.
-fn rewrite(node: Node, has_references: bool) -> Node {
+/// Remove nodes without effect, and captures of groups that are not `referenced`. The other groups get new numbers: their places
+/// among the referenced ones, from 0.
+fn rewrite(node: Node, referenced: &[u32]) -> Node {
     match node {
-        Node::Concat(nodes) => concat(nodes.into_iter().map(|node| rewrite(node, has_references)).collect()),
-        Node::Alternation(nodes) => alternation(nodes.into_iter().map(|node| rewrite(node, has_references)).collect()),
+        Node::Concat(nodes) => concat(nodes.into_iter().map(|node| rewrite(node, referenced)).collect()),
+        Node::Alternation(nodes) => alternation(nodes.into_iter().map(|node| rewrite(node, referenced)).collect()),
         Node::Capture(group, node) => {
-            let node = rewrite(*node, has_references);
-            if has_references { Node::Capture(group, Box::new(node)) } else { node }
+            let node = rewrite(*node, referenced);
+            match referenced.binary_search(&group) {
+                Ok(place) => Node::Capture(place as u32, Box::new(node)),
+                Err(_) => node,
+            }
         }
-        Node::Atomic(node) => match rewrite(*node, has_references) {
+        Node::Backreference { group, folded } => Node::Backreference { group: place_of(group, referenced), folded },
+        Node::Atomic(node) => match rewrite(*node, referenced) {
             node if node.is_unambiguous() => node,
             node => Node::Atomic(Box::new(node)),
         },
         Node::LookAround { ahead, negated, node } => {
-            Node::LookAround { ahead, negated, node: Box::new(rewrite(*node, has_references)) }
+            Node::LookAround { ahead, negated, node: Box::new(rewrite(*node, referenced)) }
         }
         Node::Conditional { group, taken, other } => Node::Conditional {
-            group,
-            taken: Box::new(rewrite(*taken, has_references)),
-            other: Box::new(rewrite(*other, has_references)),
+            group: place_of(group, referenced),
+            taken: Box::new(rewrite(*taken, referenced)),
+            other: Box::new(rewrite(*other, referenced)),
         },
-        Node::Repetition { node, least, most, greed } => repeat(rewrite(*node, has_references), least, most, greed),
-        node @ (Node::CharClass(_) | Node::Assert(_) | Node::Backreference { .. }) => node,
+        Node::Repetition { node, least, most, greed } => repeat(rewrite(*node, referenced), least, most, greed),
+        node @ (Node::CharClass(_) | Node::Assert(_)) => node,
     }
+}
+
+/// Return the place of a group among the referenced ones.
+fn place_of(group: u32, referenced: &[u32]) -> u32 {
+    referenced.partition_point(|other| *other < group) as u32
 }
 
 fn concat(nodes: Vec<Node>) -> Node {
@@ -109,6 +120,20 @@ impl Node {
     /// Return true if the tree has a backreference or conditional.
     pub(crate) fn has_references(&self) -> bool {
         self.has(|node| matches!(node, Self::Backreference { .. } | Self::Conditional { .. }))
+    }
+
+    /// Return the groups that backreferences and conditionals refer to, in the order of the pattern.
+    pub(crate) fn referenced_groups(&self) -> Vec<u32> {
+        let mut found = Vec::new();
+        self.add_referenced_groups(&mut found);
+        found
+    }
+
+    fn add_referenced_groups(&self, found: &mut Vec<u32>) {
+        if let Self::Backreference { group, .. } | Self::Conditional { group, .. } = self {
+            found.push(*group);
+        }
+        self.children().for_each(|node| node.add_referenced_groups(found));
     }
 
     /// Return true if there is at most one way to match the node from any position.

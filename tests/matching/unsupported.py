@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from assignor.errors import UnsupportedPatternError
 
-TOO_LARGE = ("nested groups", "parts in total", "a high repetition count of", "too many repetitions")
+TOO_LARGE = (
+    "characters; the limit is",
+    "nested groups",
+    "parts in total",
+    "backreferences to more than",
+    "a high repetition count of",
+    "too many repetitions",
+)
 """Constructs of patterns that are too large, in any dialect."""
 
 REVIEWED = {

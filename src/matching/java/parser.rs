@@ -1,6 +1,8 @@
 //! Parser of alternatives, sequences, groups and repetitions.
 
 use super::super::char_set::CharSet;
+use super::super::limits::MAX_REFERENCED_GROUPS;
+use super::super::scanner::too_many_references;
 use super::super::syntax::{Assertion, Greed, Node};
 use super::brackets::class;
 use super::cursor::{Cursor, FAILURE};
@@ -36,6 +38,8 @@ pub(super) struct Parser {
     /// Groups whose capture Java keeps after backtracking.
     kept: BTreeSet<u32>,
     references: Vec<(u32, usize)>,
+    /// Groups that backreferences refer to.
+    referenced: BTreeSet<u32>,
     /// Position of the first `\b{g}`.
     boundary: Option<usize>,
     /// True if the pattern has a construct with which Java wrongly moves the position from which `\b{g}` searches.
@@ -50,6 +54,7 @@ impl Parser {
             groups: 0,
             kept: BTreeSet::new(),
             references: Vec::new(),
+            referenced: BTreeSet::new(),
             boundary: None,
             is_moved: false,
         }
@@ -66,7 +71,8 @@ impl Parser {
         }
         let unsure = self.references.iter().find(|(group, _)| self.kept.contains(group));
         if let Some((_, position)) = unsure
-            && !references::are_exact(&node, &self.kept)
+            && self.referenced.len() <= MAX_REFERENCED_GROUPS
+            && !references::are_exact(&node, &(&self.kept & &self.referenced))
         {
             let construct = "a backreference to a group whose capture Java may keep after backtracking";
             self.cursor.note_unsupported(*position, construct);
@@ -219,6 +225,9 @@ impl Parser {
 
     fn reference(&mut self, group: u32, start: usize) -> Atom {
         self.references.push((group, start));
+        if self.referenced.insert(group) && self.referenced.len() > MAX_REFERENCED_GROUPS {
+            self.cursor.note_unsupported(start, &too_many_references());
+        }
         Atom::of(Node::Backreference { group, folded: self.cursor.flags.fold }, vec![Step::Reference])
     }
 

@@ -8,7 +8,7 @@
 use super::super::syntax::Node;
 use std::collections::BTreeSet;
 
-/// Return true if no backreference can see a capture that Java kept after backtracking.
+/// Return true if no backreference can see a capture of the `kept` groups that Java kept after backtracking.
 pub(super) fn are_exact(node: &Node, kept: &BTreeSet<u32>) -> bool {
     kept.is_empty() || passes(node, kept, false, &mut BTreeSet::new())
 }
@@ -33,7 +33,7 @@ fn passes(node: &Node, kept: &BTreeSet<u32>, repeated: bool, taken: &mut BTreeSe
         Node::Repetition { node, .. } => passes(node, kept, true, &mut taken.clone()),
         Node::Capture(group, node) => {
             let exact = passes(node, kept, repeated, taken);
-            if !repeated {
+            if !repeated && kept.contains(group) {
                 taken.insert(*group);
             }
             exact

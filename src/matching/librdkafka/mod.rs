@@ -10,7 +10,7 @@
 mod brackets;
 
 use super::char_set::CharSet;
-use super::repetition::repeat;
+use super::repetition::Copies;
 use super::scanner::{Scanner, invalid, unsupported};
 use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
@@ -77,6 +77,7 @@ struct Parser {
     asserting: Groups,
     /// For each group, the position of the outermost repetition that copies it.
     copied: [Option<usize>; 10],
+    copies: Copies,
     whole: Open,
     groups: Vec<Open>,
     /// First construct that is not supported. It is raised after parsing, because an invalid pattern is reported as invalid.
@@ -113,9 +114,12 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
 fn starts(node: &Node) -> bool {
     match node {
         Node::Assert(assertion) => *assertion == Assertion::Start,
-        Node::Concat(nodes) => {
-            nodes.iter().find(|node| node.max_length() != Some(0) || starts(node)).is_some_and(starts)
-        }
+        // The first node that consumes characters decides, unless an assertion before it does. Each node is visited once.
+        Node::Concat(nodes) => nodes
+            .iter()
+            .map(|node| (starts(node), node))
+            .find(|(starts, node)| *starts || node.max_length() != Some(0))
+            .is_some_and(|(starts, _)| starts),
         Node::Alternation(nodes) => nodes.iter().all(starts),
         Node::Capture(_, node) => starts(node),
         Node::Repetition { node, least, .. } => *least > 0 && starts(node),
@@ -168,6 +172,7 @@ impl Parser {
             used: 0,
             asserting: 0,
             copied: [None; 10],
+            copies: Copies::new(),
             whole: Open::at(0, 0, 0, 0),
             groups: Vec::new(),
             refused: None,
@@ -271,7 +276,7 @@ impl Parser {
                 self.refuse(position, AMBIGUOUS);
             }
             if (least, most) != (0, None) {
-                self.copies(&node, assertions, least, most, position);
+                self.check_copies(&node, assertions, least, most, position);
                 for group in first + 1..=self.count.min(9) {
                     self.copied[group as usize] = Some(position);
                 }
@@ -281,7 +286,7 @@ impl Parser {
                 assertions = Assertions::Inside;
             }
         }
-        let node = repeat(node, least, most, position).unwrap_or_else(|error| {
+        let node = self.copies.repeat(node, least, most, position).unwrap_or_else(|error| {
             self.refused.get_or_insert(error);
             Node::EMPTY
         });
@@ -293,7 +298,7 @@ impl Parser {
     /// In each copy except the first, these are the assertions before a node of the part. If the next copy follows directly (`x{2}`,
     /// but not `x+`, which is `xx*`), it is also the assertions at the end. A part that consumes no character has all its iterations
     /// at one position, so it is enough that the first or the last copy is checked completely.
-    fn copies(&mut self, node: &Node, assertions: Assertions, least: u32, most: Option<u32>, position: usize) {
+    fn check_copies(&mut self, node: &Node, assertions: Assertions, least: u32, most: Option<u32>, position: usize) {
         let is_checked = match assertions {
             Assertions::Nowhere => true,
             Assertions::AtEnds => node.max_length() == Some(0) || (least, most) == (1, None),

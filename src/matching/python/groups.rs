@@ -170,7 +170,7 @@ impl ParserState {
             return Err(invalid(at, "a reference to an open group"));
         };
         self.check_behind(group)?;
-        self.referenced.insert(group);
+        self.refer(group, at);
         Ok(ParsedNode::new(Node::Backreference { group, folded: mode.ignore }, width))
     }
 
@@ -202,7 +202,7 @@ impl ParserState {
         let group = self.condition_group(&name, at)?;
         if group > 0 {
             self.check_behind(group)?;
-            self.referenced.insert(group);
+            self.refer(group, start);
             if self.is_open(group) {
                 self.note_unsupported(start, "a conditional on a group inside that group");
             }

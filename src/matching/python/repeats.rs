@@ -5,11 +5,9 @@ use std::collections::HashSet;
 use super::escapes::DECIMAL;
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
+use crate::matching::limits::MAX_COPIES_SIZE;
 use crate::matching::scanner::{invalid, unsupported};
 use crate::matching::syntax::{Greed, Node};
-
-/// Maximum number of nodes of unrolled repetitions.
-const MAX_UNROLLED_SIZE: usize = 10_000;
 
 /// Counts of a quantifier.
 pub(super) type Times = (u32, Option<u32>);
@@ -70,7 +68,7 @@ pub(super) fn unrolled(node: Node, referenced: &HashSet<u32>) -> Result<Node, Pa
                 | Node::Repetition { greed: Greed::Possessive, .. }
         )
     });
-    Unroller { referenced, ordered, left: MAX_UNROLLED_SIZE }.unrolled(node)
+    Unroller { referenced, ordered, left: MAX_COPIES_SIZE }.unrolled(node)
 }
 
 struct Unroller<'a> {

@@ -6,7 +6,8 @@ use std::ops::{Add, BitOr, Range};
 use super::flags::Mode;
 use super::tokens::{Token, Tokens};
 use crate::error::PatternError;
-use crate::matching::scanner::{invalid, unsupported};
+use crate::matching::limits::MAX_REFERENCED_GROUPS;
+use crate::matching::scanner::{invalid, too_many_references, unsupported};
 use crate::matching::syntax::Node;
 
 /// Width above which `re` stops counting characters.
@@ -91,7 +92,7 @@ pub(super) struct ParserState {
     pub(super) behind: Option<u32>,
     /// Groups of conditionals, each with the position of its first conditional.
     pub(super) conditions: Vec<(u32, usize)>,
-    /// Groups that backreferences or conditionals refer to.
+    /// Groups that backreferences or conditionals refer to, at most one more than are supported.
     pub(super) referenced: HashSet<u32>,
     /// Groups inside each possessive repetition, with the position of the repetition.
     pub(super) kept: Vec<(Range<u32>, usize)>,
@@ -118,6 +119,16 @@ impl ParserState {
             late_errors: Vec::new(),
             unsupported_constructs: Vec::new(),
         })
+    }
+
+    /// Note a reference to a group.
+    pub(super) fn refer(&mut self, group: u32, position: usize) {
+        if self.referenced.len() <= MAX_REFERENCED_GROUPS
+            && self.referenced.insert(group)
+            && self.referenced.len() > MAX_REFERENCED_GROUPS
+        {
+            self.note_unsupported(position, &too_many_references());
+        }
     }
 
     /// Note an error that `re` raises when it compiles.

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use factoring::can_be_misfactored;
 
 use super::char_set::CharSet;
-use super::repetition::repeat;
+use super::repetition::Copies;
 use super::scanner::{Scanner, invalid, unsupported};
 use super::syntax::{Assertion, Node};
 use crate::error::PatternError;
@@ -34,6 +34,7 @@ struct Parser {
     text: Scanner,
     folded: bool,
     names: HashSet<String>,
+    copies: Copies,
     whole: Open,
     groups: Vec<Open>,
     /// Number of quantifiers of the last item.
@@ -48,6 +49,7 @@ pub(super) fn parse(pattern: &str) -> Result<Node, PatternError> {
         text: Scanner::new(pattern),
         folded: false,
         names: HashSet::new(),
+        copies: Copies::new(),
         whole: Open::at(0, false),
         groups: Vec::new(),
         piled: 0,
@@ -189,7 +191,7 @@ impl Parser {
         if self.piled > 0 {
             self.text.enter()?;
         }
-        let node = repeat(node, least, most, position)?;
+        let node = self.copies.repeat(node, least, most, position)?;
         self.innermost().items.push(node);
         self.piled += 1;
         Ok(())

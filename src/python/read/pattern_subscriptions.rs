@@ -43,6 +43,7 @@ impl PatternSubscriptions {
         for text in &wanted.patterns {
             let key = (text.clone(), wanted.dialect);
             if !self.matched.contains_key(&key) {
+                py.check_signals()?;
                 let pattern = patterns::parse(text, wanted.dialect, false, Some(owner))?;
                 let catalog = topics.catalog(py)?;
                 let topics = interruptible(py, |proceed| pattern.select(catalog, proceed))?;

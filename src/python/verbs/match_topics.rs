@@ -31,7 +31,7 @@ fn matching<'py>(py: Python<'py>, pattern: &Pattern, topics: &[Bound<'py, PyStri
             if row % 16 == 15 && !proceed() {
                 return Err(MatchError::Interrupted);
             }
-            if pattern.matches(name)? {
+            if pattern.matches(name, proceed)? {
                 found.push(row);
             }
         }
@@ -52,9 +52,10 @@ pub(crate) fn match_each<'py>(
 ) -> PyResult<Vec<Bound<'py, PyList>>> {
     let py = topics.py();
     let topics = topic_names::topics(topics)?;
-    let patterns = patterns
-        .into_iter()
-        .map(|(pattern, dialect, owner)| patterns::pattern(&pattern, &dialect, include_internal, Some(&owner)));
+    let patterns = patterns.into_iter().map(|(pattern, dialect, owner)| {
+        py.check_signals()?;
+        patterns::pattern(&pattern, &dialect, include_internal, Some(&owner))
+    });
     let patterns = patterns.collect::<PyResult<Vec<_>>>()?;
     if patterns.len() <= FEW {
         return patterns.iter().map(|pattern| matching(py, pattern, &topics)).collect();

@@ -5,6 +5,7 @@ use pyo3::types::{PyString, PyTuple};
 
 use crate::matching::dialect::Dialect;
 use crate::matching::pattern::Pattern;
+use crate::python::interrupt::with_signals;
 use crate::python::read::patterns;
 use crate::python::read::topic_names::check_topic_name;
 use crate::python::read::values::with_name;
@@ -67,7 +68,8 @@ impl PyTopicPattern {
         let py = topic.py();
         let name = with_name(topic, || "a topic".into(), str::to_owned)?;
         check_topic_name(py, &name)?;
-        Ok(self.0.matches(&name)?)
+        // Most matches take less time than releasing the interpreter lock.
+        with_signals(py, |proceed| self.0.matches(&name, proceed))
     }
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from assignor.reference.matching.char_set import WORD
+from assignor.reference.matching.limits import CAPTURES_PER_STEP, MAX_STEPS
 from assignor.reference.matching.scanner import deep
 from assignor.reference.matching.syntax import (
     Alternation,
@@ -29,9 +30,6 @@ from assignor.reference.matching.syntax import (
     max_length,
 )
 
-MAX_STEPS = 1_000_000
-"""Maximum number of steps per name."""
-
 
 class TooManySteps(Exception):  # noqa: N818  # it becomes a public error
     """A match that took more than `MAX_STEPS` steps."""
@@ -41,7 +39,7 @@ Captured: TypeAlias = tuple[tuple[int, int] | None, ...]
 
 
 class State(NamedTuple):
-    """A position in the name, and the captures of groups up to it; without backreferences `groups` is empty."""
+    """A position in the name, and the captures of the referenced groups up to it."""
 
     at: int
     groups: Captured
@@ -55,34 +53,40 @@ def matches(node: Node, name: str) -> bool:
             and long names.
     """
     with deep():
-        start = State(0, (None,) * (_highest_reference(node) + 1))
-        return any(end.at == len(name) for end in _Backtracker(name).ends(node, start))
+        places = {group: place for place, group in enumerate(sorted(_referenced_groups(node)))}
+        start = State(0, (None,) * len(places))
+        return any(end.at == len(name) for end in _Backtracker(name, places).ends(node, start))
 
 
-def _highest_reference(node: Node) -> int:
-    """Return the highest group number that a backreference or conditional refers to; -1 without either."""
+def _referenced_groups(node: Node) -> set[int]:
+    """Return the groups that backreferences and conditionals refer to."""
     match node:
         case CharClass() | Assert():
-            return -1
+            return set()
         case Concat(nodes) | Alternation(nodes):
-            return max(map(_highest_reference, nodes), default=-1)
+            return set().union(*map(_referenced_groups, nodes))
         case Backreference(group):
-            return group
+            return {group}
         case Conditional(group, taken, other):
-            return max(group, _highest_reference(taken), _highest_reference(other))
-    return _highest_reference(node.node)
+            return {group} | _referenced_groups(taken) | _referenced_groups(other)
+    return _referenced_groups(node.node)
 
 
 class _Backtracker:
-    def __init__(self, name: str) -> None:
+    """A search in a name; `places` has the place of each referenced group in `State.groups`."""
+
+    def __init__(self, name: str, places: dict[int, int]) -> None:
         self._name = name
+        self._places = places
+        self._step = 1 + len(places) // CAPTURES_PER_STEP
         self._steps = 0
         self._memo: dict[tuple[int, int], list[State]] = {}
+        self._widths: dict[int, int | None] = {}
 
     def ends(self, node: Node, start: State) -> list[State]:
-        """Return the end states of a node's matches from a state; count one step, and one more for each end state."""
+        """Return the end states of a node's matches from a state; count one step, and more for each end state."""
         ends = self._match_node(node, start)
-        self._steps += 1 + len(ends)
+        self._steps += 1 + len(ends) * self._step
         if self._steps > MAX_STEPS:
             raise TooManySteps
         return ends
@@ -95,6 +99,8 @@ class _Backtracker:
             case Concat(nodes):
                 states = [start]
                 for inner in nodes:
+                    if not states:
+                        break  # the other nodes would cost time and no steps
                     states = _distinct(end for state in states for end in self.ends(inner, state))
                 return states
             case Alternation(nodes):
@@ -106,10 +112,7 @@ class _Backtracker:
                     self._memo[key] = self._repeat(node, start)
                 return self._memo[key]
             case Capture(group, inner):
-                return [
-                    State(end.at, _with_capture(end.groups, group, (start.at, end.at)))
-                    for end in self.ends(inner, start)
-                ]
+                return self._capture(group, inner, start)
             case Atomic(inner):
                 return self.ends(inner, start)[:1]
             case Assert(assertion):
@@ -122,7 +125,14 @@ class _Backtracker:
             case Backreference(group, folded):
                 return self._same(group, folded, start)
             case Conditional(group, taken, other):
-                return self.ends(taken if start.groups[group] is not None else other, start)
+                return self.ends(taken if start.groups[self._places[group]] is not None else other, start)
+
+    def _capture(self, group: int, node: Node, start: State) -> list[State]:
+        ends = self.ends(node, start)
+        place = self._places.get(group)
+        if place is None:
+            return ends
+        return [State(end.at, (*end.groups[:place], (start.at, end.at), *end.groups[place + 1 :])) for end in ends]
 
     def _repeat(self, node: Repetition, start: State) -> list[State]:
         if node.greed is Greed.POSSESSIVE:
@@ -167,7 +177,9 @@ class _Backtracker:
 
     def _look_behind(self, node: Node, here: State) -> list[State]:
         """Return the match that ends at the current position and starts nearest to it."""
-        length = max_length(node)
+        if id(node) not in self._widths:
+            self._widths[id(node)] = max_length(node)
+        length = self._widths[id(node)]
         furthest = 0 if length is None else max(0, here.at - length)
         for at in range(here.at, furthest - 1, -1):
             for end in self.ends(node, State(at, here.groups)):
@@ -176,7 +188,7 @@ class _Backtracker:
         return []
 
     def _same(self, group: int, folded: bool, start: State) -> list[State]:
-        taken = start.groups[group]
+        taken = start.groups[self._places[group]]
         if taken is None:
             return []
         text = self._name[slice(*taken)]
@@ -203,8 +215,3 @@ class _Backtracker:
 
 def _distinct(states: Iterable[State]) -> list[State]:
     return list(dict.fromkeys(states))
-
-
-def _with_capture(groups: Captured, group: int, span: tuple[int, int]) -> Captured:
-    """Return the captures with a new one for a group; ignore it for a group above the highest referenced one."""
-    return (*groups[:group], span, *groups[group + 1 :]) if group < len(groups) else groups

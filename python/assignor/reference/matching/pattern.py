@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError, InvalidPatternError, UnsupportedPatternError
 from assignor.reference.matching import python
-from assignor.reference.matching.backtracking import MAX_STEPS, TooManySteps, matches
+from assignor.reference.matching.backtracking import TooManySteps, matches
 from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.dialect import PARSERS, excludes_internal
+from assignor.reference.matching.limits import MAX_LENGTH, MAX_PARTS, MAX_STEPS
 from assignor.reference.matching.scanner import PatternError, unsupported
 from assignor.reference.matching.syntax import MAX_NAME_LENGTH, parts
 from assignor.validation import check_dialect, check_name, shown
@@ -18,9 +19,6 @@ if TYPE_CHECKING:
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 """Kafka's internal topics (Topic.INTERNAL_TOPICS)."""
-
-MAX_PARTS = 20_000
-"""Maximum number of parts of a pattern after its repetitions are unrolled."""
 
 
 class Pattern:
@@ -52,6 +50,8 @@ class Pattern:
 
 def _compile(pattern: str, dialect: str) -> Callable[[str], bool]:
     """Return the function that tests whether the pattern matches a name."""
+    if len(pattern) > MAX_LENGTH:
+        raise unsupported(0, f"a pattern of {len(pattern)} characters; the limit is {MAX_LENGTH}")
     if dialect == "python":
         compiled = python.compile_pattern(pattern)
         return lambda name: python.matches(compiled, name)

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 import warnings
 
-from assignor.reference.matching.scanner import MAX_DEPTH, deep, invalid, unsupported
+from assignor.reference.matching.limits import MAX_DEPTH
+from assignor.reference.matching.scanner import deep, invalid, unsupported
 
 
 def compile_pattern(pattern: str) -> re.Pattern[str]:

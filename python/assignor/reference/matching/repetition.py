@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from assignor.reference.matching.limits import MAX_COPIES_SIZE
 from assignor.reference.matching.scanner import unsupported
 from assignor.reference.matching.syntax import (
     Alternation,
@@ -22,9 +23,6 @@ from assignor.reference.matching.syntax import (
     concat,
 )
 
-MAX_COPIES_SIZE = 10_000
-"""Maximum number of nodes of all copies."""
-
 
 class _Nullability(IntEnum):
     """Condition under which a node matches the empty text: never, at some positions, or always."""
@@ -34,19 +32,28 @@ class _Nullability(IntEnum):
     ALWAYS = 2
 
 
-def repeat(node: Node, least: int, most: int | None, position: int) -> Node:
-    """Return the repetition of a node.
+class Copies:
+    """A writer of the copies of a pattern, whose total size is limited."""
 
-    These engines only test whether a name matches, so the order of preference does not matter.
-    """
-    if least < 2 or _nullability(node) is not _Nullability.AT_ASSERTIONS:
-        return Repetition(node, least, most)
-    if _size(node) * (least + 1) > MAX_COPIES_SIZE:
-        raise unsupported(position, "a high repetition count of a part that matches the empty text at some positions")
-    copies = [node] * least
-    if most != least:
-        copies.append(Repetition(node, 0, None if most is None else most - least))
-    return concat(copies)
+    def __init__(self) -> None:
+        self._left = MAX_COPIES_SIZE
+
+    def repeat(self, node: Node, least: int, most: int | None, position: int) -> Node:
+        """Return the repetition of a node.
+
+        These engines only test whether a name matches, so the order of preference does not matter.
+        """
+        if least < 2 or _nullability(node) is not _Nullability.AT_ASSERTIONS:
+            return Repetition(node, least, most)
+        written = _size(node) * (least + 1)
+        if written > self._left:
+            construct = "a high repetition count of a part that matches the empty text at some positions"
+            raise unsupported(position, construct)
+        self._left -= written
+        copies = [node] * least
+        if most != least:
+            copies.append(Repetition(node, 0, None if most is None else most - least))
+        return concat(copies)
 
 
 def _nullability(node: Node) -> _Nullability:

@@ -6,9 +6,7 @@ import contextlib
 import sys
 from collections.abc import Callable, Iterator
 
-MAX_DEPTH = 100
-"""Maximum nesting depth of groups and classes."""
-
+from assignor.reference.matching.limits import MAX_DEPTH
 
 _FRAMES = 10_000
 """Maximum number of stack frames of parsers and matcher; each nesting level takes several."""

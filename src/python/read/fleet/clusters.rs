@@ -138,7 +138,8 @@ impl Patterns for ClusterPatterns<'_> {
     }
 
     fn matches(&self, pattern: u32, topic: &str) -> bool {
-        is_matchable(topic) && self.clusters.known().read[pattern as usize].matches(topic).unwrap_or_default()
+        is_matchable(topic)
+            && self.clusters.known().read[pattern as usize].matches(topic, &mut || true).unwrap_or_default()
     }
 
     fn matching(&self, pattern: u32) -> Result<Vec<u32>, MatchError> {

@@ -25,6 +25,7 @@ from assignor.reference.matching.java.width import (
     Width,
     width_of,
 )
+from assignor.reference.matching.limits import MAX_REFERENCED_GROUPS
 from assignor.reference.matching.syntax import (
     EMPTY,
     Alternation,
@@ -76,6 +77,7 @@ class Parser:
         # Groups whose capture Java keeps after backtracking.
         self._kept: set[int] = set()
         self._references: list[tuple[int, int]] = []
+        self._referenced: set[int] = set()
         # Position of the first `\b{g}`.
         self._boundary: int | None = None
         # True if Java wrongly moves the position from which `\b{g}` searches.
@@ -90,7 +92,8 @@ class Parser:
         if not cursor.at_end():
             raise cursor.invalid(cursor.at, "an incomplete escape at the end of the pattern")
         unsure = [position for group, position in self._references if group in self._kept]
-        if unsure and not references.are_exact(node, self._kept):
+        is_limited = len(self._referenced) <= MAX_REFERENCED_GROUPS
+        if unsure and is_limited and not references.are_exact(node, self._kept & self._referenced):
             cursor.note_unsupported(
                 unsure[0], "a backreference to a group whose capture Java may keep after backtracking"
             )
@@ -205,6 +208,11 @@ class Parser:
 
     def _reference(self, group: int, start: int) -> _SizedNode:
         self._references.append((group, start))
+        if group not in self._referenced:
+            self._referenced.add(group)
+            if len(self._referenced) > MAX_REFERENCED_GROUPS:
+                construct = f"backreferences to more than {MAX_REFERENCED_GROUPS} groups"
+                self._cursor.note_unsupported(start, construct)
         return _SizedNode(Backreference(group, self._cursor.flags.fold), [Reference()])
 
     def _group_named(self, name: str, start: int) -> int:

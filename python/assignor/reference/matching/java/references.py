@@ -25,7 +25,7 @@ class _InexactError(Exception):
 
 
 def are_exact(node: Node, kept: set[int]) -> bool:
-    """Return True if no backreference can see a capture that Java kept after backtracking."""
+    """Return True if no backreference can see a capture of the `kept` groups that Java kept after backtracking."""
     try:
         _passed(node, kept, False, frozenset())
     except _InexactError:
@@ -49,7 +49,7 @@ def _passed(node: Node, kept: set[int], repeated: bool, taken: frozenset[int]) -
             _passed(inner, kept, True, taken)
         case Capture(group, inner):
             taken = _passed(inner, kept, repeated, taken)
-            if not repeated:
+            if not repeated and group in kept:
                 taken |= {group}
         case Atomic(inner) | LookAround(_, False, inner):
             taken = _passed(inner, kept, repeated, taken)

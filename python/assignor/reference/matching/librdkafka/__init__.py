@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from assignor.reference.matching.char_set import ALL, WORD, among
 from assignor.reference.matching.librdkafka import brackets
-from assignor.reference.matching.repetition import repeat
+from assignor.reference.matching.repetition import Copies
 from assignor.reference.matching.scanner import PatternError, Scanner, invalid, unsupported
 from assignor.reference.matching.syntax import (
     ANY_TEXT,
@@ -81,7 +81,11 @@ def _starts(node: Node) -> bool:
         case Assert(assertion):
             return assertion is Assertion.START
         case Concat(nodes):
-            return next((_starts(inner) for inner in nodes if max_length(inner) != 0 or _starts(inner)), False)
+            for inner in nodes:
+                starts = _starts(inner)
+                if starts or max_length(inner) != 0:
+                    return starts
+            return False
         case Alternation(nodes):
             return all(map(_starts, nodes))
         case Capture(_, inner):
@@ -162,6 +166,7 @@ class _Open:
 class _Parser:
     def __init__(self, pattern: str) -> None:
         self.text = Scanner(pattern)
+        self._copies = Copies()
         self.count = 0  # number of opened groups
         self.closed: frozenset[int] = frozenset()  # closed groups 1 to 9, which backreferences may refer to
         self.used: frozenset[int] = frozenset()  # groups to which backreferences refer
@@ -249,7 +254,7 @@ class _Parser:
             if assertions is _Assertions.AT_ENDS and least != most:
                 assertions = _Assertions.INSIDE
         try:
-            node = repeat(part.node, least, most, position)
+            node = self._copies.repeat(part.node, least, most, position)
         except PatternError as error:
             self.refused = self.refused or error
             node = EMPTY

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from assignor.reference.matching.char_set import ALL
 from assignor.reference.matching.re2j import classes
 from assignor.reference.matching.re2j.factoring import can_be_misfactored
-from assignor.reference.matching.repetition import repeat
+from assignor.reference.matching.repetition import Copies
 from assignor.reference.matching.scanner import Scanner, invalid, unsupported
 from assignor.reference.matching.syntax import Assert, Assertion, CharClass, alternation, concat
 
@@ -70,6 +70,7 @@ class _Parser:
         self.folded = False
         self.names: set[str] = set()
         self.groups = [_Open(0, False)]
+        self._copies = Copies()
         self.piled = 0  # number of quantifiers of the last item
         self.repeated = False  # True if the last item read is a repetition
 
@@ -149,7 +150,7 @@ class _Parser:
         # Flags can separate two quantifiers, as in `a*(?i)*`. The tree gets deeper without a group, so count a level.
         if self.piled > 0:
             self.text.enter()
-        items[-1] = repeat(items[-1], least, most, position)
+        items[-1] = self._copies.repeat(items[-1], least, most, position)
         self.piled += 1
 
     def counts(self) -> tuple[int, int | None] | None:
