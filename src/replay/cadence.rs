@@ -18,11 +18,11 @@ pub(super) struct Cadence {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     /// A part of the last burst.
-    SameBurst,
+    Same,
     /// The start of a burst, with an interval since the start of the one before.
-    NextBurst,
+    Next,
     /// The start of a burst without a known interval.
-    FirstBurst,
+    First,
 }
 
 impl Cadence {
@@ -32,15 +32,15 @@ impl Cadence {
     /// Add a commit. One that is within `shortest` milliseconds of the first one of a burst belongs to the burst.
     pub(super) fn add(&mut self, at: i64, shortest: i64) -> Step {
         let step = match self.burst.map(|burst| at.saturating_sub(burst)) {
-            Some(interval) if interval < shortest => return Step::SameBurst,
+            Some(interval) if interval < shortest => return Step::Same,
             Some(interval) => {
                 if self.intervals.len() == MAX_INTERVALS {
                     self.intervals.remove(0);
                 }
                 self.intervals.push(interval);
-                Step::NextBurst
+                Step::Next
             }
-            None => Step::FirstBurst,
+            None => Step::First,
         };
         self.burst = Some(at);
         step

@@ -205,9 +205,11 @@ impl Committed {
 
     /// Ignore the time until the next commit of each partition of an owner.
     pub(super) fn interrupt(&mut self, owner: &str) {
-        let all = self.topics.values_mut().flat_map(FxHashMap::values_mut);
-        let owned = all.filter_map(|partition| partition.ownership.as_mut());
-        owned.filter(|ownership| &*ownership.owner == owner).for_each(|ownership| ownership.cadence.interrupt());
+        for partition in self.topics.values_mut().flat_map(FxHashMap::values_mut) {
+            if let Some(found) = partition.ownership.as_mut().filter(|found| &*found.owner == owner) {
+                found.cadence.interrupt();
+            }
+        }
     }
 
     /// Return the partitions of an owner for which an offset was committed while it owned them, with the cadence of their commits.

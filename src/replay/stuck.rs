@@ -40,15 +40,15 @@ impl CommitTimes {
         }
         self.last = Some(at);
         match self.cadence.add(at, shortest) {
-            Step::SameBurst => {
+            Step::Same => {
                 self.has_advanced |= advances;
                 return since;
             }
-            Step::NextBurst => {
+            Step::Next => {
                 self.since_pause = self.since_pause.map(|count| count + 1).filter(|count| *count < Cadence::MOST);
                 self.is_idle_committer |= !self.has_advanced;
             }
-            Step::FirstBurst => {}
+            Step::First => {}
         }
         self.has_advanced = advances;
         since

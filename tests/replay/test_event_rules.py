@@ -332,7 +332,7 @@ def test_a_stuck_member_has_the_usual_interval_of_each_partition() -> None:
     beats = [commit("t", 0).at(5_000 * place) for place in range(1, 60)]
     beats += [commit("t", 1).at(30_000 * place + 1) for place in range(1, 7)]
     beats += [commit("t", 2).at(30_000 * place + 2) for place in range(1, 6)]
-    beats.sort(key=lambda step: step.time)
+    beats.sort(key=lambda step: step.time or 0)
     pause = [commit("t", 1).at(500_000), *(commit("t", 0).at(500_000 + 5_000 * place) for place in range(1, 9))]
 
     begin, end, again = events_of([classic(1, *every).at(0), *beats, *pause, commit("u", 0).at(900_000)], "stuck")

@@ -90,7 +90,7 @@ fn put(row: &mut Row<'_>, value: Option<&ColumnValue<'_>>) -> Result<(), ColumnF
         Some(ColumnValue::Number(number)) => row.put(*number),
         Some(ColumnValue::Flag(flag)) => row.put(*flag),
         Some(ColumnValue::Texts(texts)) => row.put(Texts(texts)),
-        Some(ColumnValue::Numbers(numbers)) => row.put(Items(*numbers, put_number)),
+        Some(ColumnValue::Numbers(numbers)) => row.put(Items(numbers.iter().copied(), put_number)),
         Some(ColumnValue::Partitions(partitions)) => row.put(Items(*partitions, put_partition)),
         Some(ColumnValue::Comparison(found)) => row.put(Fielded(|row: &mut Row<'_>| {
             row.put(found.assignor.name())?.put(found.outcome().as_str())?;
@@ -104,8 +104,8 @@ fn put_partition(row: &mut Row<'_>, (topic, id): &Partition) -> Result<(), Colum
     row.put(topic)?.put(*id).map(drop)
 }
 
-fn put_number(row: &mut Row<'_>, number: &Option<i64>) -> Result<(), ColumnFull> {
-    row.put(*number).map(drop)
+fn put_number(row: &mut Row<'_>, number: Option<i64>) -> Result<(), ColumnFull> {
+    row.put(number).map(drop)
 }
 
 fn size_of_value(value: &ColumnValue<'_>) -> usize {

@@ -57,7 +57,7 @@ impl FromPyObject<'_, '_> for Tolerant {
 }
 
 fn flag(value: &Bound<'_, PyAny>, name: &str) -> PyResult<bool> {
-    value.cast::<PyBool>().map(|flag| flag.is_true()).map_err(|_| wrong_type(name, "a bool", value))
+    value.cast::<PyBool>().map(PyBoolMethods::is_true).map_err(|_| wrong_type(name, "a bool", value))
 }
 
 impl FromPyObject<'_, '_> for GroupProtocol {
