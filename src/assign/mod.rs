@@ -126,11 +126,14 @@ impl Assignor {
         self.definition().protocol
     }
 
-    /// Return the largest number of bytes that the computation of a plan reserves per partition.
+    /// Return the largest number of bytes that the computation of a plan reserves per partition. `docs/limits.md` has measured
+    /// numbers.
     const fn bytes_per_partition(self) -> u64 {
         match self {
-            Self::Range => 0,
-            _ => 64,
+            Self::Range | Self::ServerRange => 0,
+            Self::RoundRobin => 8,
+            Self::ServerUniform => 16,
+            Self::Sticky | Self::CooperativeSticky => 28,
         }
     }
 

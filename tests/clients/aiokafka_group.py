@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Future
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -100,3 +101,20 @@ async def lead(assignor: Any, topics: Topics, subscriptions: Mapping[str, Any], 
     await rebalance._on_join_leader(JoinGroupResponse_v5.decode(response.encode()))
     (request,) = requests
     return dict(getattr(request, "_group_assignment", None) or request.group_assignment)
+
+
+def coordinator(assignor: Any) -> GroupCoordinator:
+    """Return a coordinator of a consumer that has no connections, and can receive an assignment."""
+    found = GroupCoordinator.__new__(GroupCoordinator)
+    found._assignors, found.group_id, found._closing = (assignor,), "g", Future()
+    assigned = SimpleNamespace(assignment=None)
+    found._subscription = SimpleNamespace(
+        subscription=assigned, listener=None, assign_from_subscribed=lambda _: None, assigned_partitions=list
+    )
+
+    async def nothing() -> None:
+        return None
+
+    found._stop_commit_offsets_refresh_task = nothing
+    found.start_commit_offsets_refresh_task = lambda _: None
+    return found

@@ -17,7 +17,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 
 from assignor import PartitionInfo, StickyAssignor, Subscription, TopicPartition, assign
 from assignor.clients import aiokafka, kafka_python
-from assignor.errors import IllegalArgumentError, WireError, WrongTypeError
+from assignor.errors import IllegalArgumentError, IllegalStateError, WireError, WrongTypeError
 from assignor.wire import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from tests.clients import aiokafka_group, kafka_python_group
 from tests.clients.kafka_python_group import LEADER, Leader, coordinator
@@ -296,3 +296,39 @@ def test_a_rack_fits_in_a_subscription(module: Any) -> None:
         IllegalArgumentError, match=r"^client_rack has 32768 bytes of UTF-8; the limit is 32767: 'é{78}…$"
     ):
         module.RangeAssignor(client_rack="é" * 16_384)
+
+
+@pytest.mark.parametrize("name", ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "CooperativeStickyAssignor"])
+def test_an_instance_shared_by_two_consumers_of_kafka_python_is_an_error(name: str) -> None:
+    shared = getattr(kafka_python, name)()
+    first, second = Leader({"t": 3}, shared, "t"), Leader({"t": 3}, shared, "t")
+    assert {("t", 0), ("t", 1), ("t", 2)} == first.rebalance()
+    with pytest.raises(IllegalStateError, match=r"is shared by two consumers.*: pass a new instance, or the class"):
+        second.rebalance()
+    assert {("t", 0), ("t", 1), ("t", 2)} == first.rebalance()
+
+
+def test_a_consumer_of_kafka_python_may_have_the_instance_of_a_closed_one() -> None:
+    shared = kafka_python.StickyAssignor()
+    first = Leader({"t": 3}, shared, "t")
+    first.rebalance()
+    assert shared.metadata(["t"]).user_data is not None
+    first._coordinator._heartbeat_closed = True  # as `KafkaConsumer.close` does
+    second = Leader({"t": 3}, shared, "t")
+    assert {("t", 0), ("t", 1), ("t", 2)} == second.rebalance()
+    assert decode_subscription(second.subscription).user_data is None
+
+
+def test_an_instance_shared_by_two_consumers_of_aiokafka_is_an_error() -> None:
+    async def receive(coordinator: Any) -> None:
+        data = encode_assignment([("t", 0)])
+        await coordinator._on_join_complete(1, "m", "sticky", data)
+
+    shared = aiokafka.StickyAssignor()
+    first, second = aiokafka_group.coordinator(shared), aiokafka_group.coordinator(shared)
+    asyncio.run(receive(first))
+    asyncio.run(receive(first))
+    with pytest.raises(IllegalStateError, match=r"is shared by two consumers.*: pass a new instance, or the class"):
+        asyncio.run(receive(second))
+    first._closing.set_result(None)
+    asyncio.run(receive(second))

@@ -1,4 +1,4 @@
-"""Public calls with valid arguments, each of which the tests replace by hostile values."""
+"""Public calls with valid arguments, which the tests replace by hostile values one by one."""
 
 from __future__ import annotations
 

@@ -53,6 +53,7 @@ ONLY_IN_ENGINE = {
     "cancellation": "Cancellation of long calls from another thread; Python interrupts the reference.",
     "error": "Errors of the reference are those of `assignor.errors`.",
     "assign.sticky.balancing": "A part of `general`.",
+    "memory": "The reference is not made for large groups.",
     "assign.sticky.even_assignment": "A part of `constrained`.",
     "assign.sticky.lowest": "Fast search for the member with the fewest partitions; the reference checks all members.",
     "assign.sticky.returns": "A part of `general`.",

@@ -19,8 +19,8 @@ aiokafka reads only the fields of version 0, and ignores what follows. It theref
 consumer rejects, such as those of kafka-go with a version 1 header and a version 0 body.
 
 If you pass the class, it keeps a separate state for each asyncio task, because each consumer joins in its own task.
-(aiokafka's own sticky class shares its state among all consumers of a process.) Do not share an instance between
-consumers.
+(aiokafka's own sticky class shares its state among all consumers of a process.) A second consumer with the same
+instance gets an IllegalStateError.
 
 This module imports aiokafka.
 """
@@ -37,6 +37,7 @@ from assignor.clients.membership import (
     JoinedMembers,
     Membership,
     PluggedAssignor,
+    calling,
     known_partitions,
     plan_joined,
 )
@@ -44,6 +45,7 @@ from assignor.dependencies import dependency
 from assignor.wire import encode_subscription
 
 with dependency("aiokafka", version="0.11 or newer"):
+    from aiokafka.consumer.group_coordinator import CoordinatorGroupRebalance, GroupCoordinator
     from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
     from aiokafka.coordinator.assignors.range import RangePartitionAssignor as OwnRange
     from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin
@@ -188,6 +190,7 @@ class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ign
         """Return the subscription for JoinGroup, in version 3 as Kafka's consumer writes it."""
         if self._shadowed is not None:
             return self._shadowed.metadata(topics)
+        self._check_consumer(calling(GroupCoordinator, CoordinatorGroupRebalance))
         subscription = self._membership.subscription(topics)
         return EncodedSubscription(
             encode_subscription(subscription, VERSION), subscription.topics, subscription.user_data
@@ -198,7 +201,15 @@ class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ign
         """Remember the member's own assignment; aiokafka does not pass its generation."""
         if self._shadowed is not None:
             self._shadowed.on_assignment(assignment)
+        self._check_consumer(calling(GroupCoordinator, CoordinatorGroupRebalance))
         self._membership.on_assignment(assignment.partitions())
+
+    def _check_consumer(self, caller: Any) -> None:
+        before = self._membership.consumer
+        closing = getattr(before, "_closing", None)
+        # A rebalance has the coordinator of its consumer.
+        consumer = caller._coordinator if isinstance(caller, CoordinatorGroupRebalance) else caller
+        self._membership.check_consumer(consumer, is_closed=closing is not None and closing.done())
 
     assign = _ClassOrInstanceMethod(PluggedAssignor.assign)
 

@@ -7,8 +7,9 @@
 The classes have Kafka's protocol names, so their members can be in one group with Java, librdkafka and aiokafka
 consumers and with members that use kafka-python's own assignors. A member writes the subscription that Kafka's consumer
 writes, in version 3: owned partitions, generation and rack. A leader reads group instance ids and racks, and gives the
-answers of Kafka's classes. Pass an instance, or the class if you need no options. Do not share an instance between
-consumers: it remembers the assignment of one member.
+answers of Kafka's classes. Pass an instance, or the class if you need no options. Each consumer needs an instance of
+its own, which remembers the assignment of one member: a second consumer with the same instance gets an
+IllegalStateError.
 
 Limits that come from kafka-python:
 
@@ -39,6 +40,7 @@ from assignor.clients.membership import (
     JoinedMembers,
     Membership,
     PluggedAssignor,
+    calling,
     known_partitions,
     log,
     plan_joined,
@@ -182,6 +184,7 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
         """Return the subscription for JoinGroup, in version 3 as Kafka's consumer writes it."""
         if self._shadowed is not None:
             return self._shadowed.metadata(topics)
+        self._check_consumer(calling(coordinator.ConsumerCoordinator))
         subscription = self._membership.subscription(topics)
         owned: dict[str, list[int]] = {}
         for topic, id in subscription.owned_partitions:
@@ -199,7 +202,12 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
         """Remember the member's own assignment and its generation."""
         if self._shadowed is not None:
             self._shadowed.on_assignment(assignment, generation)
+        self._check_consumer(calling(coordinator.ConsumerCoordinator))
         self._membership.on_assignment(assignment.partitions(), generation)
+
+    def _check_consumer(self, consumer: Any) -> None:
+        before = self._membership.consumer
+        self._membership.check_consumer(consumer, is_closed=getattr(before, "_heartbeat_closed", False))
 
     def _plan(self, cluster: Any, members: Sequence[Any]) -> Any:
         joined = self._joined(members)

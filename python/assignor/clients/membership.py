@@ -6,10 +6,13 @@ The modules of the clients convert between the client's objects and the values h
 from __future__ import annotations
 
 import logging
+import sys
 from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from weakref import ref
 
+from assignor.errors import IllegalStateError
 from assignor.model import RebalanceProtocol, Subscription, TopicPartition
 from assignor.ordering import java_order
 from assignor.partition_assignor import (
@@ -115,6 +118,7 @@ class Membership:
     client_rack: str | None = None
     cooperative: bool = False
     _rules: ClientAssignor = field(init=False)
+    _consumer: ref[Any] | None = None
     _assigned: tuple[TopicPartition, ...] = ()
     _generation: int = NO_GENERATION
 
@@ -127,6 +131,35 @@ class Membership:
         if self.client_rack is not None:
             check_string(self.client_rack, "client_rack")
         self._rules = RULES[self.assignor]()
+
+    def check_consumer(self, consumer: object | None, is_closed: bool) -> None:
+        """Check that no other consumer uses the assignor: it remembers the assignment of one member.
+
+        Args:
+            consumer: The coordinator of the consumer that calls the assignor; None if it is not known.
+            is_closed: True if the coordinator that called before has been closed.
+
+        Raises:
+            IllegalStateError: A consumer that is not closed has called the assignor before.
+        """
+        if consumer is None:
+            return
+        before = None if self._consumer is None else self._consumer()
+        if before is consumer:
+            return
+        if before is not None and not is_closed:
+            raise IllegalStateError(
+                f"an instance of the assignor {self.assignor!r} is shared by two consumers, but it remembers the "
+                "assignment of one: pass a new instance, or the class, to each consumer"
+            )
+        if self._consumer is not None:  # the assignment is that of a closed consumer
+            self._assigned, self._generation, self._rules = (), NO_GENERATION, RULES[self.assignor]()
+        self._consumer = ref(consumer)
+
+    @property
+    def consumer(self) -> Any:
+        """Coordinator of the consumer that called the assignor last; None if there is none any more."""
+        return None if self._consumer is None else self._consumer()
 
     def subscription(self, topics: Iterable[str]) -> Subscription:
         """Return the subscription of the member's next JoinGroup, as Kafka's consumer writes it in version 3."""
@@ -189,6 +222,26 @@ def known_partitions(cluster: Any, members: JoinedMembers) -> dict[str, int | li
         for topic, ids in partitions.items()
         if ids
     }
+
+
+FRAMES = 8
+"""Number of frames in which the coordinator that calls an assignor is looked for."""
+
+
+def calling(*kinds: type) -> Any:
+    """Return the object of one of these classes whose method calls an assignor; None if there is none.
+
+    The clients do not pass the consumer to an assignor.
+    """
+    frame = sys._getframe(2)
+    for _ in range(FRAMES):
+        found = frame.f_locals.get("self")
+        if isinstance(found, kinds):
+            return found
+        if frame.f_back is None:
+            return None
+        frame = frame.f_back
+    return None
 
 
 class PluggedAssignor:

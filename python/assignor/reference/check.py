@@ -60,5 +60,7 @@ def _order(partition: TopicPartition) -> tuple[bytes, int]:
 
 
 def _read_owned(member: str, partitions: object) -> list[TopicPartition]:
+    if not isinstance(partitions, Iterable):
+        raise wrong_type(f"member '{member}': partitions", "an iterable of (topic, partition)", partitions)
     entries = read_entries(partitions, f"member '{member}': partitions", "an iterable of (topic, partition)")
     return [TopicPartition(*read_partition(entry, f"member '{member}'")) for entry in entries]

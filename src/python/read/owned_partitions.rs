@@ -111,6 +111,9 @@ fn read_iterable<'py>(
 ) -> PyResult<()> {
     let owner = format!("member '{}'", member.str()?.to_cow()?);
     let wrong = || wrong_type(&format!("{owner}: partitions"), "an iterable of (topic, partition)", partitions);
+    if !partitions.get_type().hasattr("__iter__")? {
+        return Err(wrong()); // `iterate` accepts objects that are only indexed
+    }
     for entry in iterate(partitions, wrong)? {
         let entry = entry?;
         let items: Vec<Bound<'py, PyAny>> = match entry.cast::<PyTuple>() {
