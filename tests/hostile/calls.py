@@ -6,6 +6,7 @@ import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -44,8 +45,8 @@ from assignor import (
 from assignor.matching import TopicPattern
 from tests.hostile.values import UserError
 
-TOPICS = {"t": 3, "u": [0, 2]}
-MEMBERS = {"a": ("t",), "b": Subscription(("t", "u"), owned_partitions=(TopicPartition("t", 1),), generation=4)}
+TOPICS: Any = {"t": 3, "u": [0, 2]}
+MEMBERS: Any = {"a": ("t",), "b": Subscription(("t", "u"), owned_partitions=(TopicPartition("t", 1),), generation=4)}
 ENCODED = wire.encode_subscription(Subscription(("t",)))
 RECORD = offsets.Record(1, "OFFSET_COMMIT", {"group": "g", "topic": "t", "partition": 0}, 3, {
     "offset": 1, "leaderEpoch": 0, "metadata": "", "commitTimestamp": 5,
@@ -207,8 +208,7 @@ def _pure_calls() -> Iterator[Call]:
     fields = {"record_type": 1, "key": RECORD.key, "version": 3, "value": RECORD.value, "status": "decoded"}
     yield _call("assignor.offsets.encode_record with Record", _record_of, **fields)
     for field in RECORD.value or {}:
-        given = _record_value(field)
-        yield _call(f"assignor.offsets.encode_record with {field}", given, content=1)
+        yield _call(f"assignor.offsets.encode_record with {field}", _record_value(field), content=1)
     yield _call("assignor.offsets.coordinator_partition", offsets.coordinator_partition, group="g", partitions=50)
     yield _call("assignor.lag.join_owners", lag.join_owners, committed=POSITIONS, owners=POSITIONS)
     yield _call("assignor.lag.partition_lag", lag.partition_lag, positions=POSITIONS, end_offsets=ENDS)
@@ -252,11 +252,12 @@ def _constructors() -> Iterator[Call]:
     yield _call("assignor.matching.TopicPattern", TopicPattern, pattern="t.*", dialect="java")
     for kind in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor):
         yield from _assignor_calls(f"assignor.{kind.__name__}", kind)
-    for kind in (server.RangeAssignor, server.UniformAssignor):
-        name = f"assignor.server.{kind.__name__}"
-        yield _call(name, kind, engine="rust")
+    kinds: tuple[type[server.ServerAssignor], ...] = (server.RangeAssignor, server.UniformAssignor)
+    for of_server in kinds:
+        name = f"assignor.server.{of_server.__name__}"
+        yield _call(name, of_server, engine="rust")
         given = {"partitions_per_topic": TOPICS, "subscriptions": MEMBERS, "topic_ids": {"t": UUID(int=1)}}
-        yield _method(f"{name}.assign", kind, **given)
+        yield _method(f"{name}.assign", of_server, **given)
 
 
 def _assignor_calls(name: str, kind: Callable[..., Any]) -> Iterator[Call]:
@@ -267,7 +268,7 @@ def _assignor_calls(name: str, kind: Callable[..., Any]) -> Iterator[Call]:
     for engine in ("rust", "reference"):
         members = [("a", None, ENCODED)]
         method = f"{name}.assign_encoded with {engine}"
-        yield _method(method, lambda engine=engine: kind(engine=engine), topics=TOPICS, members=members, version=3)
+        yield _method(method, partial(kind, engine=engine), topics=TOPICS, members=members, version=3)
     yield _method(f"{name}.on_assignment", kind, assignment=[TopicPartition("t", 0)], generation=1)
 
 
@@ -311,7 +312,7 @@ CALLS = [*_pure_calls(), *_constructors(), *_methods()]
 
 def public_callables() -> dict[str, Any]:
     """Return all public functions, classes, and methods that the package defines, by dotted name."""
-    found = {}
+    found: dict[str, Any] = {}
     for name in ("assignor", *(f"assignor.{name}" for name in assignor._MODULES), *SUBMODULES):
         module = importlib.import_module(name)
         for each in getattr(module, "__all__", ()):

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from uuid import UUID
 
 from assignor import Subscription, SubscriptionState, TopicPartition
-from assignor import coordinator as co
+from assignor import coordinator as _coordinator
 from assignor import subscription_state as ss
 from assignor.member import HeartbeatResponse, Member, events
 from assignor.wire import encode_subscription
 from tests.hostile.calls import Call, _call
 
+co: Any = _coordinator  # untyped, because the tests pass values of other types
 T0 = TopicPartition("t", 0)
 RANGE = (("range", encode_subscription(Subscription(("t",)))),)
 COMMIT = co.OffsetCommitRequest("g", [co.OffsetToCommit("t", 0, 5)], 1, "a-1")
 
 
-def new_coordinator(confirm_writes: bool = False) -> co.Coordinator:
+def new_coordinator(confirm_writes: bool = False) -> Any:
     """Return a coordinator with a stable group of one member, and committed offsets."""
     numbers = itertools.count(1)
     machine = co.Coordinator(
@@ -39,7 +41,7 @@ def new_coordinator(confirm_writes: bool = False) -> co.Coordinator:
     return machine
 
 
-def coordinator_life(machine: co.Coordinator) -> list[object]:
+def coordinator_life(machine: Any) -> list[object]:
     """Return what a coordinator shows, and what it answers from now on."""
     seen: list[object] = [machine.groups(), machine.describe("g"), machine.committed("g"), machine.next_deadline()]
     seen.append(machine.heartbeat(co.HeartbeatRequest("g", 1, "a-1"), 10))
@@ -94,18 +96,21 @@ def state_life(state: SubscriptionState) -> list[object]:
 def _with(make: Callable[[], Any], method: str, build: Callable[..., object], **fields: Any) -> Callable[..., object]:
     """Return a function of the fields of a message, which it passes to a method of a new machine."""
 
-    def pass_message(machine: Any = None, /, **given: Any) -> object:
-        message = build(**{**fields, **given})
-        machine = make() if machine is None else machine
-        arguments = (message, 10)
-        return getattr(machine, method)(*arguments)
+    def pass_message(**given: Any) -> object:
+        return getattr(make(), method)(build(**{**fields, **given}), 10)
 
     return pass_message
 
 
+def _method_of(
+    make: Callable[[], Any], method: str, arguments: dict[str, Any]
+) -> tuple[Callable[..., object], dict[str, Any]]:
+    return getattr(make(), method), arguments
+
+
 def _methods_of(name: str, make: Callable[[], Any], methods: dict[str, dict[str, Any]]) -> Iterator[Call]:
     for method, arguments in methods.items():
-        yield Call(f"{name}.{method}", lambda method=method, given=arguments: (getattr(make(), method), given))
+        yield Call(f"{name}.{method}", partial(_method_of, make, method, arguments))
 
 
 REQUESTS: dict[str, tuple[type, dict[str, Any]]] = {
@@ -136,15 +141,15 @@ REQUESTS: dict[str, tuple[type, dict[str, Any]]] = {
 }
 
 
-def _commit_of(**fields: Any) -> co.OffsetCommitRequest:
+def _commit_of(**fields: Any) -> Any:
     return co.OffsetCommitRequest("g", [co.OffsetToCommit(**fields)], 1, "a-1")
 
 
-def _leave_of(**fields: Any) -> co.LeaveGroupRequest:
+def _leave_of(**fields: Any) -> Any:
     return co.LeaveGroupRequest("g", [co.LeavingMember(**fields)])
 
 
-def _load_of(**fields: Any) -> list[co.LogRecord]:
+def _load_of(**fields: Any) -> list[Any]:
     return [co.LogRecord(**fields)]
 
 
@@ -215,11 +220,23 @@ def _event_calls() -> Iterator[Call]:
 
 def _member_calls() -> Iterator[Call]:
     switches = ("auto_commit", "heartbeat_while_preparing_to_leave", "heartbeat_while_fenced", "join_at_once")
-    given = {"group_id": "g", "member_id": "m", "instance_id": "i", "rack_id": "r", "server_assignor": "uniform"}
+    given: dict[str, Any] = {
+        "group_id": "g",
+        "member_id": "m",
+        "instance_id": "i",
+        "rack_id": "r",
+        "server_assignor": "uniform",
+    }
     given |= dict.fromkeys(("rebalance_timeout_ms", "retry_backoff_ms", "retry_backoff_max_ms"), 5)
     given |= {"jitter": 0.1, "request_timeout_ms": 5, **dict.fromkeys(switches, False)}
     yield _call("assignor.member.Member", Member, **given)
-    fields = {"error_code": 0, "error_message": "", "member_id": "m", "member_epoch": 1, "heartbeat_interval_ms": 5}
+    fields: dict[str, Any] = {
+        "error_code": 0,
+        "error_message": "",
+        "member_id": "m",
+        "member_epoch": 1,
+        "heartbeat_interval_ms": 5,
+    }
     fields["assignment"] = {UUID(int=1): [0]}
     yield _call("assignor.member.HeartbeatResponse", HeartbeatResponse, **fields)
     methods = {"handle": {"event": events.Poll(), "now": 10}, "next_deadline": {}, "commit_identity": {}}

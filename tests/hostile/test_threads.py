@@ -48,21 +48,24 @@ def shared_calls(shared: dict[str, Any]) -> dict[str, Callable[[], object]]:
         "decode_record": lambda: decode_record(b"\0\2\0\1g", None),
     }
     for name in ("range", "sticky", "roundrobin"):
-        found: Plan = shared[name]
-        calls |= {
-            f"{name}.spans": lambda found=found: [column.tolist() for column in found.spans()],
-            f"{name}.lists": lambda found=found: dict(found),
-            f"{name}.counts": lambda found=found: found.counts().tolist(),
-            f"{name}.owner": lambda found=found: [found.owner(topic, 1) for topic in TOPICS],
-            f"{name}.diff": lambda found=found: found.diff(shared["range"]),
-            f"{name}.balance": lambda found=found: found.balance(),
-            f"{name}.encode": lambda found=found: found.encode(),
-            f"{name}.to_json": lambda found=found: found.to_json(),
-            f"{name}.arrow": lambda found=found: pa.table(found).to_pylist(),
-            f"{name}.size": lambda found=found: found.group_metadata_size("g"),
-            f"{name} ==": lambda found=found: [found == shared["range"], repr(found)],
-        }
+        calls |= _plan_calls(name, shared[name], shared["range"])
     return calls
+
+
+def _plan_calls(name: str, found: Plan, other: Plan) -> dict[str, Callable[[], object]]:
+    return {
+        f"{name}.spans": lambda: [column.tolist() for column in found.spans()],
+        f"{name}.lists": lambda: dict(found),
+        f"{name}.counts": lambda: found.counts().tolist(),
+        f"{name}.owner": lambda: [found.owner(topic, 1) for topic in TOPICS],
+        f"{name}.diff": lambda: found.diff(other),
+        f"{name}.balance": lambda: found.balance(),
+        f"{name}.encode": lambda: found.encode(),
+        f"{name}.to_json": lambda: found.to_json(),
+        f"{name}.arrow": lambda: pa.table(found).to_pylist(),
+        f"{name}.size": lambda: found.group_metadata_size("g"),
+        f"{name} ==": lambda: [found == other, repr(found)],
+    }
 
 
 def new_objects() -> dict[str, Any]:
@@ -75,11 +78,12 @@ def new_objects() -> dict[str, Any]:
 
 def run_in_threads(work: Callable[[int], object]) -> list[object]:
     """Run a function in several threads that start at the same time; return its results."""
-    barrier, results = threading.Barrier(THREADS), [None] * THREADS
+    barrier = threading.Barrier(THREADS)
+    results: list[object] = [None] * THREADS
 
     def run(number: int) -> None:
         barrier.wait()
-        results[number] = work(number)  # type: ignore[call-overload]  # any result
+        results[number] = work(number)
 
     threads = [threading.Thread(target=run, args=(number,)) for number in range(THREADS)]
     for thread in threads:

@@ -7,6 +7,7 @@ import datetime
 import decimal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -34,10 +35,10 @@ class _BadLength:
     def __getitem__(self, key: object) -> object:
         raise UserError(f"__getitem__({key!r})")
 
-    def keys(self) -> Iterator[str]:
+    def keys(self) -> Any:
         return iter(("t",))
 
-    def items(self) -> Iterator[tuple[str, int]]:
+    def items(self) -> Any:
         return iter((("t", 1),))
 
 
@@ -62,15 +63,9 @@ class NegativeLength(_BadLength):
 class HugeMapping(HugeLength, Mapping[str, Any]):
     """A mapping whose length is too large."""
 
-    def items(self) -> Any:
-        return _BadLength.items(self)
-
 
 class NegativeMapping(NegativeLength, Mapping[str, Any]):
     """A mapping with a negative length."""
-
-    def items(self) -> Any:
-        return _BadLength.items(self)
 
 
 class OddMapping(Mapping[str, Any]):
@@ -252,7 +247,7 @@ HOSTILE: dict[str, Callable[[], object]] = {
     "bytearray": lambda: bytearray(b"\xff"),
     "memoryview": lambda: memoryview(b"\xff\x00"),
     "strided memoryview": lambda: memoryview(bytes(8))[::2],
-    "float memoryview": lambda: memoryview(np.zeros(2)),
+    "float memoryview": lambda: memoryview(np.zeros(2).data),
     "empty list": list,
     "empty tuple": lambda: (),
     "empty dict": dict,
@@ -359,7 +354,11 @@ def hostile_values() -> Iterator[tuple[str, Callable[[], object]]]:
         for name, make in HOSTILE.items():
             if place in ("{x}", "{x: 1}", "{x: ['t']}") and not _is_hashable(make()):
                 continue
-            yield (f"{place} with {name}" if place else name), (lambda put=put, make=make: put(make()))
+            yield (f"{place} with {name}" if place else name), partial(_placed, put, make)
+
+
+def _placed(put: Callable[[Any], object], make: Callable[[], object]) -> object:
+    return put(make())
 
 
 def _is_hashable(value: object) -> bool:
