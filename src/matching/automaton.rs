@@ -211,7 +211,7 @@ mod tests {
     use crate::matching::limits::MAX_DENSE_BYTES;
 
     fn answers(node: &Node, names: &[(&str, usize)]) -> Vec<bool> {
-        let Some(Ok(automaton)) = Automaton::new(node) else { panic!("no automaton") };
+        let Some(Ok(automaton)) = Automaton::new(node, MAX_DENSE_BYTES) else { panic!("no automaton") };
         let mut search = automaton.search();
         names.iter().map(|(name, common)| search.matches(name.as_bytes(), *common)).collect()
     }

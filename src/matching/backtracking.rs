@@ -259,10 +259,10 @@ impl Backtracker<'_> {
                     open.push(Iteration { done, state, ends: ends.into_iter() });
                 }
             }
-            let Some(last) = open.last_mut() else { return Ok(found.states) };
-            match last.ends.next() {
-                Some(end) if end.at == last.state.at => found.push(end),
-                Some(end) => next = Some((last.done + 1, end)),
+            let Some(inner) = open.last_mut() else { return Ok(found.states) };
+            match inner.ends.next() {
+                Some(end) if end.at == inner.state.at => found.push(end),
+                Some(end) => next = Some((inner.done + 1, end)),
                 None => {
                     if let Some(Iteration { done, state, .. }) = open.pop()
                         && !lazy

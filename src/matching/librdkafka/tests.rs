@@ -1,9 +1,12 @@
-use super::super::backtracking;
+use super::super::backtracking::Backtracking;
+use super::super::simplify::simplify;
 use super::*;
 
 fn matches(pattern: &str, names: &[&str]) -> Vec<bool> {
     let node = parse(pattern).expect(pattern);
-    names.iter().map(|name| backtracking::matches(&node, name.as_bytes()).expect("few steps")).collect()
+    let pattern = Backtracking::new(simplify(node));
+    let is_match = |name: &&str| pattern.matches(name.as_bytes(), &mut || true).expect("few steps");
+    names.iter().map(is_match).collect()
 }
 
 #[test]

@@ -102,6 +102,15 @@ struct Held<'py> {
     _pause: CollectorPause<'py>,
 }
 
+impl<'py> Held<'py> {
+    #[cold]
+    fn new(py: Python<'py>, topics: &NamedTopics, is_sharing: bool) -> Self {
+        let mut kept = KeptObjects::lock(py);
+        let kept_topics = if is_sharing { kept.select(&topics.topics) } else { 0 };
+        Self { kept, kept_topics, _pause: CollectorPause::new(py) }
+    }
+}
+
 impl<'a, 'py> ListBuilder<'a, 'py> {
     pub(crate) fn new(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
         Ok(Self { py, topics, class: partition_class(py)?, is_sharing: false, held: None, unchecked: 0 })
@@ -112,13 +121,13 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         Ok(Self { is_sharing: topics.shared.is_none(), ..Self::new(py, topics)? })
     }
 
+    #[inline]
     fn held(&mut self) -> &mut Held<'py> {
         let Self { py, topics, is_sharing, held, .. } = self;
-        held.get_or_insert_with(|| {
-            let mut kept = KeptObjects::lock(*py);
-            let kept_topics = if *is_sharing { kept.select(&topics.topics) } else { 0 };
-            Held { kept, kept_topics, _pause: CollectorPause::new(*py) }
-        })
+        match held {
+            Some(held) => held,
+            None => held.insert(Held::new(*py, topics, *is_sharing)),
+        }
     }
 
     /// Return the partitions of spans.
@@ -151,11 +160,14 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
     }
 
     /// Count objects; let signal handlers run after many.
+    #[inline]
     fn count(&mut self, objects: usize) -> PyResult<()> {
         self.unchecked += objects;
-        if self.unchecked < OBJECTS_PER_CHECK {
-            return Ok(());
-        }
+        if self.unchecked < OBJECTS_PER_CHECK { Ok(()) } else { self.handle_signals() }
+    }
+
+    #[cold]
+    fn handle_signals(&mut self) -> PyResult<()> {
         self.unchecked = 0;
         // A handler may build lists, too, so it needs what this builder holds.
         self.held = None;
@@ -193,14 +205,18 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         let (start, end) = (span.start as usize, span.end() as usize);
         self.count(span.count as usize)?;
         // From here on no handler runs, which could change the kept partitions. There are few, even if all are missing.
-        let created = self.held().kept.partitions(span.topic).len();
-        if created < end {
+        let partitions = self.held().kept.partitions(span.topic);
+        let created = partitions.len();
+        if created >= end {
+            list.push_shared(&partitions[start..end]);
+        } else {
             let missing = Span { topic: span.topic, start: created as i32, count: (end - created) as i32 };
             let mut new = PartitionList::new(self.py, self.class, end - created)?;
             self.push_part(&mut new, missing)?;
-            self.held().kept.partitions(span.topic).extend(new.finish().iter().map(Bound::unbind));
+            let partitions = self.held().kept.partitions(span.topic);
+            partitions.extend(new.finish().iter().map(Bound::unbind));
+            list.push_shared(&partitions[start..end]);
         }
-        list.push_shared(&self.held().kept.partitions(span.topic)[start..end]);
         Ok(())
     }
 

@@ -29,7 +29,6 @@ pub(super) fn assign(group: &Group, target: &mut Target<'_>) {
     }
     let mut balancer = Balancer::default();
     for (topic, set) in &topics {
-        cancellation::check();
         give_free(target, *topic, subscribers.get(*set as usize), &mut balancer);
     }
     balance(target, &topics, &subscribers, &mut balancer);
@@ -91,10 +90,10 @@ fn balance(target: &mut Target<'_>, topics: &[(u32, u32)], subscribers: &Lists, 
             let set = *set as usize;
             let mut has_moved = false;
             if balanced_at[set] != Some(changes) {
-                cancellation::check();
                 let subscribers = subscribers.get(set);
                 let (least, most) = bounds(subscribers, &target.sizes);
                 if most - least > 1 {
+                    cancellation::check();
                     has_moved = balance_topic(target, *topic, subscribers, (least, most), balancer);
                     changes += usize::from(has_moved);
                 } else {
