@@ -271,7 +271,7 @@ fn pattern(dialect: Dialect, data: &[u8]) -> bool {
         }
     };
     let together = compiled.select(&Catalog::new(TOPICS), &mut || true);
-    let each: Result<Vec<bool>, MatchError> = TOPICS.iter().map(|name| compiled.matches(name)).collect();
+    let each: Result<Vec<bool>, MatchError> = TOPICS.iter().map(|name| compiled.matches(name, &mut || true)).collect();
     if let (Ok(together), Ok(each)) = (together, each) {
         let each: Vec<u32> = (0..).zip(each).filter(|(_, matches)| *matches).map(|(number, _)| number).collect();
         assert_eq!(together, each, "names are matched together as one by one");

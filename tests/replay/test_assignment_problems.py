@@ -230,7 +230,7 @@ def test_a_task_of_two_members_of_a_streams_group_is_found() -> None:
 
 
 def test_tasks_of_a_streams_group_with_one_owner_have_no_problem() -> None:
-    """A subtopology has as many tasks as its largest topic has partitions, and a standby task is no owner."""
+    """A subtopology has one task for each partition of its largest topic, and a standby task is no owner."""
     topics = metadata({0: {"t": 3, "u": 4, "v": 1}, 90_000: {"t": 3, "u": 4, "v": 1}})
     steps = streams_target({"s0": [0, 1], "s1": [0, 1]}, {"s0": [2], "s1": [2, 3]}, s0=[0, 1])
 

@@ -158,7 +158,7 @@ class Membership:
 
     @property
     def consumer(self) -> Any:
-        """Coordinator of the consumer that called the assignor last; None if there is none any more."""
+        """Coordinator of the consumer that called the assignor last; None if that consumer is gone."""
         return None if self._consumer is None else self._consumer()
 
     def subscription(self, topics: Iterable[str]) -> Subscription:
@@ -229,7 +229,7 @@ FRAMES = 8
 
 
 def calling(*kinds: type) -> Any:
-    """Return the object of one of these classes whose method calls an assignor; None if there is none.
+    """Return the object of one of these classes whose method calls an assignor; None if no such object called it.
 
     The clients do not pass the consumer to an assignor.
     """

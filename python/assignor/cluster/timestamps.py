@@ -17,7 +17,7 @@ def is_valid(times: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def latest(times: pa.Array | pa.ChunkedArray) -> int | None:
-    """Return the largest valid timestamp in milliseconds; None if there is none."""
+    """Return the largest valid timestamp in milliseconds; None without a valid one."""
     found: int | None = pc.max(times).as_py()
     if found is not None and not 0 <= found <= LATEST_TIME:
         found = pc.max(times.filter(is_valid(times))).as_py()

@@ -1,8 +1,8 @@
 //! Kafka's moves in a group in which the previous owner of a partition no longer subscribes to its topic.
 //!
-//! Kafka moves partitions to such a member, too, and its check if the group is balanced then changes the result: it skips members that
-//! have as many partitions as their topics, even if some of these are of other topics. So this module checks before each partition,
-//! as Kafka does.
+//! Kafka moves partitions to such a member, too, and its check if the group is balanced then changes the result: it skips members
+//! whose number of partitions equals that of their topics, even if some of these are of other topics. So this module checks before each
+//! partition, as Kafka does.
 //!
 //! Source: `performReassignments` and `isBalanced` of `GeneralAssignmentBuilder` in `AbstractStickyAssignor` of kafka-clients 4.4.0.
 
@@ -73,8 +73,8 @@ impl<'a> Returns<'a> {
         Some(has_moved)
     }
 
-    /// Return true if no partition can move to a subscriber with at least two partitions fewer than its owner. Subscribers that have as
-    /// many partitions as their topics do not count.
+    /// Return true if no partition can move to a subscriber with at least two partitions fewer than its owner. Subscribers
+    /// whose number of partitions equals that of their topics do not count.
     fn is_balanced(&mut self, assignment: &Assignment<'_>) -> bool {
         let size = |partition: u32| assignment.ranks.size(assignment.owners.members[partition as usize]);
         let can_gain = |member: u32| {

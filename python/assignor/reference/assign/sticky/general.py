@@ -172,7 +172,7 @@ class _Assignment:
     def is_balanced(self) -> bool:
         """Return True if no partition can move to a subscriber with at least two partitions fewer than its owner.
 
-        As in Kafka, subscribers that have as many partitions as their topics do not count.
+        As in Kafka, subscribers whose number of partitions equals that of their topics do not count.
         """
         largest = dict.fromkeys(self.subscribers, 0)
         for place, owner in self.owner.items():
