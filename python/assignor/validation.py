@@ -48,15 +48,22 @@ def check_name(value: object, what: str) -> str:
     return value
 
 
-def check_path(path: str | os.PathLike[str], what: str) -> None:
-    """Check that pyarrow can open a path: its absolute form is UTF-8 without a null character.
+def check_path(path: str | os.PathLike[str], what: str, *, is_of_pyarrow: bool = True) -> None:
+    """Check that a path can be opened.
+
+    Args:
+        path: The path.
+        what: First words of the message.
+        is_of_pyarrow: True if pyarrow opens the path, whose absolute form must be UTF-8.
 
     Raises:
-        IllegalArgumentError: It is not; the message begins with `what`.
+        IllegalArgumentError: The path has a null character, or bytes that are not UTF-8 if pyarrow opens it.
     """
     text = os.path.abspath(path)  # noqa: PTH100  # `Path.absolute` keeps "..", and pyarrow does not
-    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise IllegalArgumentError(f"{what} {shown(str(path))}: the path must be UTF-8 without null characters")
+    if "\0" in text:
+        raise IllegalArgumentError(f"{what} {shown(str(path))}: a path cannot have a null character")
+    if is_of_pyarrow and any("\ud800" <= character <= "\udfff" for character in text):
+        raise IllegalArgumentError(f"{what} {shown(str(path))}: the path must be UTF-8, also in its parent folders")
 
 
 def check_dialect(value: object, what: str) -> None:

@@ -24,6 +24,7 @@ from assignor.cli import COMMANDS
 from tests.cli.commands import GROUP
 from tests.cli.hostile import rows_with_names, write
 from tests.cli.running import NO_BROKER, Ended, run
+from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -316,3 +317,24 @@ def test_a_stream_that_cannot_be_used_is_named(tmp_path: Path, case: str) -> Non
     assert (code, "") == (done.returncode, done.stdout)
     assert message in done.stderr
     assert (1 if message else 0) == done.stderr.count("\n"), done.stderr
+
+
+def test_a_full_disk_is_named_with_the_output_folder(tmp_path: Path) -> None:
+    report = f"{sys.executable} -m assignor.cli report {RECORDING} --engine local --json --out {tmp_path / 'out'}"
+    done = subprocess.run(["bash", "-c", f"ulimit -f 40; {report}"], capture_output=True, text=True, check=False)
+
+    assert (2, "") == (done.returncode, done.stdout)
+    message = f"cannot write {tmp_path / 'out'}: File too large; free space or choose another --out folder"
+    assert f"assignor: {message}" == done.stderr.splitlines()[-1]
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_paths_that_are_not_utf8_are_written_where_the_system_allows_them(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", *rows_with_names("name"))
+    (tmp_path / "\udcff").mkdir()
+
+    page = tmp_path / "\udcff" / "page.html"
+    assert 0 == run(["report", folder, "--json", "--out", tmp_path / "out", "--page", page]).code
+    assert page.exists()
+    check(run(["report", folder, "--json", "--out", tmp_path / "\udcff" / "out"]), "the output folder '")
+    check(run(["replay", folder.rename(tmp_path / "\udcff" / "in")]), "the path must be UTF-8")

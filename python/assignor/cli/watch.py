@@ -158,7 +158,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.metrics_groups < 1:
         raise IllegalArgumentError(f"--metrics-groups {options.metrics_groups}: the number must be at least 1")
     if options.state is not None:
-        check_path(options.state, "--state")
+        check_path(options.state, "--state", is_of_pyarrow=False)
     if options.state is not None and Path(options.state).is_dir():
         raise IllegalArgumentError(f"--state {options.state}: it is a folder; give the path of a file")
     if options.state is not None and Path(options.state).exists() and not Path(options.state).is_file():

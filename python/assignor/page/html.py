@@ -69,7 +69,7 @@ def check_page(path: str | os.PathLike[str]) -> None:
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
     require("vl_convert", "altair")
-    check_path(path, "cannot write the page")
+    check_path(path, "cannot write the page", is_of_pyarrow=False)
     place = Path(path)
     if place.is_dir():
         raise IllegalArgumentError(f"cannot write the page {path}: it is a folder; give the name of a file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -26,6 +27,9 @@ WORKING_TABLES = ("commits", "gaps", "silences")
 
 LAG_TABLES = ("lag", "lag_over_time")
 """Names of the Parquet folders that a report of a recording with end offsets has in addition."""
+
+_FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+"""Codes of the errors of a full disk, of a file that is too large, and of a used up quota."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 _ADDED = {"findings", "duplicates", "silences", "invalid_timestamps"}
@@ -85,7 +89,8 @@ def replace_report_folder(out: Path) -> Iterator[Path]:
         The temporary folder. If the block fails, it is removed with the parent folders that were created for it.
 
     Raises:
-        IllegalArgumentError: The folder cannot be created, for example because a parent is a file or read-only.
+        IllegalArgumentError: The folder cannot be created, for example because a parent is a file or read-only, or the
+            disk is full.
     """
     part = out.with_name(f".{out.name}.{os.getpid()}")
     made = [folder for folder in part.parents if not folder.exists()]
@@ -100,6 +105,12 @@ def replace_report_folder(out: Path) -> Iterator[Path]:
         if out.exists():
             shutil.rmtree(out)
         part.replace(out)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        raise IllegalArgumentError(
+            f"cannot write {out}: {os.strerror(error.errno)}; free space or choose another --out folder"
+        ) from error
     finally:
         shutil.rmtree(part, ignore_errors=True)
         with contextlib.suppress(OSError):  # rmdir fails if the report is in the folder
