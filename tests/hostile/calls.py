@@ -218,6 +218,7 @@ def _pure_calls() -> Iterator[Call]:
     measurements = [lag_growth.Measurement(each, 3 * each, 10, 1) for each in range(7)]
     given = {"measurements": measurements, "window_ms": 1, "rises": 5, "share": 0.1}
     yield _call("assignor.lag_growth.find_growth", lag_growth.find_growth, **given)
+    yield _call("assignor.lag_growth.Measurement", lag_growth.Measurement, at=8, lag=9, produced=1, generation=1)
     fields = {"at": 8, "lag": 9, "produced": 1, "generation": 1}
     yield _call("assignor.lag_growth.find_growth with Measurement", _growth, **fields)
     for module in (clients.kafka_python, clients.aiokafka):

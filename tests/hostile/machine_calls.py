@@ -86,11 +86,11 @@ def state_life(state: SubscriptionState) -> list[object]:
     """Return all that a state shows."""
     seen: list[object] = [repr(state), state.assigned_partitions_list(), state.subscription(), state.metadata_topics()]
     seen += [state.assignment_id(), state.initializing_partitions(), state.fetchable_partitions()]
-    seen += [state.all_consumed(), state.paused_partitions(), state.partitions_needing_reset(100)]
+    seen += [state.paused_partitions(), state.partitions_needing_reset(100)]
     for tp in state.assigned_partitions_list():
         seen += [state.position_or_null(tp), state.committed(tp), state.is_paused(tp), state.reset_strategy(tp)]
         seen += [state.preferred_read_replica(tp, 1), state.partition_end_offset_requested(tp)]
-    return [*seen, state.rebalance_listener(), state.assigned_topic_ids(), state.needs_partition_assignment()]
+    return [*seen, state.rebalance_listener(), state.assigned_topic_ids(), state.needs_partition_assignment]
 
 
 def _with(make: Callable[[], Any], method: str, build: Callable[..., object], **fields: Any) -> Callable[..., object]:
@@ -277,6 +277,10 @@ ARGUMENTS: dict[str, Any] = {
 """Valid values of the parameters of `SubscriptionState`, by name."""
 
 
+def _seek(method: str, offset: Any, offset_epoch: Any, current_leader: Any) -> object:
+    return getattr(new_state(), method)(T0, ss.FetchPosition(offset, offset_epoch, current_leader))
+
+
 def _state_calls() -> Iterator[Call]:
     import inspect
 
@@ -290,11 +294,7 @@ def _state_calls() -> Iterator[Call]:
         yield from _methods_of("assignor.SubscriptionState", new_state, {method: given})
     position = {"offset": 5, "offset_epoch": 1, "current_leader": ss.LeaderAndEpoch(ss.Node(1), 1)}
     for method in ("seek_validated", "seek_unvalidated"):
-
-        def seek(method: str = method, **fields: Any) -> object:
-            return getattr(new_state(), method)(T0, ss.FetchPosition(**{**position, **fields}))
-
-        yield _call(f"assignor.SubscriptionState.{method} with FetchPosition", seek, **position)
+        yield _call(f"assignor.SubscriptionState.{method} with FetchPosition", partial(_seek, method), **position)
     yield _call(
         "assignor.subscription_state.OffsetAndMetadata", ss.OffsetAndMetadata, offset=5, leader_epoch=1, metadata=""
     )

@@ -218,7 +218,12 @@ class Coordinator:
 
         As in Kafka, this has no effect of its own: the member may reconnect before its session expires. If the session
         expires first, the cause of the rebalance is APPLICATION_CRASHED instead of CONSUMER_DEAD.
+
+        Raises:
+            WrongTypeError: An id or the time has a wrong type.
         """
+        check_name(group_id, "disconnected: group_id")
+        check_name(member_id, "disconnected: member_id")
         self._begin(now)
         group = self._context.groups.get(group_id)
         member = None if group is None else group.members.get(member_id)
@@ -277,9 +282,10 @@ class Coordinator:
         Raises:
             IllegalStateError: No unconfirmed write has this number.
         """
-        return self._complete_write(number, response_error(int(error)), now)
+        return self._complete_write(number, response_error(read_int(error, "write_failed: error", bits=16)), now)
 
     def _complete_write(self, number: int, error: ErrorCode | None, now: int) -> Effects:
+        number = read_int(number, "a write's number", bits=64)
         self._begin(now)
         try:
             self._context.complete_write(number, error)
@@ -347,12 +353,12 @@ class Coordinator:
 
     def describe(self, group_id: str) -> GroupDescription:
         """Return a group as DescribeGroups shows it; a group that does not exist is Dead."""
-        group = self._context.groups.get(group_id)
+        group = self._context.groups.get(check_name(group_id, "describe: group_id"))
         return GroupDescription(group_id, GroupState.DEAD) if group is None else describe_group(group)
 
     def committed(self, group_id: str) -> dict[TopicPartition, StoredOffset]:
         """Return the committed offsets of a group; empty if the group does not exist."""
-        group = self._context.groups.get(group_id)
+        group = self._context.groups.get(check_name(group_id, "committed: group_id"))
         return {} if group is None else dict(group.offsets)
 
     # Calls

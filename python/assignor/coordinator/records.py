@@ -19,6 +19,7 @@ from assignor.coordinator.state import GroupState
 from assignor.coordinator.timers import TimerKind
 from assignor.errors import IllegalStateError, WireError
 from assignor.model import TopicPartition
+from assignor.validation import read_entries, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -148,7 +149,11 @@ def read_groups(
         IllegalStateError: A group already exists.
     """
     log = _Log()
-    for index, (key, value) in enumerate(records):
+    wanted = "an iterable of (key, value)"
+    for index, record in enumerate(read_entries(records, "load: records", wanted)):
+        if not isinstance(record, tuple) or len(record) != 2:
+            raise wrong_type(f"load: records[{index}]", "a pair of key and value", record)
+        key, value = record
         try:
             log.replay(offsets.decode_record(key, value))
         except WireError as error:

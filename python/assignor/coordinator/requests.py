@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.validation import as_bytes, check_name, read_int, shown, wrong_type
+from assignor.validation import as_bytes, check_name, read_entries, read_int, shown, wrong_type
 
 __all__ = [
     "VERSIONS",
@@ -238,7 +238,7 @@ class LeaveGroupRequest:
         what = "LeaveGroupRequest"
         _check_texts(self, what, "group_id")
         _check_int(self, what, "version", bits=16)
-        leaving = tuple(_iterable(self.members, f"{what}: members", "an iterable of LeavingMember"))
+        leaving = tuple(read_entries(self.members, f"{what}: members", "an iterable of LeavingMember"))
         for member in leaving:
             if not isinstance(member, LeavingMember):
                 raise wrong_type(f"{what}: a member", "a LeavingMember", member)
@@ -287,7 +287,9 @@ class OffsetCommitRequest:
         _check_int(self, what, "generation_id", bits=32)
         _check_int(self, what, "retention_time_ms", bits=64)
         _check_int(self, what, "version", bits=16)
-        offsets = tuple(_iterable(self.offsets, f"{what}: offsets", "an iterable of OffsetToCommit"))
+        offsets: tuple[Any, ...] = tuple(
+            read_entries(self.offsets, f"{what}: offsets", "an iterable of OffsetToCommit")
+        )
         for entry in offsets:
             if not isinstance(entry, OffsetToCommit):
                 raise wrong_type(f"{what}: an offset", "an OffsetToCommit", entry)
@@ -393,15 +395,9 @@ def _read_pairs(
     return tuple(found)
 
 
-def _iterable(value: Iterable[Entry], what: str, wanted: str) -> Iterable[Entry]:
-    if isinstance(value, (str, bytes, bytearray)) or not hasattr(value, "__iter__"):
-        raise wrong_type(what, wanted, value)
-    return value
-
-
 def _pairs(value: Iterable[tuple[str, bytes]], what: str, pair: str) -> Iterable[tuple[str, bytes]]:
     wanted = f"an iterable of {pair} tuples"
-    for entry in _iterable(value, what, wanted):
+    for entry in read_entries(value, what, wanted):
         if not isinstance(entry, tuple) or len(entry) != 2:
             raise wrong_type(what, wanted, entry)
         yield entry

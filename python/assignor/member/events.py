@@ -14,7 +14,7 @@ from uuid import UUID
 from assignor.errors import IllegalArgumentError
 from assignor.member.messages import HeartbeatResponse, read_text
 from assignor.ordering import java_order
-from assignor.validation import read_int, read_names, wrong_type
+from assignor.validation import read_int, read_items, read_names, wrong_type
 
 __all__ = [
     "CallbackDone",
@@ -153,7 +153,7 @@ class MetadataArrived:
         if not isinstance(self.names, Mapping):
             raise wrong_type("MetadataArrived: names", "a mapping of topic id to name", self.names)
         names = {}
-        for topic_id, name in self.names.items():
+        for topic_id, name in read_items(self.names, "MetadataArrived: names"):
             if not isinstance(topic_id, UUID):
                 raise wrong_type("MetadataArrived: a topic id", "a uuid.UUID", topic_id)
             names[topic_id] = read_text(name, f"MetadataArrived: the name of {topic_id}")

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from assignor.errors import IllegalArgumentError
-from assignor.validation import check_name, read_int, shown, wrong_type
+from assignor.validation import check_name, read_entries, read_int, read_items, shown, wrong_type
 
 __all__ = [
     "JOIN_EPOCH",
@@ -135,7 +135,7 @@ def _read_assignment(assignment: object, what: str) -> Assignment:
     if not isinstance(assignment, Mapping):
         raise wrong_type(what, "a mapping of topic id to partitions", assignment)
     found = {}
-    for topic_id, ids in assignment.items():
+    for topic_id, ids in read_items(assignment, what):
         if not isinstance(topic_id, UUID):
             raise wrong_type(f"{what}: a topic id", "a uuid.UUID", topic_id)
         found[topic_id] = _read_partitions(ids, f"{what}: {topic_id}")
@@ -143,9 +143,8 @@ def _read_assignment(assignment: object, what: str) -> Assignment:
 
 
 def _read_partitions(partitions: object, what: str) -> tuple[int, ...]:
-    if isinstance(partitions, (str, bytes)) or not isinstance(partitions, Iterable):
-        raise wrong_type(what, "an iterable of partition ids", partitions)
-    found = sorted({read_int(id, f"{what}: a partition id", bits=32) for id in partitions})
+    ids = read_entries(partitions, what, "an iterable of partition ids")
+    found = sorted({read_int(id, f"{what}: a partition id", bits=32) for id in ids})
     if found and found[0] < 0:
         raise IllegalArgumentError(f"{what}: a partition id cannot be negative: {shown(found[0])}")
     return tuple(found)

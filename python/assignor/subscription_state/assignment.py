@@ -5,13 +5,13 @@ Source: SubscriptionState.assignment and PartitionStates, kafka-clients 4.4.0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor.errors import IllegalStateError
 from assignor.model import TopicPartition
 from assignor.ordering import hash_order, presized_capacity
 from assignor.subscription_state.partition_state import PartitionState
-from assignor.validation import check_name, read_int, read_partition, wrong_type
+from assignor.validation import check_name, read_entries, read_int, read_partition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +45,7 @@ class Assignment:
         """
         try:
             return self.partitions[tp]  # checked when it was assigned
-        except (KeyError, TypeError):  # TypeError: not hashable, so not a valid tuple
+        except (KeyError, TypeError, ValueError):  # not assigned, or not hashable, so not a valid tuple
             pass
         read_partition(tp, "SubscriptionState")
         return None
@@ -59,7 +59,7 @@ class Assignment:
         """
         try:
             return self.partitions[tp]
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, ValueError):
             pass
         read_partition(tp, "SubscriptionState")
         raise IllegalStateError(f"No current assignment for partition {tp[0]}-{tp[1]}")
@@ -105,9 +105,8 @@ def read_partitions(partitions: Iterable[TopicPartition], owner: str) -> list[To
         WrongTypeError: The argument is not an iterable of partitions.
         IllegalArgumentError: A partition id does not fit 32 bits or is negative.
     """
-    if isinstance(partitions, (str, bytes, bytearray)) or not hasattr(partitions, "__iter__"):
-        raise wrong_type(f"{owner}: partitions", "an iterable of (topic, partition)", partitions)
-    found = list(partitions)
+    entries = read_entries(partitions, f"{owner}: partitions", "an iterable of (topic, partition)")
+    found: list[Any] = [*entries]
     for index, tp in enumerate(found):
         if not (type(tp) is TopicPartition and type(tp[0]) is str and type(tp[1]) is int and 0 <= tp[1] <= _MOST):
             topic, partition = read_partition(tp, owner)

@@ -19,7 +19,7 @@ from assignor.subscription_state.position import (
     read_position,
 )
 from assignor.subscription_state.reset_strategy import AutoOffsetResetStrategy
-from assignor.validation import read_int
+from assignor.validation import read_int, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -232,6 +232,8 @@ class PartitionState:
     def update_replica(self, replica: int, expires_at: Callable[[], int]) -> None:
         """Set the preferred replica; `expires_at` is called only for a new replica."""
         replica = read_int(replica, "a preferred replica", bits=32)
+        if not callable(expires_at):
+            raise wrong_type("expires_at", "a function", expires_at)
         if self.replica != replica:
             self.replica_expires = read_long(expires_at(), "the time at which a preferred replica expires")
             self.replica = replica

@@ -38,7 +38,7 @@ from assignor.subscription_state.subscription import (
     SubscriptionPattern,
     SubscriptionType,
 )
-from assignor.validation import check_name, read_names, wrong_type
+from assignor.validation import check_name, read_bool, read_names, wrong_type
 
 __all__ = ["SubscriptionState"]
 
@@ -406,8 +406,9 @@ class SubscriptionState:
 
     def mark_pending_on_assigned_callback(self, partitions: Partitions, pending: bool) -> None:
         """Set whether `on_partitions_assigned` is pending for partitions; they are not fetched while it is pending."""
+        read_bool(pending, "mark_pending_on_assigned_callback: pending")
         for tp in read_partitions(partitions, "mark_pending_on_assigned_callback"):
-            self._assignment.require(tp).pending_callback = bool(pending)
+            self._assignment.require(tp).pending_callback = pending
 
     def enable_partitions_awaiting_callback(self, partitions: Partitions) -> None:
         """Clear the pending callback of partitions, so that they are fetched."""
@@ -429,10 +430,12 @@ class SubscriptionState:
 
         In a share group, return all assigned partitions that pass it.
         """
+        _check_callable(predicate, "fetchable_partitions: predicate")
         return [tp for tp in self._fetchable() if predicate is None or predicate(tp)]
 
     def has_fetchable_partitions(self, predicate: Predicate | None = None) -> bool:
         """Return True if `fetchable_partitions` returns any partition."""
+        _check_callable(predicate, "has_fetchable_partitions: predicate")
         return any(predicate is None or predicate(tp) for tp in self._fetchable())
 
     # ---- seek and position
@@ -582,6 +585,7 @@ class SubscriptionState:
             NoOffsetForPartitionError: The default strategy is `none`; `partitions` has the partitions without an
                 offset.
         """
+        _check_callable(predicate, "reset_initializing_positions: predicate")
         without = []
         for tp, state in self._assignment.partitions.items():
             if state.should_initialize and (predicate is None or predicate(tp)):
@@ -646,6 +650,8 @@ class SubscriptionState:
         state, (node, _) = self._assignment.find(tp), read_leader(leader_and_epoch)
         if state is None:
             return False
+        if not callable(api_versions):
+            read_bool(api_versions, "api_versions")
         if node is not None and not (api_versions(node.id) if callable(api_versions) else api_versions):
             state.follow_leader(leader_and_epoch)
             return False
@@ -833,6 +839,7 @@ class SubscriptionState:
             IllegalArgumentError: A name is not a legal topic name in Kafka.
         """
         names = read_names(topic_names, "update_from_metadata")
+        read_bool(include_internal, "update_from_metadata: include_internal")
         if not self.has_pattern_subscription():
             return False
         visible = names if include_internal else [name for name in names if name not in INTERNAL_TOPICS]
@@ -889,6 +896,11 @@ def _read_strategy(strategy: Strategy) -> AutoOffsetResetStrategy | None:
     if strategy is None or isinstance(strategy, AutoOffsetResetStrategy):
         return strategy
     return AutoOffsetResetStrategy.from_string(strategy)
+
+
+def _check_callable(predicate: object, what: str) -> None:
+    if predicate is not None and not callable(predicate):
+        raise wrong_type(what, "a function or None", predicate)
 
 
 def _read_optional(position: FetchPosition | None) -> FetchPosition | None:
