@@ -107,6 +107,37 @@ def test_an_empty_group_without_offsets_is_deleted_at_the_next_check() -> None:
     assert driver.coordinator.next_deadline() is None
 
 
+@pytest.mark.parametrize("step", [CHECK, 7 * CHECK + 1, 4 * DAY])
+def test_one_long_wait_deletes_what_many_short_ones_do(step: int) -> None:
+    """Offsets that expire at different times are deleted by the same searches."""
+
+    def deletions(steps: list[int]) -> list[object]:
+        driver = GroupDriver.begin()
+        found: list[object] = []
+        for partition, wait in enumerate([0, 3 * CHECK // 2, 2 * DAY]):
+            driver.wait(wait)
+            driver.commit("", 5 + partition, partition=partition)
+        for wait in steps:
+            found += [write.records for write in driver.wait(wait).writes]
+        return found
+
+    found = deletions([12 * DAY])
+
+    assert len(found) == 3
+    assert found == deletions([step] * (12 * DAY // step) + [12 * DAY % step])
+
+
+@pytest.mark.parametrize("confirm_writes", [False, True])
+def test_a_wait_until_the_last_time_ends(confirm_writes: bool) -> None:
+    driver = GroupDriver.begin(confirm_writes=confirm_writes)
+    driver.commit("", 5)
+
+    effects = driver.coordinator.expire(2**63 - 1)
+
+    assert exists(driver) is confirm_writes
+    assert len(effects.writes) == (0 if confirm_writes else 1)
+
+
 def test_an_offset_with_a_retention_time_expires_after_that_time() -> None:
     driver = GroupDriver.begin()
     driver.commit("", 5, retention_time_ms=1_000, version=2)

@@ -182,19 +182,37 @@ def schedule_retention_check(context: Context, *, is_needed: bool) -> None:
 
 def delete_expired(context: Context, _: Timer) -> None:
     """Delete expired offsets, and delete Empty groups without other offsets."""
+    quiet_until = context.advances_to
     for group in list(context.groups.values()):
         if group.state is DEAD or context.commits_in_flight[group.group_id]:
             continue  # a commit in flight may replace an expired offset
-        expired = list(expired_offsets(group, context.now, context.config.offsets_retention_ms))
+        expired = []
+        for partition, time in expiry_times(group, context.config.offsets_retention_ms):
+            if time <= context.now:
+                expired.append(partition)
+            else:
+                quiet_until = min(quiet_until, time)
         if group.state is EMPTY and len(expired) == len(group.offsets):
             _delete_group(context, group, expired, None)
         elif expired:
             _delete_offsets(context, group, expired)
+    deadline = context.timers.next_deadline()
+    _skip_searches(context, quiet_until if deadline is None else min(quiet_until, deadline))
+
+
+def _skip_searches(context: Context, quiet_until: int) -> None:
+    """Set the timer of the next search; skip the searches before `quiet_until`, which would find nothing.
+
+    A call can be years later than the one before it. Until then, only timers change a group.
+    """
     schedule_retention_check(context, is_needed=bool(context.groups))
+    timer, interval = context.retention_timer, context.config.offsets_retention_check_interval_ms
+    if timer.deadline is not None and (skipped := (quiet_until - timer.deadline.time) // interval) > 0:
+        context.timers.set(timer, timer.deadline.time + skipped * interval)
 
 
-def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterator[TopicPartition]:
-    """Return the partitions whose offsets have expired.
+def expiry_times(group: ClassicGroup, retention_ms: int) -> Iterator[tuple[TopicPartition, int]]:
+    """Return the partitions whose offsets can expire in the present state of the group, and the times at which they do.
 
     In an Empty group, all offsets can expire. In a Stable group of consumers, only offsets of topics without
     subscribers can expire. In other states no offset expires.
@@ -217,11 +235,9 @@ def expired_offsets(group: ClassicGroup, now: int, retention_ms: int) -> Iterato
         if partition.topic in subscribed:
             continue
         if stored.expires_at is not None:
-            is_expired = now >= stored.expires_at
+            yield partition, stored.expires_at
         else:
-            is_expired = now - (stored.committed_at if base is None else base) >= retention_ms
-        if is_expired:
-            yield partition
+            yield partition, (stored.committed_at if base is None else base) + retention_ms
 
 
 def _delete_group(

@@ -164,6 +164,7 @@ class Context:
         last_write: Number of the latest write.
         commits_in_flight: Number of unconfirmed offset commits by group id.
         latest_offset_writes: Latest completed write of each partition's offset, while other writes are unconfirmed.
+        advances_to: Time of the present call, up to which timers fire.
         retention_timer: Timer of the next search for expired offsets.
         answers: Answers of the current call.
     """
@@ -184,6 +185,7 @@ class Context:
         self.assignor = CoordinatorAssignor(assignor, self.topics)
         self.make_member_id = make_member_id
         self.now = 0
+        self.advances_to = 0
         self.last_write = 0
         self.commits_in_flight: Counter[str] = Counter()
         self.latest_offset_writes: dict[tuple[str, TopicPartition], int] = {}

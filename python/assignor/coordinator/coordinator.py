@@ -391,6 +391,7 @@ class Coordinator:
     def _fire(self, now: int) -> None:
         """Fire all timers that are due, each at its own deadline."""
         context = self._context
+        context.advances_to = now
         while (timer := context.timers.pop(now)) is not None:
             context.now = max(context.now, context.timers.fired_at)
             self._guarded(timer.group_id, TIMER_HANDLERS[timer.kind], context, timer)
