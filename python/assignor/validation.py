@@ -13,7 +13,7 @@ from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentErr
 from assignor.ordering import java_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 Bytes = bytes | bytearray | memoryview
 
@@ -181,8 +181,10 @@ def read_entries(values: object, what: str, wanted: str) -> Iterator[object]:
     return entries
 
 
-def read_items(mapping: Mapping[Any, Any], what: str) -> list[tuple[Any, Any]]:
+def read_items(mapping: Mapping[Any, Any], what: str) -> Iterable[tuple[Any, Any]]:
     """Return the items of a mapping, whose class may return other values than pairs."""
+    if type(mapping) is dict:
+        return mapping.items()
     items = []
     for item in read_entries(mapping.items(), f"{what}.items()", "an iterable of pairs"):
         if not isinstance(item, tuple) or len(item) != 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from assignor import Group, MemberColumns, TopicColumns, Topics, assign, check, plan
+from assignor import Group, MemberColumns, TopicColumns, Topics, _core, assign, check, plan
 from assignor.errors import AssignorError, IllegalArgumentError, OutOfMemoryError
+from tests.fleet import columns as fleet
 
 MOST = 2**31 - 1
 HUGE = {"t": MOST}
@@ -115,3 +117,26 @@ def test_exceptions_of_memory_can_be_pickled() -> None:
     error = OutOfMemoryError("a list of 3 partitions would need 9 bytes", 3, 9)
     again = pickle.loads(pickle.dumps(error))
     assert (str(error), 3, 9) == (str(again), again.count, again.needed)
+
+
+def _fleet(topics: dict[str, int], assignor: str | None, count: int) -> tuple[Any, Any]:
+    group_protocol = "consumer" if assignor == "uniform" else "classic"
+    members = [fleet.member(id, *topics, assignor=assignor, group_protocol=group_protocol) for id in ("a", "b")]
+    current = [("a", "t", 0, count)]
+    return fleet.clusters(fleet.cluster(topics)), fleet.groups(fleet.group(*members, current=current))
+
+
+VERBS = ("resolve", "assign", "balance", "current_balance", "problems", "moves", "what_if")
+
+
+@pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "uniform", "custom"])
+@pytest.mark.parametrize("verb", VERBS)
+def test_fleets_of_huge_topics_get_an_answer_or_a_named_error(verb: str, assignor: str) -> None:
+    known, asked = _fleet({"t": MOST, "u": MOST, "v": MOST}, assignor, MOST)
+    arguments = [[("x", None, [("remove_members", 1)])]] if verb == "what_if" else []
+    message = ""
+    try:
+        getattr(_core.Clusters(known), verb)(asked, *arguments)
+    except (OutOfMemoryError, IllegalArgumentError) as error:
+        message = str(error)
+    assert not message or re.match(rf"group 'g' of cluster 'c': .*\b({MOST}|{3 * MOST}) ", message)

@@ -181,7 +181,7 @@ def _items(mapping: object, what: str, wanted: str) -> Iterator[tuple[object, ob
         raise wrong_type(what, f"a mapping of {wanted}", mapping)
     size = _length(mapping, what)
     names = set()
-    for key, value in read_items(mapping, what):
+    for key, value in [*read_items(mapping, what)]:
         if isinstance(key, str):
             name = str.__str__(key)
             if name in names:

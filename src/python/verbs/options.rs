@@ -1,7 +1,7 @@
 //! Options of functions that both engines have: the engine, the assignor, its protocol, and the rack flag.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyString};
+use pyo3::types::{PyBool, PyBoolMethods, PyDict, PyString};
 
 use crate::assign::{Assignor, GroupProtocol, Options};
 use crate::python::error::{shown, wrong_type};

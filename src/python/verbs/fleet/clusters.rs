@@ -9,9 +9,10 @@ use super::columns::{
     ASSIGNMENT, BALANCE, MEMBERS, MOVES, OUTCOMES, PROBLEMS, push_assignment, push_balance, push_members, push_moves,
     push_outcome, push_problems, push_unknown_balance,
 };
-use crate::assign::{Assignor, Options, assign, check_size};
-use crate::fleet::{TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
+use crate::assign::{Assignor, MAX_PARTITIONS, Options, assign, check_size};
+use crate::fleet::{OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
 use crate::group::{Group, NameTable};
+use crate::memory;
 use crate::plan::Plan;
 use crate::python::error::group_error;
 use crate::python::imports::IllegalArgumentError;
@@ -103,7 +104,7 @@ impl PyClusters {
     ) -> PyResult<Vec<ArrowArray>> {
         let scenarios = scenarios::read(scenarios)?;
         self.each(py, &groups, column_bytes, OUTCOMES, |read, column| {
-            let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
+            let plan = starting_plan_of(read)?;
             let patterns = self.0.patterns(read.cluster_name);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
@@ -129,7 +130,7 @@ impl PyClusters {
             return Err(IllegalArgumentError::new_err(text));
         };
         self.each(py, &groups, column_bytes, ASSIGNMENT, |read, column| {
-            let plan = starting_plan(&read.roster, read.cluster, plan_of(read)?);
+            let plan = starting_plan_of(read)?;
             if !scenario.concerns(read) {
                 return push_assignment(column, None, None).map_err(|full| too_large(read, &full));
             }
@@ -182,12 +183,46 @@ impl PyClusters {
 
 /// Return the group, whose members must be distinct.
 fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
+    check_owned(read)?;
     let group = read.roster.group(read.cluster, None, &read.roster.owned);
     if let Some(twice) = NameTable::first_duplicate(group.members()) {
         let id = group.members().get(twice);
         return Err(IllegalArgumentError::new_err(format!("{}: member '{id}' is given twice", read.name())));
     }
     Ok(group)
+}
+
+/// Memory for an owned partition: its topic, its id, and room for the lists to grow.
+const BYTES_PER_OWNED: u64 = 16;
+
+/// Memory for a partition of the plan of owned partitions: its owner and, in the worst case, its span.
+const BYTES_PER_OWNER: u64 = 32;
+
+/// Check that the partitions that the members own fit into memory.
+fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
+    let topics = read.cluster.topics();
+    let existing = |span: &OwnedSpan<'_>| {
+        let count = topics.number(span.topic).map_or(0, |topic| topics.partitions()[topic as usize].ids.len() as i64);
+        (i64::from(span.start) + i64::from(span.count)).min(count).saturating_sub(span.start.into()).max(0) as u64
+    };
+    let owned: u64 = read.roster.owned.iter().map(existing).sum();
+    let fits = memory::check("a group", "owned partitions", owned, owned.saturating_mul(BYTES_PER_OWNED));
+    fits.map_err(|error| group_error(error.into(), &format!("{}: ", read.name())))
+}
+
+/// Return the plan from which a scenario starts.
+fn starting_plan_of(read: &GroupRow<'_>) -> PyResult<Arc<Plan>> {
+    let (group, plan) = group_and_plan(read)?;
+    if plan.is_none() {
+        let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
+        if partitions > MAX_PARTITIONS {
+            let limit = format!("the limit without a computed assignment is {MAX_PARTITIONS}");
+            return Err(read.wrong(&format!("the topics have {partitions} partitions; {limit}")));
+        }
+        memory::check("a plan", "partitions", partitions, partitions * BYTES_PER_OWNER)
+            .map_err(|error| group_error(error.into(), &format!("{}: ", read.name())))?;
+    }
+    Ok(starting_plan(&read.roster, read.cluster, plan))
 }
 
 /// Return the plan of the group; None if the group has no computed plan (`problems` has the reasons).
