@@ -84,7 +84,7 @@ class Call:
 
 
 def invoke(function: Callable[..., object], arguments: dict[str, Any]) -> object:
-    """Call a function with arguments by name; some of these may be positional only."""
+    """Call a function with arguments by name; positional-only ones are passed by position."""
     parameters = inspect.signature(function).parameters.values()
     first = [each.name for each in parameters if each.kind is each.POSITIONAL_ONLY and each.name in arguments]
     rest = {name: value for name, value in arguments.items() if name not in first}

@@ -158,7 +158,7 @@ class Membership:
 
     @property
     def consumer(self) -> Any:
-        """Coordinator of the consumer that called the assignor last; None if that consumer is gone."""
+        """Coordinator of the consumer that called the assignor last; None if it no longer exists."""
         return None if self._consumer is None else self._consumer()
 
     def subscription(self, topics: Iterable[str]) -> Subscription:
@@ -229,9 +229,9 @@ FRAMES = 8
 
 
 def calling(*kinds: type) -> Any:
-    """Return the object of one of these classes whose method calls an assignor; None if no such object called it.
+    """Return the object of one of these classes whose method calls an assignor.
 
-    The clients do not pass the consumer to an assignor.
+    The clients do not pass the consumer to an assignor. A call by other code returns None.
     """
     frame = sys._getframe(2)
     for _ in range(FRAMES):
