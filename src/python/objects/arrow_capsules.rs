@@ -4,9 +4,12 @@ use std::ffi::CStr;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, ArrayRef, RecordBatch, RecordBatchIterator, StructArray, make_array};
+use arrow_array::{
+    Array, ArrayRef, GenericBinaryArray, OffsetSizeTrait, RecordBatch, RecordBatchIterator, StructArray, make_array,
+};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use pyo3::prelude::*;
@@ -122,8 +125,38 @@ pub(crate) fn take_array(given: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
 /// Return an array after checking its contents: lenders do not check text that they read from a file, and this crate relies on valid
 /// UTF-8 and offsets.
 fn checked(data: ArrayData) -> PyResult<ArrayRef> {
-    data.validate_full().map_err(|error| IllegalArgumentError::new_err(format!("invalid Arrow data: {error}")))?;
+    check_contents(&data, "the data").map_err(IllegalArgumentError::new_err)?;
     Ok(make_array(data))
+}
+
+/// Check an array and its children; the error names the innermost field.
+fn check_contents(data: &ArrayData, name: &str) -> Result<(), String> {
+    if let Err(error) = data.validate_data() {
+        match data.data_type() {
+            DataType::Utf8 => check_text(data, DataType::Binary, name)?,
+            DataType::LargeUtf8 => check_text(data, DataType::LargeBinary, name)?,
+            _ => return Err(format!("{name}: invalid Arrow data: {error}")),
+        }
+    }
+    let names: Vec<&str> = match data.data_type() {
+        DataType::Struct(fields) => fields.iter().map(|field| field.name().as_str()).collect(),
+        _ => vec![name; data.child_data().len()],
+    };
+    names.into_iter().zip(data.child_data()).try_for_each(|(name, child)| check_contents(child, name))
+}
+
+/// Check text, given as an array whose offsets or bytes are invalid. Bytes of null rows need not be UTF-8.
+fn check_text(data: &ArrayData, bytes: DataType, name: &str) -> Result<(), String> {
+    let is_large = bytes == DataType::LargeBinary;
+    let built = data.clone().into_builder().data_type(bytes).build();
+    let array = make_array(built.map_err(|error| format!("{name}: invalid Arrow data: {error}"))?);
+    let wrong = if is_large { first_wrong(array.as_binary::<i64>()) } else { first_wrong(array.as_binary::<i32>()) };
+    wrong.map_or(Ok(()), |found| Err(format!("{name}: text that is not UTF-8: '{}'", String::from_utf8_lossy(found))))
+}
+
+/// Return the first value that is not UTF-8.
+fn first_wrong<O: OffsetSizeTrait>(values: &GenericBinaryArray<O>) -> Option<&[u8]> {
+    values.iter().flatten().find(|value| std::str::from_utf8(value).is_err())
 }
 
 /// Take the arrays of an object with `__arrow_c_stream__`, and their type.

@@ -2,12 +2,12 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, GenericStringArray, Int32Array, OffsetSizeTrait, StructArray, make_array};
+use arrow_array::{Array, ArrayRef, Int32Array, StructArray, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use pyo3::prelude::*;
 
-use crate::python::imports::{IllegalArgumentError, WrongTypeError};
+use crate::python::imports::WrongTypeError;
 use crate::python::read::arrow_types::{Lists, TextLists, Texts};
 
 /// Return a field of structs; it is null where the struct is null.
@@ -36,32 +36,8 @@ pub(crate) fn rows(given: &ArrayRef, what: &str) -> PyResult<StructArray> {
 
 /// Return a column as text; Spark uses two kinds.
 pub(crate) fn texts(given: &ArrayRef, what: &str) -> PyResult<Texts> {
-    match given.data_type() {
-        DataType::Utf8 => check(given.as_string::<i32>(), what)?,
-        DataType::LargeUtf8 => check(given.as_string::<i64>(), what)?,
-        DataType::Null => {}
-        _ => return Err(type_error(given, what, "text")),
-    }
-    Texts::of(given).ok_or_else(|| type_error(given, what, "text"))
-}
-
-/// Raise an error for text that is not UTF-8. Spark's strings may hold any bytes, and are not checked before this.
-fn check<O: OffsetSizeTrait>(given: &GenericStringArray<O>, what: &str) -> PyResult<()> {
-    let (offsets, data) = (given.value_offsets(), given.values().as_slice());
-    let all = &data[offsets[0].as_usize()..offsets[given.len()].as_usize()];
-    let is_whole = |all: &str| offsets.iter().all(|offset| all.is_char_boundary((*offset - offsets[0]).as_usize()));
-    if std::str::from_utf8(all).is_ok_and(is_whole) {
-        return Ok(());
-    }
-    let bytes = |row: usize| &data[offsets[row].as_usize()..offsets[row + 1].as_usize()];
-    // Bytes of null rows need not be UTF-8.
-    match (0..given.len()).find(|row| given.is_valid(*row) && std::str::from_utf8(bytes(*row)).is_err()) {
-        Some(row) => {
-            let found = String::from_utf8_lossy(bytes(row));
-            Err(IllegalArgumentError::new_err(format!("{what}: text that is not UTF-8: '{found}'")))
-        }
-        None => Ok(()),
-    }
+    let is_text = matches!(given.data_type(), DataType::Utf8 | DataType::LargeUtf8 | DataType::Null);
+    Texts::of(given).filter(|_| is_text).ok_or_else(|| type_error(given, what, "text"))
 }
 
 /// Return a column as lists; Spark uses two kinds.
