@@ -305,7 +305,7 @@ PRESSED = """
 import sys
 from assignor import TopicMatcher, match_topics
 pattern = "(a*)" * 5 + r"\\1\\2\\3\\4c"
-names = [f"{'a' * length}{number}" for number in range(2000) for length in range(20, 60)]
+names = [f"{'a' * length}{number}" for number in range(20_000) for length in range(16, 22)]
 matcher = TopicMatcher()
 matcher.add_topics(names)
 print("ready", flush=True)
