@@ -138,13 +138,15 @@ def test_kafka_python_orders_static_members_as_java_does(
 
 
 def test_static_members_come_first_in_the_round_of_roundrobin(groups: MixedGroups) -> None:
-    members = [
-        Joining("a", "java", ours("java", "roundrobin")),
-        Joining("b", "kafka-python", ours("kafka-python", "roundrobin"), instance_id="y5"),
-        Joining("c", "java", ours("java", "roundrobin"), instance_id="x6"),
-        Joining("d", "kafka-python", ours("kafka-python", "roundrobin")),
-    ]
-    found = form(groups, {f"round-by-{leader}": leader_first(leader, members) for leader in "ad"})
+    def members() -> list[Joining]:
+        return [
+            Joining("a", "java", ours("java", "roundrobin")),
+            Joining("b", "kafka-python", ours("kafka-python", "roundrobin"), instance_id="y5"),
+            Joining("c", "java", ours("java", "roundrobin"), instance_id="x6"),
+            Joining("d", "kafka-python", ours("kafka-python", "roundrobin")),
+        ]
+
+    found = form(groups, {f"round-by-{leader}": leader_first(leader, members()) for leader in "ad"})
 
     for generation in found.values():
         assert groups.java_shares(generation) == generation.shares_by_client
