@@ -46,6 +46,15 @@ pub fn check(what: &'static str, items: &'static str, count: u64, bytes: u64) ->
     if granted { Ok(()) } else { Err(OutOfMemory { what, items, count, bytes, available: None }) }
 }
 
+/// Check that a result fits into memory, given the bytes of one item.
+///
+/// # Errors
+/// As for `check`.
+#[inline]
+pub fn check_each(what: &'static str, items: &'static str, count: u64, bytes: u64) -> Result<(), OutOfMemory> {
+    check(what, items, count, count.saturating_mul(bytes))
+}
+
 /// Append a value to a list whose length is not known before. Memory that the list needs to grow is checked first.
 ///
 /// # Errors

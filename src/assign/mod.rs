@@ -154,7 +154,7 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<u64, GroupError> 
     if assignor == Assignor::Range && !group.has_racks() {
         return Ok(0);
     }
-    let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
+    let partitions = group.topics().total();
     if assignor == Assignor::Range {
         return Ok(partitions);
     }
@@ -166,7 +166,7 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<u64, GroupError> 
             limit: MAX_PARTITIONS,
         });
     }
-    memory::check("a plan", "partitions", partitions, partitions * assignor.bytes_per_partition())?;
+    memory::check_each("a plan", "partitions", partitions, assignor.bytes_per_partition())?;
     Ok(partitions)
 }
 

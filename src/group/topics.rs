@@ -245,6 +245,12 @@ impl Topics {
         &self.partitions
     }
 
+    /// Return the number of partitions of all topics.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.partitions.iter().map(|partitions| partitions.ids.len() as u64).sum()
+    }
+
     /// Return the racks of all replicas.
     #[must_use]
     pub fn racks(&self) -> &Arc<Racks> {

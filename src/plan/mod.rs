@@ -73,7 +73,7 @@ const BYTES_PER_SPAN: u64 = 28;
 const BYTES_PER_OWNED_SPAN: u64 = 40;
 
 fn check_spans(spans: usize) -> Result<(), OutOfMemory> {
-    memory::check("a plan", "spans", spans as u64, (spans as u64).saturating_mul(BYTES_PER_SPAN))
+    memory::check_each("a plan", "spans", spans as u64, BYTES_PER_SPAN)
 }
 
 /// The form in which an assignor returns an assignment.
@@ -191,7 +191,7 @@ impl Plan {
             return Ok(());
         }
         let spans = self.try_columns()?.len() as u64;
-        memory::check("a table of the owners", "spans", spans, spans.saturating_mul(BYTES_PER_OWNED_SPAN))
+        memory::check_each("a table of the owners", "spans", spans, BYTES_PER_OWNED_SPAN)
     }
 
     fn compute_columns<E>(&self, check: impl FnOnce(usize) -> Result<(), E>) -> Result<Columns, E> {

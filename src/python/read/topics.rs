@@ -75,8 +75,7 @@ impl PartitionReader {
                 memory::push(&mut listed, self.partition(topic, &entry?, info)?, "a topic", "partitions")?;
             }
         }
-        let count = listed.len() as u64;
-        memory::check("a topic", "partitions", count, count * BYTES_PER_ID)?;
+        memory::check_each("a topic", "partitions", listed.len() as u64, BYTES_PER_ID)?;
         Ok(Partitions::listed(topic, listed, self.combinations.racks())?)
     }
 

@@ -44,8 +44,8 @@ impl ListMemory {
     const ID: u64 = 32 + 8;
 
     /// Return true if lists of a number of partitions are so small that their memory need not be checked.
-    pub(crate) fn is_small(partitions: usize) -> bool {
-        (partitions as u64).saturating_mul(Self::MOST) <= UNCHECKED
+    pub(crate) fn is_small(partitions: u64) -> bool {
+        partitions.saturating_mul(Self::MOST) <= UNCHECKED
     }
 
     /// Add the partitions of spans.
@@ -137,7 +137,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
     /// A signal handler raises an exception, or there is not enough memory.
     pub(crate) fn list(&mut self, spans: &[Span]) -> PyResult<Bound<'py, PyList>> {
         let length = spans.iter().map(|span| span.count as usize).sum();
-        if ListMemory::is_small(length) {
+        if ListMemory::is_small(length as u64) {
             return self.unchecked_list(spans, length);
         }
         let mut needed = ListMemory::default();
@@ -258,8 +258,7 @@ pub(crate) fn assignment<'py>(
     members: &NameObjects,
 ) -> PyResult<Bound<'py, PyDict>> {
     plan.check_readable()?;
-    let partitions = plan.group().topics().partitions();
-    if !ListMemory::is_small(partitions.iter().map(|partitions| partitions.ids.len()).sum()) {
+    if !ListMemory::is_small(plan.group().topics().total()) {
         let mut needed = ListMemory::default();
         plan.each_member(|_, spans| needed.add(topics, spans));
         needed.check()?;

@@ -96,7 +96,7 @@ impl PyTopics {
     }
 
     fn __repr__(&self) -> String {
-        let partitions: usize = self.0.topics.partitions().iter().map(|found| found.ids.len()).sum();
+        let partitions = self.0.topics.total();
         format!("<Topics: {} topics, {partitions} partitions>", self.0.topics.len())
     }
 }

@@ -206,7 +206,7 @@ fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
         (i64::from(span.start) + i64::from(span.count)).min(count).saturating_sub(span.start.into()).max(0) as u64
     };
     let owned: u64 = read.roster.owned.iter().map(existing).sum();
-    let fits = memory::check("a group", "owned partitions", owned, owned.saturating_mul(BYTES_PER_OWNED));
+    let fits = memory::check_each("a group", "owned partitions", owned, BYTES_PER_OWNED);
     fits.map_err(|error| group_error(error.into(), &format!("{}: ", read.name())))
 }
 
@@ -214,12 +214,12 @@ fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
 fn starting_plan_of(read: &GroupRow<'_>) -> PyResult<Arc<Plan>> {
     let (group, plan) = group_and_plan(read)?;
     if plan.is_none() {
-        let partitions: u64 = group.topics().partitions().iter().map(|partitions| partitions.ids.len() as u64).sum();
+        let partitions = group.topics().total();
         if partitions > MAX_PARTITIONS {
             let limit = format!("the limit without a computed assignment is {MAX_PARTITIONS}");
             return Err(read.wrong(&format!("the topics have {partitions} partitions; {limit}")));
         }
-        memory::check("a plan", "partitions", partitions, partitions * BYTES_PER_OWNER)
+        memory::check_each("a plan", "partitions", partitions, BYTES_PER_OWNER)
             .map_err(|error| group_error(error.into(), &format!("{}: ", read.name())))?;
     }
     Ok(starting_plan(&read.roster, read.cluster, plan))

@@ -39,10 +39,9 @@ impl PyPlan {
         let later = later.get();
         let (before, after) = (self.with_owners()?, later.with_owners()?);
         let spans = (before.columns().len() + after.columns().len()) as u64;
-        memory::check("a difference", "spans", spans, spans.saturating_mul(BYTES_PER_CHANGED_SPAN))?;
+        memory::check_each("a difference", "spans", spans, BYTES_PER_CHANGED_SPAN)?;
         let found = py.detach(|| before.diff(after));
-        let most = [before, after].into_iter().flat_map(|plan| plan.group().topics().partitions());
-        if !ListMemory::is_small(most.map(|partitions| partitions.ids.len()).sum()) {
+        if !ListMemory::is_small(before.group().topics().total() + after.group().topics().total()) {
             let mut needed = ListMemory::default();
             needed.add_members(&later.topics, &found.added);
             needed.add_members(&self.topics, &found.revoked);

@@ -72,7 +72,7 @@ impl PyPlan {
         let members: Vec<_> = group.members().iter().enumerate().map(member).collect();
         let plan = self.with_columns()?;
         let spans = plan.columns().len() as u64;
-        memory::check("the JSON text", "spans", spans, spans.saturating_mul(BYTES_PER_JSON_SPAN))?;
+        memory::check_each("the JSON text", "spans", spans, BYTES_PER_JSON_SPAN)?;
         let columns = SPAN_COLUMNS.map(|column| column(plan));
         (group.topics().names().iter().collect::<Vec<_>>(), subscriptions, members, columns).into_pyobject(py)
     }

@@ -115,9 +115,7 @@ impl PyPlan {
 impl PyPlan {
     /// Check that the encoded assignments fit into memory.
     fn check_encoded(&self, encoder: &Encoder) -> PyResult<()> {
-        let partitions = self.plan.group().topics().partitions();
-        let most: u64 = partitions.iter().map(|partitions| 4 * partitions.ids.len() as u64).sum();
-        if most > UNCHECKED {
+        if 4 * self.plan.group().topics().total() > UNCHECKED {
             let (mut partitions, mut bytes) = (0, 0);
             self.plan.each_member(|_, spans| {
                 partitions += spans.iter().map(|span| span.count as u64).sum::<u64>();
