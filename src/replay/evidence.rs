@@ -53,10 +53,8 @@ impl<'a> Evidence<'a> {
             if !found.text.is_empty() {
                 found.text.push(' ');
             }
-            let timeout = duration(timeout);
-            found.text.push_str("It may not have sent SyncGroup within ");
-            found.text.push_str(&timeout);
-            found.text.push_str(": it committed nothing in the generation, and others did.");
+            let ending = ": it committed nothing in the generation, and others did.";
+            found.text.extend(["It may not have sent SyncGroup within ", &duration(timeout), ending]);
         }
         found
     }

@@ -25,7 +25,7 @@ use super::silences::Silence;
 use super::snapshot::{read_snapshot, write_snapshot};
 use super::state::{Context, GroupState, Unreadable};
 use super::stored::SnapshotError;
-use super::times::valid;
+use super::times::{applied_at, valid};
 use crate::error::WireError;
 use crate::offsets::commit::read_commit;
 use crate::offsets::{self, DecodedRecord};
@@ -81,7 +81,7 @@ impl Replay {
         let record = decoded.as_ref().ok().or(key.as_ref());
         let Some(group) = record.and_then(DecodedRecord::group) else {
             self.counts.invalid_timestamps += u64::from(valid(entry.timestamp).is_none());
-            let place = (valid(entry.timestamp).unwrap_or(0), entry.offset);
+            let place = (applied_at(entry.timestamp, None), entry.offset);
             events.push(self.bad(place, cluster.into(), None, record, failure));
             return;
         };
@@ -128,7 +128,7 @@ impl Replay {
             self.queue(index);
             return None;
         }
-        let at = time.or(clock).unwrap_or(0);
+        let at = applied_at(entry.timestamp, clock);
         if state.clock.is_some_and(|clock| at < clock) {
             state.time_backwards += 1;
             self.counts.time_backwards += 1;

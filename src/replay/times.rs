@@ -16,6 +16,13 @@ pub const fn valid(timestamp: i64) -> Option<i64> {
     if timestamp >= 0 && timestamp <= LATEST_TIME { Some(timestamp) } else { None }
 }
 
+/// Return the time at which a record is applied, given the highest valid timestamp before it: its own timestamp if that is valid, else the
+/// highest one, and 0 without any.
+#[must_use]
+pub fn applied_at(timestamp: i64, clock: Option<i64>) -> i64 {
+    valid(timestamp).or(clock).unwrap_or(0)
+}
+
 /// Return the deadline that lies `wait` milliseconds after a time. None if an i64 cannot hold it: such a deadline is never due.
 pub(super) const fn deadline_after(time: i64, wait: i64) -> Option<i64> {
     time.checked_add(wait)

@@ -33,8 +33,8 @@ struct OpenGroup {
     cluster: String,
     group: String,
     generations: Vec<Event>,
-    /// The last valid timestamp of its records; 0 before the first one.
-    time: i64,
+    /// The highest valid timestamp of its records.
+    clock: Option<i64>,
 }
 
 /// Record: offset, timestamp, key and value.
@@ -253,15 +253,16 @@ impl PyReplay {
                         cluster: cluster.to_owned(),
                         group: group.into_owned(),
                         generations: Vec::new(),
-                        time: 0,
+                        clock: None,
                     };
                     ended.end(replay, open.replace(next))?;
                 }
                 if let Some(open) = open {
-                    open.time = times::valid(entry.timestamp).unwrap_or(open.time);
                     if let (Some(found), Ok(record)) = (&mut found, &record) {
-                        found.push((open.time, entry.offset), record).map_err(too_many)?;
+                        let at = times::applied_at(entry.timestamp, open.clock);
+                        found.push((at, entry.offset), record).map_err(too_many)?;
                     }
+                    open.clock = open.clock.max(times::valid(entry.timestamp));
                 }
                 replay.push_decoded(cluster, &entry, &record, &mut events);
                 if let Some(open) = open {
