@@ -118,7 +118,7 @@ class Recording:
             if (path / name).exists():
                 _check_columns(path / name, required)
         check_one_cluster(path, [path / name for name in (*COLUMNS, "end_offsets.parquet") if (path / name).exists()])
-        recording = cls(path, _read_aborted(path / "aborted.json"))
+        recording = cls(path, read_aborted(path / "aborted.json"))
         if recording.end_offsets.exists():
             from assignor.lag import TIMED_END_OFFSETS
 
@@ -133,7 +133,8 @@ def _check_columns(path: Path, required: Iterable[str]) -> None:
             raise IllegalArgumentError(f"{path} has no column {column}; its columns are {', '.join(found)}")
 
 
-def _read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
+def read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
+    """Return partition and offset of the records of aborted transactions in `aborted.json`; none without the file."""
     if not path.exists():
         return ()
     try:

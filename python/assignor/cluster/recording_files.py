@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assignor.cluster.cluster_id import CLUSTER_FILE, CLUSTER_KEY, read_cluster_id
+from assignor.cluster.folder import read_aborted
 from assignor.cluster.metadata import topic_schema
 from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError
@@ -76,7 +77,7 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
                     if not _parts(place):
                         self._write(name, pa.RecordBatch.from_pylist([], schema=schema))
                 self.positions = _positions(_parts(self.folder / "records.parquet")[-1])
-                self._aborted = _read_aborted(self.folder / "aborted.json")
+                self._aborted = set(read_aborted(self.folder / "aborted.json"))
             except BaseException:
                 self._lock.close()
                 raise
@@ -227,15 +228,6 @@ def _check_cluster(folder: Path, cluster_id: str, address: str) -> None:
             f"{folder} is a recording of the cluster {found}, but {address} is the cluster {cluster_id}: give another "
             "folder"
         )
-
-
-def _read_aborted(path: Path) -> set[tuple[int, int]]:
-    if not path.exists():
-        return set()
-    try:
-        return {(id, offset) for id, offset in json.loads(path.read_text(encoding="utf-8"))}
-    except (ValueError, TypeError, RecursionError) as error:
-        raise IllegalArgumentError(f"{path} must be a JSON list of [partition, offset] pairs: {error}") from error
 
 
 def _replace(path: Path, text: str) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
-from assignor.cluster.timestamps import LATEST_TIME, is_valid
+from assignor.cluster.timestamps import is_valid, is_valid_time
 from assignor.cluster.topic_timeline import TopicTimeline
 from assignor.lag import POSITIONS
 from assignor.replay import stuck_members
@@ -334,7 +334,7 @@ class Watcher:
             rows = zip(ids, tombstones["partition"].to_pylist(), tombstones["timestamp"].to_pylist(), strict=True)
             for group, partition, timestamp in rows:
                 if group is not None:
-                    at = timestamp if 0 <= timestamp <= LATEST_TIME else self._clock(partition).latest
+                    at = timestamp if is_valid_time(timestamp) else self._clock(partition).latest
                     self._deleted[group] = max(at, self._deleted.get(group, at))
 
     def _note_loops(self, changes: Iterable[Change]) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from assignor.cluster.copies import count_copies
-from assignor.cluster.timestamps import LATEST_TIME
+from assignor.cluster.timestamps import is_valid_time
 from assignor.lines import json_text
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
@@ -83,9 +83,10 @@ def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[st
         for row in pa.Table.from_batches([batch]).group_by(names).aggregate([([], "count_all")]).to_pylist():
             found[row["type"], row["tombstone"], row["status"]] += row["count_all"]
         for row in batch.filter(pc.equal(batch["status"], "bad")).to_pylist():
-            if row["group_id"] is not None and row["timestamp"] is not None and 0 <= row["timestamp"] <= LATEST_TIME:
-                since, until = bad.get(row["group_id"], (row["timestamp"], row["timestamp"]))
-                bad[row["group_id"]] = (min(since, row["timestamp"]), max(until, row["timestamp"]))
+            time = row["timestamp"]
+            if row["group_id"] is not None and time is not None and is_valid_time(time):
+                since, until = bad.get(row["group_id"], (time, time))
+                bad[row["group_id"]] = (min(since, time), max(until, time))
     return found, bad
 
 
