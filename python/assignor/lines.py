@@ -162,7 +162,7 @@ def escape_json(text: str) -> str:
     r"""Escape the characters in JSON that can control a terminal, and those that UTF-8 cannot encode.
 
     JSON itself escapes C0 controls. This adds DEL, C1, bidirectional controls, line separators and lone surrogates.
-    They occur only in strings, so the value stays the same.
+    They occur only in strings, so the value stays the same, but a pair of surrogates becomes one character.
     """
     if text.isascii() and _DELETE not in text:
         return text
