@@ -135,5 +135,7 @@ def test_an_older_version_counts_as_missing_if_a_version_is_needed() -> None:
         raise error
 
 
-def test_requiring_an_installed_package_does_nothing() -> None:
+def test_requiring_installed_packages_imports_them() -> None:
     require("pyarrow", "rich")
+
+    assert {"pyarrow", "rich"} <= sys.modules.keys()

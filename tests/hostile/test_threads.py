@@ -117,7 +117,11 @@ def test_the_first_read_of_a_plan_may_be_in_several_threads(name: str) -> None:
     expected = reads[name](plan({"t": 500}, {"a": ["t"], "b": ["t"]}, assignor="roundrobin"))
     for _ in range(50):
         found = plan({"t": 500}, {"a": ["t"], "b": ["t"]}, assignor="roundrobin")
-        assert [expected] * THREADS == run_in_threads(lambda _, found=found: reads[name](found))  # type: ignore[misc]
+
+        def read(_: int, found: Plan = found) -> object:
+            return reads[name](found)
+
+        assert [expected] * THREADS == run_in_threads(read)
 
 
 def test_spans_are_read_only_views() -> None:

@@ -40,17 +40,19 @@ def worker() -> Iterator[Worker]:
 
 
 @pytest.fixture
-def printed(record_property: Callable[[str, object], None]) -> Callable[[dict[str, Any]], None]:
-    """Return a function that prints the counts of a report in the summary of a long run."""
+def fuzzed(worker: Worker, record_property: Callable[[str, object], None]) -> Callable[[str], dict[str, Any]]:
+    """Return a function that fuzzes a decoder or reader; the summary of a long run has the counts of its report."""
 
-    def note(report: dict[str, Any]) -> None:
+    def report_on(name: str) -> dict[str, Any]:
+        report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
         if LONG:
-            for name in ("inputs", "rejected", "judged"):
-                record_property(name, f"{report[name]:,}")
+            for count in ("inputs", "rejected", "judged"):
+                record_property(count, f"{report[count]:,}")
             record_property("slowest call", f"{report['slowest']:.1f} ms of {fuzz.SECONDS * 1_000:,.0f}")
             record_property("growth of the process", f"{report['grown']:.1f} MiB")
+        return report
 
-    return note
+    return report_on
 
 
 def test_all_types_and_versions_of_records_are_fuzzed() -> None:
@@ -65,11 +67,8 @@ def test_all_types_and_versions_of_records_are_fuzzed() -> None:
 @bounded
 @pytest.mark.timeout(3600 if LONG else 120)
 @pytest.mark.parametrize("name", decoders())
-def test_any_bytes_decode_or_raise_an_error(
-    name: str, worker: Worker, printed: Callable[[dict[str, Any]], None]
-) -> None:
-    report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
-    printed(report)
+def test_any_bytes_decode_or_raise_an_error(name: str, fuzzed: Callable[[str], dict[str, Any]]) -> None:
+    report = fuzzed(name)
 
     assert [] == report["wrong"]
     assert (INPUTS, -(-INPUTS // SHARE)) == (report["inputs"], report["judged"])
@@ -79,11 +78,8 @@ def test_any_bytes_decode_or_raise_an_error(
 @bounded
 @pytest.mark.timeout(7200 if LONG else 120)
 @pytest.mark.parametrize("name", readers())
-def test_any_bytes_are_read_or_raise_an_error(
-    name: str, worker: Worker, printed: Callable[[dict[str, Any]], None]
-) -> None:
-    report = worker.ask(do="fuzz", decoder=name, inputs=INPUTS, share=SHARE, seed=f"{name} {INPUTS}")
-    printed(report)
+def test_any_bytes_are_read_or_raise_an_error(name: str, fuzzed: Callable[[str], dict[str, Any]]) -> None:
+    report = fuzzed(name)
 
     assert INPUTS == report["inputs"]
     assert 0.1 < report["rejected"] / INPUTS  # most changes of JSON are errors
