@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 ROOMS = (
     *("reference", "subscription_state", "member", "coordinator", "matching"),
-    *("cluster", "replay", "report", "clients", "page", "spark", "cli"),
+    *("cluster", "sources", "replay", "report", "clients", "page", "spark", "cli"),
 )
 """Rooms of the package from the lowest to the highest; the files outside of rooms are lower than `cluster`."""
 
