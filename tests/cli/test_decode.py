@@ -87,7 +87,7 @@ def test_a_group_without_a_record_is_named(commands: Commands, capsys: pytest.Ca
 
     printed = capsys.readouterr()
     assert 1 == printed.out.count("\n")
-    assert "assignor: no record is of group 'none'\nassignor: no record is of group 'nope'\n" == printed.err
+    assert "assignor: no record is of group 'nope'\nassignor: no record is of group 'none'\n" == printed.err
 
 
 @pytest.mark.parametrize(

@@ -165,7 +165,9 @@ def test_the_limit_of_commits_in_memory_does_not_change_the_lag(
     reported(recording)
     expected = over_time(part)
     monkeypatch.setattr(lag, "_PENDING", 1)
-    commits = lag._Commits.read(part, lag._Ends.read(recording.end_offsets).times)
+    rows = recording.end_offset_rows()
+    assert rows is not None
+    commits = lag._Commits.read(part, lag._Ends.read(rows, recording.end_offsets).times)
 
     assert [5, 7, 9, 2] == list(expected.values())
     assert [4_995, 5_993, 6_991, 7_998] == commits.offsets[0].tolist()

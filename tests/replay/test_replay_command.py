@@ -153,7 +153,7 @@ def test_groups_are_chosen_by_name(folder: Path, capsys: pytest.CaptureFixture[s
     both = replayed(capsys, folder, "--group", "a", "--group", "b")
     assert [each for each in everything if each["group"] is not None] == both
     assert 2 == main(["replay", str(folder), "--group", "a", "--group", "c"])
-    assert f"assignor: group 'c' has no events in {folder / 'records.parquet'}" in capsys.readouterr().err
+    assert f"assignor: no group in {folder / 'records.parquet'} matches 'c'" in capsys.readouterr().err
 
 
 def test_the_text_has_a_history_per_group(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

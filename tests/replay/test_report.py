@@ -55,6 +55,7 @@ def test_json_has_the_promised_keys() -> None:
         "invalid_timestamps": 0,
         "duplicates": 0,
         "silences": [],
+        "since": None,
         "groups": [
             {
                 "group": "orders",

@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assignor.cli.inputs import STDIN, add_groups, decode_base64, parse_json, place_of, read_text
+from assignor.cli.inputs import STDIN, decode_base64, parse_json, place_of, read_text
+from assignor.cli.selection import add_groups
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.terminal import notice, print_json
@@ -50,9 +51,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     with dependency("pyarrow"):
         import pyarrow as pa
+    from assignor.cluster.group_patterns import GroupPatterns
     from assignor.offsets import decode_batch
 
-    missing = set(options.group)
+    chosen = GroupPatterns(options.group) if options.group else None
+    seen: set[str | None] = set()
     is_folder = options.input != STDIN and Path(options.input).is_dir()
     for batch in _of_recording(options.input) if is_folder else _of_lines(options.input):
         decoded = pa.record_batch(decode_batch(batch["key"], batch["value"]))
@@ -61,11 +64,12 @@ def run(options: argparse.Namespace) -> int:
             for row in batch.drop_columns(["key", "value"]).to_pylist()
         ]
         for place, row in zip(places, decoded.to_pylist(), strict=True):
-            missing.discard(row["group_id"])
-            if not options.group or row["group_id"] in options.group:
+            seen.add(row["group_id"])
+            if chosen is None or chosen.matches(row["group_id"]):
                 print_json(_record_object(place, row))
-    for group in sorted(missing):
-        notice(f"no record is of group {group!r}")
+    if chosen is not None:
+        for pattern in chosen.unmatched(filter(None, seen)):
+            notice(f"no record is of group {pattern!r}")
     return 0
 
 

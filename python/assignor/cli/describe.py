@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection, connection_settings
-from assignor.cli.inputs import add_groups
+from assignor.cli.selection import add_groups
 from assignor.dependencies import require
 from assignor.terminal import print_json, print_lines, status_line
 

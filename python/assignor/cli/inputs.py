@@ -64,27 +64,6 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_groups(command: argparse.ArgumentParser) -> None:
-    """Add the option `--group`."""
-    command.add_argument(
-        "--group",
-        action="append",
-        default=[],
-        type=utf8_name,
-        metavar="NAME",
-        help="only this group; can be given more than once",
-    )
-
-
-def utf8_name(text: str) -> str:
-    """Return the value of an option with a name; argparse reports one whose bytes are not UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise argparse.ArgumentTypeError(f"{shown(text)} is not UTF-8") from None
-    return text
-
-
 def read_group(options: argparse.Namespace) -> GroupInput:
     """Read the group of a command; the options of `add_group_input` override keys of the input.
 

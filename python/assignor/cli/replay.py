@@ -7,9 +7,8 @@ import json
 from typing import TYPE_CHECKING
 
 from assignor.cli.engines import add_engine, start_spark, uses_spark
-from assignor.cli.inputs import add_groups
+from assignor.cli.selection import add_groups, add_times, check_times
 from assignor.dependencies import require
-from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.report.report import NO_TOPICS
 from assignor.terminal import colours, needs_ascii, notice, print_json_text, print_lines, width
@@ -36,6 +35,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
     add_groups(command)
+    add_times(command, "events before this time; what happened before still counts for later events")
     command.add_argument(
         "--isolation",
         choices=ISOLATION_LEVELS,
@@ -48,6 +48,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     require("pyarrow")
+    check_times(options)
     from assignor.cluster import Recording
     from assignor.cluster.copies import count_copies
     from assignor.replay.history import write_history
@@ -55,19 +56,20 @@ def run(options: argparse.Namespace) -> int:
     from assignor.replay.series import find_series
     from assignor.replay.spool import LineSpool
 
-    recording = Recording.open(options.folder)
+    recording = Recording.open(options.folder).select(groups=options.group, until=options.until)
     copies = count_copies(recording)
     note = "\n".join(_notes(recording, options.isolation, copies))
     with LineSpool() as spool:
         groups = set()
         for group, at, offset, line in _events(recording, options, has_copies=copies > 0):
             groups.add(group)
+            if options.since is not None and at < options.since:
+                continue
             name = (group is not None, group or "")  # events without a group come first
             tie = line if group is None else ""  # several partitions of the log can have the same offset
             spool.add((at, name, offset, tie) if options.json else (name, at, offset, tie), line)
-        missing = sorted(set(options.group) - groups)
-        if missing:
-            raise IllegalArgumentError(f"group {missing[0]!r} has no events in {recording.records}")
+        if recording.groups is not None:
+            recording.groups.check_matched(filter(None, groups), recording.records)
         if options.json:
             for each in note.splitlines():
                 notice(each)
@@ -115,7 +117,7 @@ def _events(
         from assignor.replay.events import to_json
 
         with progress(None, "replaying", quiet=False):
-            for event in recorded.replay(recording, is_committed=is_committed, groups=options.group):
+            for event in recorded.replay(recording, is_committed=is_committed):
                 yield event["group"], event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
         return
     with contextlib.ExitStack() as stack:
@@ -127,7 +129,6 @@ def _events(
                 spark,
                 recording,
                 is_committed=is_committed,
-                groups=options.group,
                 has_copies=has_copies,
                 ascii_only=ascii_only,
             )

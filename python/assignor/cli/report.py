@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
+from assignor.cli.selection import add_groups, add_times, check_times
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
@@ -61,6 +62,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--page", metavar="FILE", help="also write a page with charts, one HTML file; needs assignor[report]"
     )
+    add_groups(command)
+    add_times(command, "findings and silences that ended before this time")
     add_engine(command)
 
 
@@ -73,6 +76,7 @@ def run(options: argparse.Namespace) -> int:
             raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
     if options.keep is not None:
         check_path(options.keep, "--keep")
+    check_times(options)
     kinds = _kinds(options.fail_on)
     if options.folder is not None:
         return _report(options, Path(options.folder), kinds)
@@ -84,11 +88,10 @@ def run(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:
     """Check where the report goes, record the cluster if there is one, and write and print the report."""
     require("pyarrow")
-    from assignor.cluster import Recording
     from assignor.report.report_folder import check_report_folder, replace_report_folder
     from assignor.spark.progress import progress
 
-    recording = Recording.open(folder) if options.folder is not None else None
+    recording = _opened(options, folder) if options.folder is not None else None
     out = Path("assignor-report") / folder.resolve().name if options.out is None else Path(options.out)
     place = check_report_folder(out, folder)
     if not options.json:
@@ -103,13 +106,13 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
                 from assignor.cli.record import record_to_end
 
                 record_to_end(options, folder, is_kept=options.keep is not None)
-                recording = Recording.open(folder)
+                recording = _opened(options, folder)
             spark = start_spark(stack, "assignor report") if uses_spark(options.engine, recording) else None
             from assignor.report.summary import summarize
 
             _write_tables(spark, recording, part)
             with progress(None, "summarizing", quiet=False):
-                found = summarize(recording, part)
+                found = summarize(recording, part, groups=options.group, since=options.since)
         if options.page is not None:
             from assignor.page import write_page
             from assignor.page.report_data import page_data
@@ -128,6 +131,12 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
         if options.page is not None:
             print_line(f"Page: {options.page}")
     return FOUND if any(finding.kind in kinds for finding in found.findings()) else 0
+
+
+def _opened(options: argparse.Namespace, folder: Path) -> Recording:
+    from assignor.cluster import Recording
+
+    return Recording.open(folder).select(until=options.until)
 
 
 def _kinds(text: str) -> tuple[str, ...]:

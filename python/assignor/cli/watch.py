@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assignor.cli.connection import add_connection, connection_settings
-from assignor.cli.inputs import add_groups, utf8_name
+from assignor.cli.selection import add_groups, utf8_name
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.terminal import colours, flush, needs_ascii, notice, print_json_text, print_lines

@@ -11,6 +11,7 @@ end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, st
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.dataset import Dataset
 
+    from assignor.cluster.group_patterns import GroupPatterns
+
 
 COLUMNS = {
     "records.parquet": ("partition", "offset", "timestamp", "key", "value"),
@@ -44,10 +47,26 @@ class Recording:
     Attributes:
         folder: The folder.
         aborted: (partition, offset) of each record of an aborted transaction.
+        groups: The groups whose records are read; None for all. Silences and the end of the log are of all groups.
+        until: Time in milliseconds; records and end offsets of later times are not read. None for no limit.
     """
 
     folder: Path
     aborted: tuple[tuple[int, int], ...]
+    groups: GroupPatterns | None = None
+    until: int | None = None
+
+    def select(self, *, groups: Iterable[str] = (), until: int | None = None) -> Recording:
+        """Return the recording with a choice of what is read from it.
+
+        Args:
+            groups: Names or patterns of groups, see `GroupPatterns`; empty for all groups.
+            until: The last time that is read, in milliseconds; None for no limit.
+        """
+        from assignor.cluster.group_patterns import GroupPatterns
+
+        chosen = GroupPatterns(groups)
+        return dataclasses.replace(self, groups=chosen if chosen.patterns else None, until=until)
 
     @property
     def has_aborted(self) -> bool:
@@ -63,6 +82,19 @@ class Recording:
     def end_offsets(self) -> Path:
         """Path of `end_offsets.parquet`, which may be missing."""
         return self.folder / "end_offsets.parquet"
+
+    def end_offset_rows(self) -> Dataset | None:
+        """Return the rows of `end_offsets.parquet` up to `until`, without reading them; None without the file.
+
+        Raises:
+            IllegalArgumentError: The file cannot be read as Parquet.
+        """
+        if not self.end_offsets.exists():
+            return None
+        import pyarrow.compute as pc
+
+        rows = open_dataset(self.end_offsets)
+        return rows if self.until is None else rows.filter(pc.field("at") <= self.until)
 
     @property
     def has_topics(self) -> bool:

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from assignor import _core
 from assignor.cluster.folder import open_dataset, parquet_error
+from assignor.cluster.timestamps import LATEST_TIME
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.lines import format_count
 
@@ -117,8 +118,8 @@ def in_log_order(recording: Recording) -> Iterator[pa.RecordBatch]:
         yield from _sorted(recording, "partition")
         return
     for batch in scan(recording, SCHEMA.names):
-        stored = pa.Table.from_batches([batch]).cast(_STORED)
-        yield from _batches(_extended(recording, stored).combine_chunks(), np.arange(batch.num_rows))
+        stored = _extended(recording, pa.Table.from_batches([batch]).cast(_STORED)).combine_chunks()
+        yield from _batches(stored, np.arange(stored.num_rows))
 
 
 def _sorted(recording: Recording, first: str) -> Iterator[pa.RecordBatch]:
@@ -133,10 +134,13 @@ def _sorted(recording: Recording, first: str) -> Iterator[pa.RecordBatch]:
 
 
 def _extended(recording: Recording, records: pa.Table) -> pa.Table:
-    """Return records with the columns `group_id` and `aborted`."""
+    """Return the records of the chosen groups with the columns `group_id` and `aborted`."""
     records = records.cast(_STORED)
     parts = [groups for chunk in records["key"].chunks for _, groups in groups_of(chunk)]
     groups = pa.chunked_array(parts, pa.string())
+    if recording.groups is not None:
+        is_chosen = recording.groups.mask(groups)
+        records, groups = records.filter(is_chosen), groups.filter(is_chosen)
     return records.append_column("group_id", groups).append_column("aborted", _is_aborted(recording, records))
 
 
@@ -156,14 +160,19 @@ def _batch(records: pa.Table) -> pa.RecordBatch:
 
 
 def scan(recording: Recording, columns: list[str]) -> Iterator[pa.RecordBatch]:
-    """Yield batches of columns in the order of the files.
+    """Yield batches of columns in the order of the files, without records after `recording.until`.
 
     Raises:
         IllegalArgumentError: A file cannot be read as Parquet.
     """
+    times = pc.field("timestamp")
+    is_read = None
+    if recording.until is not None:
+        # A time that is not valid is unknown, and not later than others.
+        is_read = (times <= recording.until) | (times > LATEST_TIME) | times.is_null()
     try:
         yield from open_dataset(recording.records).to_batches(
-            columns=columns, batch_size=BATCH_RECORDS, batch_readahead=1, fragment_readahead=1
+            columns=columns, filter=is_read, batch_size=BATCH_RECORDS, batch_readahead=1, fragment_readahead=1
         )
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(recording.records, error) from error

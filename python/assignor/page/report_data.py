@@ -42,7 +42,7 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     times = _times(part)
     return PageData(
         title=recording.folder.resolve().name,
-        events=itertools.chain(_events(part), silence_events(report.silences)),
+        events=itertools.chain(_events(part, [each.group for each in report.groups]), silence_events(report.silences)),
         records=report.records,
         since=times[0],
         until=times[1],
@@ -56,10 +56,11 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     )
 
 
-def _events(part: Path) -> Iterator[Row]:
-    """Yield rebalances and storms, each group in the order of its log."""
+def _events(part: Path, groups: Sequence[str]) -> Iterator[Row]:
+    """Yield rebalances and storms of groups, each group in the order of its log."""
     source = dataset(part / "events", format="parquet")
-    for batch in source.to_batches(columns=_EVENT_FIELDS, filter=pc.field("event").isin(["rebalance", "storm"])):
+    is_shown = pc.field("event").isin(["rebalance", "storm"]) & pc.field("group").isin(pa.array(groups, pa.string()))
+    for batch in source.to_batches(columns=_EVENT_FIELDS, filter=is_shown):
         yield from batch.to_pylist()
 
 

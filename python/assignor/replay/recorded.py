@@ -24,29 +24,28 @@ if TYPE_CHECKING:
 _REPLAYED = ["partition", "offset", "timestamp", "key", "value"]
 
 
-def replay(recording: Recording, *, is_committed: bool = True, groups: Iterable[str] = ()) -> Iterator[Event]:
+def replay(recording: Recording, *, is_committed: bool = True) -> Iterator[Event]:
     """Replay a recording in this process, and yield its events in the order in which the replay returns them.
+
+    If groups are chosen, the silences of the log, which are of no group, are not among the events.
 
     Args:
         recording: The recording.
         is_committed: True to omit the records of aborted transactions, as a read_committed reader does.
-        groups: Group ids to replay; empty for all groups.
 
     Raises:
         IllegalArgumentError: A file of the recording cannot be read.
         WrongTypeError: A column of the recording is of another type.
     """
-    wanted = pa.array(sorted(set(groups)), pa.string())
 
     def chosen() -> Iterator[pa.RecordBatch]:
         marker = CopyMarker()
         for batch in in_log_order(recording):
             found = batch.filter(pc.invert(marker.mark(batch)))
-            found = found.filter(pc.invert(found["aborted"])) if is_committed else found
-            yield found.filter(pc.is_in(found["group_id"], wanted)) if len(wanted) else found
+            yield found.filter(pc.invert(found["aborted"])) if is_committed else found
 
     silences = silences_of(recording)
-    if not len(wanted):
+    if recording.groups is None:
         yield from silence_events(silences)
     yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), silences)
 

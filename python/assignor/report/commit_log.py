@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow.dataset import dataset
 
-from assignor.cluster.folder import open_dataset
 from assignor.cluster.timestamps import is_valid
 from assignor.lag import TIMED_END_OFFSETS
 from assignor.waiting import Position
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+
+    from assignor.cluster.folder import Recording
 
     Numbers = npt.NDArray[np.int64]
 
@@ -92,15 +93,16 @@ class EndLog:
     """End offsets of chosen partitions over time.
 
     Args:
-        path: Path of `end_offsets.parquet`, which may be missing.
+        recording: The recording.
         partitions: The partitions to read.
     """
 
-    def __init__(self, path: Path, partitions: Collection[Partition]) -> None:
+    def __init__(self, recording: Recording, partitions: Collection[Partition]) -> None:
         self._ends: dict[Partition, tuple[Numbers, Numbers]] = {}
-        if not path.exists():
+        found = recording.end_offset_rows()
+        if found is None:
             return
-        rows = open_dataset(path).to_table(TIMED_END_OFFSETS.names, filter=_is_chosen(partitions))
+        rows = found.to_table(TIMED_END_OFFSETS.names, filter=_is_chosen(partitions))
         rows = rows.cast(TIMED_END_OFFSETS).drop_null()
         rows = rows.filter(is_valid(rows["at"]))
         at, ends = rows["at"].to_numpy(), rows["end_offset"].to_numpy()

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
-from assignor.cluster.folder import open_dataset, parquet_error
+from assignor.cluster.folder import parquet_error
 from assignor.cluster.timestamps import is_valid
 from assignor.errors import WrongTypeError
 from assignor.lag import END_OFFSETS, LARGEST_LAG, TIMED_END_OFFSETS, group_lag, join_owners, partition_lag
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     import numpy.typing as npt
+    from pyarrow.dataset import Dataset
 
     from assignor.cluster.folder import Recording
 
@@ -90,19 +91,20 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
         IllegalArgumentError: The end offsets cannot be read as Parquet.
         WrongTypeError: A column of the end offsets is of another type.
     """
-    if not recording.end_offsets.exists():
+    rows = recording.end_offset_rows()
+    if rows is None:
         return {}
-    ends = _Ends.read(recording.end_offsets)
+    ends = _Ends.read(rows, recording.end_offsets)
     if not len(ends.times):
         return {}
     commits = _Commits.read(part, ends.times)
-    rows = partition_lag(join_owners(commits.last(), _owners(part)), ends.last())
+    lags = partition_lag(join_owners(commits.last(), _owners(part)), ends.last())
     series = dict(_series(ends, commits, _generations(part)))
-    pq.write_table(rows, _created(part / "lag") / "part-0.parquet")
+    pq.write_table(lags, _created(part / "lag") / "part-0.parquet")
     pq.write_table(_over_time(series), _created(part / "lag_over_time") / "part-0.parquet")
-    ranges, departed = _out_of_range(rows), departures(part)
+    ranges, departed = _out_of_range(lags), departures(part)
     found = {}
-    for sums in group_lag(rows).to_pylist():
+    for sums in group_lag(lags).to_pylist():
         group = sums.pop("group_id")
         window = 2 * commits.intervals.get(group, 0)
         growth = find_growth(series.get(group, []), window)
@@ -129,9 +131,8 @@ class _Ends:
     ends: Numbers
 
     @classmethod
-    def read(cls, path: Path) -> _Ends:
+    def read(cls, source: Dataset, path: Path) -> _Ends:
         try:
-            source = open_dataset(path)
             read = source.to_table(columns=["at"]).cast(pa.schema([TIMED_END_OFFSETS.field("at")]))
             times = np.unique(read["at"].filter(is_valid(read["at"])).to_numpy())
             if len(times) > MOST_TIMES:

@@ -37,6 +37,7 @@ class Report:
         duplicates: Number of records that are copies of others: replicas, or files that were copied twice.
         has_topics: False if there is no topic metadata, so that assignments are not compared.
         silences: Silences of the log, by time.
+        since: Time in milliseconds; findings that ended before it are left out. None for no limit.
     """
 
     records: int
@@ -48,6 +49,7 @@ class Report:
     duplicates: int = 0
     has_topics: bool = True
     silences: tuple[Silence, ...] = ()
+    since: int | None = None
 
     @property
     def invalid_timestamps(self) -> int:
@@ -68,6 +70,7 @@ class Report:
             "invalid_timestamps": self.invalid_timestamps,
             "duplicates": self.duplicates,
             "silences": [silence.to_json() for silence in self.silences],
+            "since": self.since,
             "groups": [
                 {
                     **group.to_json(),
@@ -80,6 +83,7 @@ class Report:
         }
 
     def findings(self) -> list[Finding]:
-        """Return the findings, by group."""
+        """Return the findings, by group, without those that ended before `since`."""
         remarks = by_group(self.remarks)
-        return [found for group in self.groups for found in findings_of(group, remarks.get(group.group, []))]
+        found = [found for group in self.groups for found in findings_of(group, remarks.get(group.group, []))]
+        return [each for each in found if self.since is None or each.until is None or each.until >= self.since]

@@ -46,7 +46,7 @@ def with_evidence(stuck: Mapping[str, Sequence[Event]], recording: Recording, pa
     partitions = {place for events in stuck.values() for event in events for place in _partitions(event)}
     if not partitions:
         return {}
-    commits, ends, last = CommitLog(part, partitions), EndLog(recording.end_offsets, partitions), _last_time(part)
+    commits, ends, last = CommitLog(part, partitions), EndLog(recording, partitions), _last_time(part)
     found: dict[str, list[Event]] = {}
     for group, events in stuck.items():
         for event in events:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import dataset
 
 from assignor.cluster.copies import count_copies
+from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid_time
 from assignor.lines import json_text
 from assignor.replay.recorded import end_of
@@ -23,7 +24,7 @@ from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
     from assignor.cluster.folder import Recording
@@ -37,15 +38,21 @@ _GROUP_FIELDS = (
 """Columns of the table `groups` that are fields of `GroupReport` with the same name."""
 
 
-def summarize(recording: Recording, part: Path) -> Report:
+def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), since: int | None = None) -> Report:
     """Read the tables of a report, and write `report.json` next to them.
 
     Args:
         recording: The recording, whose topic metadata and end offsets are read.
         part: Folder with the tables that `report_folder.TABLES` names.
+        groups: Patterns of the groups that the report lists, see `GroupPatterns`; empty for all groups. Other groups
+            still count as evidence, and in the numbers of records.
+        since: Time in milliseconds; findings and silences that ended before it are left out. None for no limit.
 
     Returns:
         The report.
+
+    Raises:
+        IllegalArgumentError: A pattern matches no group.
     """
     counts, bad = _records(part)
     by_type: dict[int, tuple[int, int]] = {}
@@ -54,17 +61,23 @@ def summarize(recording: Recording, part: Path) -> Report:
             values, tombstones = by_type.get(number, (0, 0))
             deleted = count if is_tombstone else 0
             by_type[number] = (values + count - deleted, tombstones + deleted)
-    groups = _groups(part, recording, bad)
+    reported = _groups(part, recording, bad)
+    if groups:
+        chosen = GroupPatterns(groups)
+        chosen.check_matched((each.group for each in reported), recording.records)
+        reported = [each for each in reported if chosen.matches(each.group)]
+    names = {each.group for each in reported}
     found = Report(
         records=counts.total(),
         records_by_type=by_type,
         duplicates=count_copies(recording),
         has_topics=recording.topics().num_rows > 0,
-        silences=tuple(read_silences(part)),
+        silences=tuple(each for each in read_silences(part) if since is None or each.until >= since),
+        since=since,
         bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
-        groups=tuple(groups),
-        remarks=tuple(_remarks(part)),
-        members=tuple(_members(part)) if len(groups) <= MOST_GROUPS_WITH_MEMBERS else (),
+        groups=tuple(reported),
+        remarks=tuple(each for each in _remarks(part) if each.group in names),
+        members=tuple(_members(part, names)) if len(names) <= MOST_GROUPS_WITH_MEMBERS else (),
     )
     text = json_text(found.to_json(), indent=1)
     (part / REPORT_FILE).write_text(text + "\n", encoding="utf-8")
@@ -186,12 +199,13 @@ def _remarks(part: Path) -> Iterator[Remark]:
             yield Remark(row["group_id"], row["generation"], row["range"], text, row["timestamp"], row["class"])
 
 
-def _members(part: Path) -> Iterator[MemberReport]:
+def _members(part: Path, groups: Collection[str]) -> Iterator[MemberReport]:
     spans: dict[tuple[str, str], list[tuple[str, int, int]]] = {}
     for row in pq.read_table(part / "assignments").to_pylist():
         spans.setdefault((row["group_id"], row["member_id"]), []).append((row["topic"], row["start"], row["count"]))
     order = [(name, "ascending") for name in ("group_id", "client_id", "member_id")]
-    for row in pq.read_table(part / "members").sort_by(order).to_pylist():
+    is_chosen = pc.field("group_id").isin(pa.array(groups, pa.string()))
+    for row in pq.read_table(part / "members", filters=is_chosen).sort_by(order).to_pylist():
         yield MemberReport(
             group=row["group_id"],
             member_id=row["member_id"],

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silence_events, silences_of
-from assignor.spark.recording_files import read_records, with_groups
+from assignor.spark.recording_files import read_records
 from assignor.spark.replay_events import events
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Iterable, Iterator
 
     from pyspark.sql import SparkSession
 
@@ -31,7 +30,6 @@ def event_lines(
     recording: Recording,
     *,
     is_committed: bool = True,
-    groups: Collection[str] = (),
     has_copies: bool = False,
     ascii_only: bool = False,
 ) -> Iterator[tuple[str | None, int, int, str]]:
@@ -44,15 +42,12 @@ def event_lines(
         spark: A session that can read the files.
         recording: The recording.
         is_committed: True to omit the records of aborted transactions.
-        groups: Group ids to replay; empty for all groups.
         has_copies: True if several records have the same partition and offset; each counts once.
         ascii_only: True to escape other characters.
     """
     records = read_records(spark, recording, is_committed=is_committed)
     if has_copies:
         records = records.dropDuplicates(["partition", "offset"])
-    if groups:
-        records = with_groups(records).where(F.col("group_id").isin(*groups))
 
     def render(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -64,7 +59,7 @@ def event_lines(
 
     # As in `assignor.replay.recorded.replay`, deadlines of groups without later records fire only at the end.
     silences = silences_of(recording)
-    if not groups:
+    if recording.groups is None:
         for event in silence_events(silences):
             yield None, event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
     found = events(records, recording.topics(), until=end_of(recording), delay_ms=None, silences=silences)

@@ -11,6 +11,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 from pyspark.sql.types import StringType, StructType
 
 from assignor import _core
+from assignor.cluster.timestamps import LATEST_TIME
 from assignor.spark.schemas import RECORDS, check_columns
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ _PLACE = StructType([RECORDS["partition"], RECORDS["offset"]])
 
 def read_records(spark: SparkSession, recording: Recording, *, is_committed: bool = False) -> DataFrame:
     """Read the records of a recording: `schemas.RECORDS`, and `aborted`, true for records of aborted transactions.
+
+    If groups are chosen, the column `group_id` follows. Records after `recording.until` are left out.
 
     Args:
         spark: A session that can read the files.
@@ -39,18 +42,25 @@ def read_records(spark: SparkSession, recording: Recording, *, is_committed: boo
     check_columns(records, RECORDS, str(recording.records))
     # Other columns of the file could have the names of columns that the pipeline adds.
     records = records.select(*RECORDS.fieldNames())
+    if recording.until is not None:
+        times = F.col("timestamp")
+        records = records.where((times <= recording.until) | (times > LATEST_TIME) | times.isNull())
     aborted = spark.createDataFrame(list(recording.aborted), _PLACE).distinct().withColumn("aborted", F.lit(True))
     joined = records.join(F.broadcast(aborted), _PLACE.fieldNames(), "left")
     found = joined.select(*records.columns, F.coalesce("aborted", F.lit(False)).alias("aborted"))
+    if recording.groups is not None:
+        found = with_groups(found).where(F.col("group_id").rlike(recording.groups.java_regex))
     return found.where(~F.col("aborted")) if is_committed else found
 
 
 def with_groups(records: DataFrame) -> DataFrame:
-    """Add the column `group_id`: the group in each record's key, null for a key without a group.
+    """Add the column `group_id`, unless it is there: the group in each record's key, null for a key without a group.
 
     Args:
         records: A binary column `key`, and any others.
     """
+    if "group_id" in records.columns:
+        return records
 
     def read(keys: pa.Array) -> pa.Array:
         return pa.array(_core.record_groups(keys))
