@@ -17,6 +17,7 @@ pub mod memory;
 pub mod offsets;
 pub mod plan;
 pub mod replay;
+pub mod segments;
 pub mod wire;
 
 #[cfg(feature = "python")]

@@ -6,10 +6,12 @@ from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import Buffer
 
 from assignor.clients.membership import JoinedMembers
 from assignor.columns import ArrowArray, ArrowRecordBatch, ArrowTable, MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
+from assignor.tuples import SegmentEnd
 
 __all__ = [
     "LATEST_TIME",
@@ -18,6 +20,7 @@ __all__ = [
     "Matcher",
     "Plan",
     "Replay",
+    "SegmentReader",
     "SilenceFinder",
     "TopicPattern",
     "Topics",
@@ -246,6 +249,21 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
 
 def record_groups(keys: ArrowArray) -> ArrowArray:
     """Return the group id of each record key; null if a key has no group id or is malformed."""
+
+@final
+class SegmentReader:
+    """Reader of the bytes of one log segment: record batches of version 2, and message sets of versions 0 and 1."""
+
+    def __new__(cls) -> SegmentReader: ...
+    def push(self, data: Buffer) -> ArrowRecordBatch:
+        """Read the next bytes of the file, and return the records of the batches that are complete.
+
+        The columns are offset and timestamp (int64), key and value (binary, can be null), `leader_epoch` (int32),
+        `producer_id` (int64), `is_transactional` (bool) and control (int16): the type of a control record, or null.
+        """
+
+    def finish(self) -> SegmentEnd:
+        """End the file, and return its summary."""
 
 @final
 class SilenceFinder:

@@ -1,4 +1,4 @@
-"""Named tuples: partitions, and parts of plans.
+"""Named tuples: partitions, parts of plans, and the end of a segment.
 
 `assign` and `plan` import this module instead of the data classes of `assignor.model`, because `dataclasses` takes long
 to import.
@@ -85,3 +85,26 @@ class Balance(NamedTuple):
     mean: float
     idle: tuple[str, ...]
     spread: dict[str, int]
+
+
+class SegmentEnd(NamedTuple):
+    """Summary of a log segment after its last byte.
+
+    Attributes:
+        batches: Number of batches that were read. A message of a message set (versions 0 and 1) counts as a batch.
+        records: Number of records, including those of control batches.
+        end_offset: Offset after the last batch that was read, or None if there is none.
+        read_bytes: Size in bytes of the complete batches, including damaged ones.
+        damage: Position in the file and reason of each damaged batch. Its records are left out.
+        tail: Kind of the bytes behind the last complete batch: `"zeros"` (a preallocated file), `"torn"` (the beginning of a
+            batch), or `""`: there are none, or the last damage describes them.
+        tail_bytes: Number of these bytes.
+    """
+
+    batches: int
+    records: int
+    end_offset: int | None
+    read_bytes: int
+    damage: tuple[tuple[int, str], ...]
+    tail: str
+    tail_bytes: int

@@ -131,6 +131,40 @@ impl<'a> Reader<'a> {
         Err(read_error(start, "an unsigned varint is longer than five bytes".to_owned()))
     }
 
+    /// Read a signed varint in zigzag encoding, as Kafka's `ByteUtils.readVarint` does.
+    ///
+    /// # Errors
+    /// As [`varint`](Self::varint).
+    #[inline]
+    pub fn signed_varint(&mut self) -> Result<i32, WireError> {
+        let value = match self.data.get(self.position) {
+            Some(byte) if byte & 0x80 == 0 => {
+                self.position += 1;
+                u32::from(*byte)
+            }
+            _ => self.varint()? as u32,
+        };
+        Ok((value >> 1) as i32 ^ -((value & 1) as i32))
+    }
+
+    /// Read a signed varint of at most ten bytes in zigzag encoding, as Kafka's `ByteUtils.readVarlong` does.
+    ///
+    /// # Errors
+    /// Too few bytes remain, or the varint has more than ten bytes.
+    #[inline]
+    pub fn signed_varlong(&mut self) -> Result<i64, WireError> {
+        let start = self.position;
+        let mut value: u64 = 0;
+        for shift in (0..64).step_by(7) {
+            let [byte] = self.fixed()?;
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok((value >> 1) as i64 ^ -((value & 1) as i64));
+            }
+        }
+        Err(read_error(start, "a varint is longer than ten bytes".to_owned()))
+    }
+
     /// Read the bytes of a string that cannot be null. [`java_text`] decodes them.
     ///
     /// # Errors
@@ -317,5 +351,19 @@ mod tests {
         assert_eq!(Reader::new(&[0xff, 0xff, 0xff, 0xff, 0x7f]).varint(), Ok(-1));
         assert_eq!(Reader::new(&[0x80, 0x01]).varint(), Ok(128));
         assert!(Reader::new(&[0x80, 0x80, 0x80, 0x80, 0x80, 0x00]).varint().is_err());
+    }
+
+    #[test]
+    fn signed_varints_are_in_zigzag_encoding() {
+        for (bytes, value) in [(&[0][..], 0), (&[1], -1), (&[2], 1), (&[0x7f], -64), (&[0x80, 0x01], 64)] {
+            assert_eq!(Reader::new(bytes).signed_varint(), Ok(value));
+            assert_eq!(Reader::new(bytes).signed_varlong(), Ok(i64::from(value)));
+        }
+        let ends = [[0xff; 4].as_slice(), &[0x0f]].concat();
+        assert_eq!(Reader::new(&ends).signed_varint(), Ok(i32::MIN));
+        let ends = [[0xff; 9].as_slice(), &[0x01]].concat();
+        assert_eq!(Reader::new(&ends).signed_varlong(), Ok(i64::MIN));
+        assert!(Reader::new(&[0x80; 10]).signed_varlong().is_err());
+        assert!(Reader::new(&[]).signed_varint().is_err());
     }
 }

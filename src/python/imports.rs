@@ -22,6 +22,7 @@ pub(crate) static SUBSCRIPTION: Import<PyType> = Import::new("assignor.model", "
 pub(crate) static BALANCE: Import<PyType> = Import::new("assignor.tuples", "Balance");
 pub(crate) static DIFF: Import<PyType> = Import::new("assignor.tuples", "Diff");
 pub(crate) static PARTITION_INFO: Import<PyType> = Import::new("assignor.tuples", "PartitionInfo");
+pub(crate) static SEGMENT_END: Import<PyType> = Import::new("assignor.tuples", "SegmentEnd");
 pub(crate) static SPANS: Import<PyType> = Import::new("assignor.tuples", "Spans");
 pub(crate) static TOPIC_PARTITION: Import<PyType> = Import::new("assignor.tuples", "TopicPartition");
 

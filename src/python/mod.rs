@@ -47,6 +47,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::replay::{PyReplay, event_schema};
     #[pymodule_export]
+    use super::verbs::segments::PySegmentReader;
+    #[pymodule_export]
     use super::verbs::silences::PySilenceFinder;
     #[pymodule_export]
     use super::verbs::topic_pattern::PyTopicPattern;

@@ -19,6 +19,7 @@ pub(crate) mod plan;
 pub(crate) mod records;
 pub(crate) mod replay;
 mod replay_columns;
+pub(crate) mod segments;
 pub(crate) mod silences;
 mod table;
 pub(crate) mod topic_pattern;
