@@ -1,4 +1,4 @@
-"""Sources of `__consumer_offsets` records: a recording, Spark's Kafka connector, or confluent-kafka.
+"""Sources of `__consumer_offsets` records: a recording, log segments, Spark's Kafka connector, or confluent-kafka.
 
 Each returns the columns of `schemas.RECORDS`, and those of live clusters also return `cluster`. By default they
 omit the records of aborted transactions, as a read_committed consumer and a broker that loads its groups do. None of
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["kafka_connector", "kafka_offsets", "recording_records"]
+__all__ = ["kafka_connector", "kafka_offsets", "recording_records", "segment_files", "segments"]
 
 Isolation = Literal["read_committed", "read_uncommitted"]
 
@@ -45,6 +45,51 @@ def recording_records(
     """
     records = read_records(spark, Recording.open(folder), is_committed=_is_committed(isolation))
     return records.select(*RECORDS.fieldNames())
+
+
+def segments(
+    spark: SparkSession, path: str, *, cluster: str = "", isolation: Isolation = "read_committed"
+) -> DataFrame:
+    """Return the records in the log segments of brokers, such as an archive of data directories.
+
+    All files that are segments of `__consumer_offsets` are read: `__consumer_offsets-N/*.log`, with up to 5 folders
+    between these folders and the path. Several brokers of one cluster are read together, and a record that several
+    replicas have is one row. Give each cluster its own path and call.
+
+    Args:
+        spark: A session that can read the path.
+        path: A folder of any file system that Spark reads, such as `s3a://backup/kafka`.
+        cluster: Value of the column `cluster`.
+        isolation: `read_committed` omits the records of transactions that were aborted or have no end.
+
+    Returns:
+        The columns of `schemas.CLUSTER_RECORDS`. Bytes that cannot be read are left out; `segment_files` lists them.
+
+    Raises:
+        IllegalArgumentError: `isolation` is unknown, or the path has no such folder.
+    """
+    from assignor.spark.segments import read_segments
+
+    return read_segments(spark, path, cluster=cluster, is_committed=_is_committed(isolation))
+
+
+def segment_files(spark: SparkSession, path: str) -> DataFrame:
+    """Return a row for each file that `segments` reads: what is in it, and what cannot be read.
+
+    Args:
+        spark: A session that can read the path.
+        path: The folder, as for `segments`.
+
+    Returns:
+        `path`, `partition`, `bytes`, `records`, `end_offset` (the offset after the last readable batch; null without
+        one) and `damage`, a list of texts that is empty for a file without damage.
+
+    Raises:
+        IllegalArgumentError: The path has no folder of a partition of `__consumer_offsets`.
+    """
+    from assignor.spark.segments import list_segments
+
+    return list_segments(spark, path)
 
 
 def kafka_offsets(
