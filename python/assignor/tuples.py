@@ -96,8 +96,8 @@ class SegmentEnd(NamedTuple):
         end_offset: Offset after the last batch that was read, or None if there is none.
         read_bytes: Size in bytes of the complete batches, including damaged ones.
         damage: Position in the file and reason of each damaged batch. Its records are left out.
-        tail: Kind of the bytes behind the last complete batch: `"zeros"` (a preallocated file), `"torn"` (the beginning of a
-            batch), or `""`: there are none, or the last damage describes them.
+        tail: Kind of the bytes behind the last complete batch: `"zeros"` (a preallocated file), `"torn"` (the beginning of
+            a batch), or `""`: there are none, or the last damage describes them.
         tail_bytes: Number of these bytes.
     """
 

@@ -10,6 +10,8 @@ mod reader;
 mod records;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod written;
 
 pub use compression::MAX_DECOMPRESSED;
 pub use reader::{Damage, MAX_DAMAGE, SegmentEnd, SegmentReader, Tail};
