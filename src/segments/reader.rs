@@ -166,7 +166,7 @@ impl SegmentReader {
                     return Ok(data.len());
                 }
                 Next::Zeros => {
-                    let zeros = rest.iter().position(|byte| *byte != 0).unwrap_or(rest.len());
+                    let zeros = leading_zeros(rest);
                     self.progress.tail_bytes += zeros as u64;
                     rest = &rest[zeros..];
                     if rest.is_empty() {
@@ -257,6 +257,13 @@ impl SegmentReader {
             tail_bytes,
         }
     }
+}
+
+/// Return the number of zeros at the start. A preallocated file can have a gigabyte of them.
+fn leading_zeros(data: &[u8]) -> usize {
+    let blocks = data.as_chunks::<64>().0;
+    let zeros = blocks.iter().take_while(|block| block.iter().fold(0, |found, byte| found | byte) == 0).count() * 64;
+    zeros + data[zeros..].iter().take_while(|byte| **byte == 0).count()
 }
 
 /// Return the size of the batch that begins with these bytes, or that of the bytes that show it.
