@@ -124,6 +124,11 @@ fn no_mutated_log_breaks_a_replay() {
 }
 
 #[test]
+fn no_mutated_segment_breaks_the_reader() {
+    call_with_mutated_seeds("segment", targets::segment);
+}
+
+#[test]
 fn no_mutated_snapshot_breaks_a_replay() {
     call_with_mutated_seeds("snapshot", targets::snapshot);
 }

@@ -12,13 +12,14 @@ use assignor::matching::pattern::Pattern;
 use assignor::offsets::json::{push_consumer_protocol_json, push_value_json};
 use assignor::offsets::{self, Content, DecodedRecord, FieldValue, Record, Status, Value, commit, protocol};
 use assignor::replay::{Event, LogRecord, Replay};
+use assignor::segments::{Records, SegmentEnd, SegmentReader};
 use assignor::wire::{self, Assignment, TopicPartitions};
 
 /// Function of a fuzz target.
 pub type Target = fn(&[u8]) -> bool;
 
 /// Targets by name, which is also that of the program and of the folder of the seeds.
-pub const TARGETS: [(&str, Target); 9] = [
+pub const TARGETS: [(&str, Target); 10] = [
     ("assignment", assignment),
     ("pattern_java", pattern_java),
     ("pattern_librdkafka", pattern_librdkafka),
@@ -26,6 +27,7 @@ pub const TARGETS: [(&str, Target); 9] = [
     ("pattern_re2j", pattern_re2j),
     ("record", record),
     ("replay", replay),
+    ("segment", segment),
     ("snapshot", snapshot),
     ("subscription", subscription),
 ];
@@ -207,7 +209,7 @@ pub fn snapshot(data: &[u8]) -> bool {
     let mut sealed = data.to_vec();
     if let Some((header, body)) = sealed.split_at_mut_checked(HEADER) {
         header[11..15].copy_from_slice(&(body.len() as u32).to_be_bytes());
-        header[15..].copy_from_slice(&crc32(body).to_be_bytes());
+        header[15..].copy_from_slice(&crc(body, CRC_32).to_be_bytes());
     }
     if replay.restore(&sealed).is_err() {
         return false;
@@ -230,10 +232,60 @@ pub fn snapshot(data: &[u8]) -> bool {
     true
 }
 
-/// Return the CRC-32 of bytes, with the polynomial of zlib.
-fn crc32(data: &[u8]) -> u32 {
-    let step = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ 0xedb8_8320 } else { crc >> 1 };
+/// Polynomials of zlib's CRC-32, and of CRC-32C.
+const CRC_32: u32 = 0xedb8_8320;
+const CRC_32C: u32 = 0x82f6_3b78;
+
+/// Return the checksum of bytes with a polynomial.
+fn crc(data: &[u8], polynomial: u32) -> u32 {
+    let step = |crc: u32, _| if crc & 1 == 1 { (crc >> 1) ^ polynomial } else { crc >> 1 };
     !data.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
+}
+
+// ---- segments of a log
+
+/// Size in bytes of offset and size, which are before each batch, and of a batch up to its version.
+const ENTRY: usize = 12;
+const PREFIX: usize = 17;
+
+/// Read a segment, and one with right checksums, in one piece and in two. The answers must be equal.
+pub fn segment(data: &[u8]) -> bool {
+    let sealed = sealed_segment(data);
+    let accepts = |data: &[u8]| {
+        let (records, end) = read_segment(&[data]);
+        let (first, second) = data.split_at(crc(data, CRC_32) as usize % (data.len() + 1));
+        let (records_of_two, end_of_two) = read_segment(&[first, second]);
+        assert_eq!(records, records_of_two);
+        assert_eq!(end, end_of_two);
+        assert_eq!(end.records, records.len() as u64);
+        assert_eq!(end.read_bytes + end.tail_bytes, data.len() as u64);
+        end.records > 0 && end.damage.is_empty()
+    };
+    accepts(data) | accepts(&sealed)
+}
+
+fn read_segment(pieces: &[&[u8]]) -> (Records, SegmentEnd) {
+    let (mut reader, mut records) = (SegmentReader::default(), Records::default());
+    for piece in pieces {
+        reader.push(piece, &mut records).expect("the input is small");
+    }
+    (records, reader.end())
+}
+
+/// Return a segment whose batches have right checksums.
+fn sealed_segment(data: &[u8]) -> Vec<u8> {
+    let mut sealed = data.to_vec();
+    let mut rest = sealed.as_mut_slice();
+    while let Some(&mut [.., a, b, c, d, _, _, _, _, version]) = rest.first_chunk_mut::<PREFIX>() {
+        let size = usize::try_from(i32::from_be_bytes([a, b, c, d])).unwrap_or_default();
+        let Some((batch, behind)) = rest.split_at_mut_checked(ENTRY + size) else { break };
+        let (at, checked, polynomial) = if version == 2 { (17, 21, CRC_32C) } else { (12, 16, CRC_32) };
+        let Some(body) = batch.get(checked..) else { break };
+        let checksum = crc(body, polynomial).to_be_bytes();
+        batch[at..at + 4].copy_from_slice(&checksum);
+        rest = behind;
+    }
+    sealed
 }
 
 // ---- patterns

@@ -22,9 +22,12 @@ from assignor.offsets import decode_batch, decode_record
 from assignor.replay import Replay
 from assignor.replay.watch_state import VERSION, WatchState
 from assignor.replay.watcher import Watcher
+from tests.support import segment_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from assignor.tuples import SegmentEnd
 
 MOST_PARTITIONS = 10_000
 """Number of partitions of a topic above which a group is read and not assigned: large plans need memory."""
@@ -198,6 +201,25 @@ def watch_state(data: bytes) -> bool:
     return True
 
 
+def segment(data: bytes) -> bool:
+    """Read a segment, and one with right checksums, in one piece and in two. The answers must be equal."""
+    accepted = []
+    for given in (data, segment_bytes.sealed(data)):
+        whole, end = _read_segment([given])
+        middle = zlib.crc32(given) % (len(given) + 1)
+        assert (whole, end) == _read_segment([given[:middle], given[middle:]])
+        assert end.records == whole.num_rows
+        assert end.read_bytes + end.tail_bytes == len(given)
+        accepted.append(end.records > 0 and not end.damage)
+    return any(accepted)
+
+
+def _read_segment(pieces: list[bytes]) -> tuple[pa.Table, SegmentEnd]:
+    reader = _core.SegmentReader()
+    batches = [pa.record_batch(reader.push(piece)) for piece in pieces]
+    return pa.Table.from_batches(batches).combine_chunks(), reader.finish()
+
+
 def _pattern(dialect: str) -> Callable[[bytes], bool]:
     def target(data: bytes) -> bool:
         try:
@@ -220,6 +242,7 @@ TARGETS: Mapping[str, Callable[[bytes], bool]] = {
     "pattern_librdkafka": _pattern("librdkafka"),
     "pattern_python": _pattern("python"),
     "pattern_re2j": _pattern("re2j"),
+    "segment": segment,
     "snapshot": snapshot,
     "subscription_object": subscription,
     "watch_state": watch_state,

@@ -22,7 +22,7 @@ from assignor.cluster.records import SCHEMA
 from assignor.replay import Replay
 from assignor.replay.watcher import Watcher
 from tests.replay.generated_events import METADATA, random_log
-from tests.support import vector_files
+from tests.support import segment_bytes, vector_files
 from tests.support.border import COLUMNS, TOPICS
 from tests.support.fuzz import decoders
 
@@ -62,6 +62,7 @@ def made() -> dict[str, list[bytes]]:
         **{f"pattern_{dialect}": _patterns(dialect) for dialect in DIALECTS},
         "group": [json.dumps(group).encode() for group in GROUPS],
         "plan": [_plan(group) for group in GROUPS],
+        "segment": _segments(),
         "subscription_object": [json.dumps(each).encode() for each in SUBSCRIPTIONS],
     }
     return dict(sorted(found.items()))
@@ -121,6 +122,35 @@ def _watch_state(log: list[LogRecord]) -> bytes:
     watcher.push(pa.RecordBatch.from_pylist(columns, SCHEMA), {0: log[-1].offset + 1})
     watcher.start()
     return watcher.state("cluster").to_bytes()
+
+
+def _segments() -> list[bytes]:
+    """Return segments with each version and codec, and each kind of batch and tail."""
+    content, batch, message = segment_bytes.CONTENT, segment_bytes.batch, segment_bytes.message
+    marker = segment_bytes.record(0, b"\0\0\0\1", b"\0\0\0\0\0\0")
+    kinds = segment_bytes.TRANSACTIONAL, segment_bytes.TRANSACTIONAL | segment_bytes.CONTROL
+    compressed = {codec: batch(7, data, 12, attributes=codec) for codec, data in segment_bytes.COMPRESSED.items()}
+    framed = segment_bytes.xerial([segment_bytes.COMPRESSED[segment_bytes.SNAPPY]])
+    plain = batch(7, content, 12)
+    sets = {
+        each: message(45, each[0], None, data, attributes=each[1])
+        for each, data in segment_bytes.COMPRESSED_SETS.items()
+    }
+    old_lz4 = bytearray(segment_bytes.COMPRESSED_SETS[0, segment_bytes.LZ4])
+    old_lz4[6] ^= 1  # the checksum of the header
+    return [
+        plain,
+        *compressed.values(),
+        batch(7, framed, 12, attributes=segment_bytes.SNAPPY | segment_bytes.LOG_APPEND_TIME),
+        *sets.values(),
+        message(45, 0, None, bytes(old_lz4), attributes=segment_bytes.LZ4),
+        message(3, 0, b"key", b"value") + message(4, 0, None, None) + message(6, 1, b"", b""),
+        batch(7, content, 12, attributes=kinds[0], producer=3) + batch(19, marker, 1, attributes=kinds[1], producer=3),
+        batch(0, b"", 0, last=6) + batch(7, content, 12, last=40),
+        plain + bytes(60),
+        plain + compressed[segment_bytes.ZSTD][:70],
+        b"".join(compressed.values()),
+    ]
 
 
 def _patterns(dialect: str) -> list[bytes]:
