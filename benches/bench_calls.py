@@ -10,10 +10,17 @@ from collections.abc import Callable
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from benches import bench_assign, bench_coordinator, bench_matching, bench_replay, bench_subscription_state
+from benches import (
+    bench_assign,
+    bench_coordinator,
+    bench_matching,
+    bench_replay,
+    bench_segments,
+    bench_subscription_state,
+)
 from benches.report import Run
 
-ROOMS = (bench_assign, bench_coordinator, bench_matching, bench_replay, bench_subscription_state)
+ROOMS = (bench_assign, bench_coordinator, bench_matching, bench_replay, bench_segments, bench_subscription_state)
 """Modules with a function `cases`."""
 
 

@@ -12,7 +12,15 @@ from assignor.clients import kafka_python_assignors
 from assignor.coordinator import Coordinator, Effects, ErrorCode, GroupState, HeartbeatRequest
 from assignor.coordinator.context import Answer
 from assignor.coordinator.responses import HeartbeatResponse
-from benches import bench_assign, bench_coordinator, bench_matching, bench_replay, bench_subscription_state, patterns
+from benches import (
+    bench_assign,
+    bench_coordinator,
+    bench_matching,
+    bench_replay,
+    bench_segments,
+    bench_subscription_state,
+    patterns,
+)
 from benches.bench_clients import calls
 from benches.checks import WrongAnswerError
 from benches.coordinator_groups import CoordinatedGroups, GroupSet
@@ -20,6 +28,7 @@ from benches.java_process import JavaMissingError
 from benches.memory import Use, live_bytes
 from benches.report import SECTIONS, Run
 from benches.workloads import Workload
+from tests.support import segment_bytes
 
 ONCE = Run("quick", is_once=True)
 
@@ -157,3 +166,20 @@ def test_a_wrong_answer_about_records_is_not_timed(
 ) -> None:
     with pytest.raises(WrongAnswerError, match=message):
         check(log)
+
+
+def broken_segments() -> Iterator[tuple[bytes, int, str]]:
+    contents = list(bench_segments.batch_contents())
+    data, count, _ = bench_segments.checked_segment("gzip", 50_000)
+    changed = bytearray(data)
+    changed[-1] ^= 1
+    yield bytes(changed), count, "records differ"
+    yield data, count + 1, "records differ"
+    batches = [segment_bytes.batch(0, each, bench_segments.RECORDS) for each in contents[:count]]
+    yield b"".join(batches), count, "records differ"
+
+
+@pytest.mark.parametrize(("data", "count", "message"), list(broken_segments()), ids=["damaged", "missing", "offsets"])
+def test_a_wrong_answer_about_segments_is_not_timed(data: bytes, count: int, message: str) -> None:
+    with pytest.raises(WrongAnswerError, match=message):
+        bench_segments.check_reading(data, list(bench_segments.batch_contents()), count)
