@@ -80,7 +80,9 @@ fn read_inner(wrapper: &Message<'_>, codec: Codec, buffer: &mut Vec<u8>, records
             return Err(format!("the last inner offset {last} exceeds the offset {}", wrapper.offset).into());
         }
         let base = wrapper.offset.wrapping_sub(last);
-        inner.iter_mut().for_each(|offset| *offset = base.wrapping_add(*offset));
+        for offset in inner {
+            *offset = base.wrapping_add(*offset);
+        }
     }
     Ok(())
 }
