@@ -93,11 +93,11 @@ class SegmentEnd(NamedTuple):
     Attributes:
         batches: Number of batches that were read. A message of a message set (versions 0 and 1) counts as a batch.
         records: Number of records, including those of control batches.
-        end_offset: Offset after the last batch that was read, or None if there is none.
+        end_offset: Offset after the last batch that was read, or None if no batch was read.
         read_bytes: Size in bytes of the complete batches, including damaged ones.
         damage: Position in the file and reason of each damaged batch. Its records are left out.
-        tail: Kind of the bytes behind the last complete batch: `"zeros"` (a preallocated file), `"torn"` (the beginning of
-            a batch), or `""`: there are none, or the last damage describes them.
+        tail: Kind of the bytes behind the last complete batch: `"zeros"` (a preallocated file), `"torn"` (the beginning
+            of a batch), or `""`: there are none, or the last damage describes them.
         tail_bytes: Number of these bytes.
     """
 

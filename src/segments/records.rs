@@ -7,7 +7,7 @@ use thiserror::Error;
 #[error("the records have more than {0} bytes of keys or values")]
 pub struct ColumnsFull(pub usize);
 
-/// Column of byte arrays, some of which are null.
+/// Column of byte arrays and nulls.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
     /// Ends of the values in `data`, after a leading 0.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests"
 ROOMS = {
-    *("assign", "plan", "cli", "matching", "offsets", "wire", "replay", "fleet", "member", "coordinator"),
+    *("assign", "plan", "cli", "matching", "offsets", "wire", "replay", "fleet", "member", "coordinator", "sources"),
     *("hostile", "lag", "live", "page", "subscription_state", "clients", "spark", "broker", "conformance", "project"),
 }
 SOURCES = sorted(path for folder in ("tests", "benches") for path in (ROOT / folder).rglob("*.py"))

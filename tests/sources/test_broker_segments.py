@@ -107,7 +107,7 @@ class Written:
             time.sleep(0.05)
 
     def _kill_while_writing(self) -> None:
-        """Kill the broker while it appends to two files, one of which is preallocated."""
+        """Kill the broker while it appends to two files; one file is preallocated."""
         names = [
             self._create("killed", {}),
             self._create("preallocated", {"preallocate": "true", "segment.bytes": "4194304"}),
