@@ -35,6 +35,8 @@ COMPACTED = {"cleanup.policy": "compact", "min.cleanable.dirty.ratio": "0.01", "
 DELETE_HORIZON = 1 << 6
 """Attribute of a batch that has a delete horizon."""
 
+PREALLOCATED = {"preallocate": "true", "segment.bytes": "4194304"}
+
 LATER = 45 * 60_000
 """Time in milliseconds after which a new segment begins; a broker refuses records that are an hour ahead."""
 
@@ -103,32 +105,35 @@ class Written:
         write(producer, name, 1, at=LATER)
         deadline = time.monotonic() + 30
         first = self._folder / f"{name}-0" / f"{0:020}.log"
-        while len(read(first)[0].rows) > 20 and time.monotonic() < deadline:
+        while not is_compacted(first) and time.monotonic() < deadline:
             time.sleep(0.05)
 
     def _kill_while_writing(self) -> None:
         """Kill the broker while it appends to two files; one file is preallocated."""
-        names = [
-            self._create("killed", {}),
-            self._create("preallocated", {"preallocate": "true", "segment.bytes": "4194304"}),
-        ]
-        is_over = threading.Event()
+        names = [self._create("killed", {}), self._create("preallocated", PREALLOCATED)]
+        is_over, is_written = threading.Event(), threading.Event()
+        written: list[object] = []
+
+        def delivered(_: object, message: object) -> None:
+            written.append(message)
+            if len(written) == 400:
+                is_written.set()
 
         def produce() -> None:
             producer = self._producer(**{"linger.ms": 1, "message.timeout.ms": 1_000, "log_level": 0})
             while not is_over.is_set():
                 for name in names:
-                    producer.produce(name, b"v" * 500)
+                    producer.produce(name, b"v" * 500, callback=delivered)
                 producer.poll(0)
                 time.sleep(0.0005)
             producer.purge()
 
         thread = threading.Thread(target=produce, daemon=True)
         thread.start()
-        time.sleep(0.7)
+        assert is_written.wait(60)
         self._broker.kill()
         is_over.set()
-        thread.join(30)
+        thread.join(60)
 
 
 def write(
@@ -142,6 +147,14 @@ def write(
         if number % 25 == 24:
             producer.flush(30)
     assert producer.flush(30) == 0
+
+
+def is_compacted(path: Path) -> bool:
+    """Return True if a file has few of the records that were written; the broker replaces the file."""
+    try:
+        return len(read(path)[0].rows) <= 20
+    except FileNotFoundError:
+        return False
 
 
 def batch_headers(path: Path) -> list[tuple[int, int]]:
@@ -187,7 +200,7 @@ def test_every_segment_of_a_broker_is_read_as_the_broker_reads_it(
                 file.truncate(end.read_bytes)
         assert kafka.read(kept) == found, name
         compared += len(found.rows)
-    assert compared > 2_000
+    assert compared > 1_400
     assert any(name.startswith("__cluster_metadata-0/") for name in written.paths)
 
 
@@ -228,7 +241,7 @@ def test_a_compacted_log_keeps_its_end_offset(written: Written) -> None:
 def test_a_killed_broker_leaves_a_tail(written: Written) -> None:
     for name in ("killed", "preallocated"):
         found, end = read(written.topic(name)[-1])
-        assert len(found.rows) > 50
+        assert len(found.rows) > 100
         assert list(range(len(found.rows))) == [row.offset for row in found.rows]
         assert (end.tail == "zeros") == (name == "preallocated")
 
