@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.cli.inputs import STDIN, decode_base64, parse_json, place_of, read_text
 from assignor.cli.selection import add_groups
+from assignor.cli.sources import PATHS_HELP, opened
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.terminal import notice, print_json
@@ -25,7 +26,10 @@ _PLACE = {"partition": 32, "offset": 64, "timestamp": 64}
 
 _TEXTS = ("key", "value", "consumer_protocol")
 _BATCH_LINES = 10_000
-_INPUT = 'the folder of a recording, or lines of JSON with the keys "key" and "value" in base64'
+_INPUT = (
+    "the folder of a recording, data directories and log segments of brokers, or lines of JSON with the keys "
+    '"key" and "value" in base64'
+)
 
 _DUMP = re.compile(r"Dumping |Starting offset: |Log starting offset: |\| ?offset: |baseOffset: |offset: \d+ ")
 """First words of the lines that kafka-dump-log.sh prints."""
@@ -39,10 +43,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "of Kafka's own JSON."
     )
     command.add_argument(
-        "input",
+        "inputs",
+        nargs="+",
         metavar="INPUT",
         help='file with a JSON object per line, {"key": BASE64, "value": BASE64 or null}, and optionally partition, '
-        "offset and timestamp; - for standard input; or the folder of a recording",
+        f"offset and timestamp; - for standard input; or the {PATHS_HELP}",
     )
     add_groups(command)
 
@@ -56,8 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
     chosen = GroupPatterns(options.group) if options.group else None
     seen: set[str | None] = set()
-    is_folder = options.input != STDIN and Path(options.input).is_dir()
-    for batch in _of_recording(options.input) if is_folder else _of_lines(options.input):
+    for batch in _batches(options.inputs):
         decoded = pa.record_batch(decode_batch(batch["key"], batch["value"]))
         places = [
             {name: row[name] for name in _PLACE if name in row}
@@ -83,11 +87,35 @@ def _record_object(place: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]
     return {name: value for name, value in row.items() if value is not None or (name == "value" and is_tombstone)}
 
 
-def _of_recording(folder: str) -> Iterator[pa.RecordBatch]:
-    from assignor.cluster import Recording
+def _batches(paths: list[str]) -> Iterator[pa.RecordBatch]:
+    """Yield the records of files with lines, or of a recording."""
+    if not any(map(_is_source, paths)):
+        for path in paths:
+            yield from _of_lines(path)
+        return
     from assignor.cluster.records import in_log_order
 
-    yield from in_log_order(Recording.open(folder))
+    with opened(paths) as recording:
+        for note in recording.notes:
+            notice(f"{note}.")
+        yield from in_log_order(recording)
+
+
+def _is_source(path: str) -> bool:
+    """Return True for a folder, a log segment, and a file whose first bytes say that it has no lines of JSON."""
+    from assignor.sources.file_kinds import EMPTY, TEXT, UNKNOWN, kind_of
+    from assignor.sources.segment_names import belongs_to_segment
+
+    if path == STDIN:
+        return False
+    try:
+        return (
+            Path(path).is_dir()
+            or belongs_to_segment(Path(path).name)
+            or kind_of(Path(path)) not in (EMPTY, TEXT, UNKNOWN)
+        )
+    except (OSError, ValueError):
+        return False  # the reader of lines reports it
 
 
 def _of_lines(path: str) -> Iterator[pa.RecordBatch]:

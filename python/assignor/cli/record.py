@@ -1,4 +1,4 @@
-"""Command `assignor record`: the recording folder of a live cluster."""
+"""Command `assignor record`: the recording folder of a live cluster, or of data directories of brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
-from assignor.terminal import clear_status, is_interactive, notice, show_status
+from assignor.terminal import clear_status, is_interactive, notice, show_status, status_line
 
 if TYPE_CHECKING:
     import argparse
@@ -22,17 +22,31 @@ if TYPE_CHECKING:
     from assignor.cluster.recorder import Progress
 
 
+_SNAPSHOT_SECONDS = 30.0
+_LIVE = ("bootstrap_server", "command_config", "timeout", "duration", "snapshot_interval", "until_end")
+
+
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Record the topic __consumer_offsets of a live cluster, its topics and their end offsets into a folder that "
         "`assignor report` and `assignor replay` read. The command joins no group, commits no offset and changes "
-        "nothing on the cluster. Run it again with the same folder to continue."
+        "nothing on the cluster. Run it again with the same folder to continue. With --from, the command "
+        "connects to no cluster: it converts the log in the data directories of brokers."
+    )
+    command.add_argument(
+        "folder", nargs="?", metavar="FOLDER", help="folder of the recording, new or to be continued; with --from: new"
+    )
+    command.add_argument("--out", metavar="FOLDER", help="the same as FOLDER")
+    command.add_argument(
+        "--from",
+        dest="sources",
+        nargs="+",
+        metavar="PATH",
+        help="data directories of the brokers of a cluster, folders above them, partition folders "
+        "__consumer_offsets-N and log segments, to be converted into the recording",
     )
     add_connection(command)
-    command.add_argument(
-        "--out", metavar="FOLDER", required=True, help="folder of the recording, new or to be continued"
-    )
     end = command.add_mutually_exclusive_group()
     end.add_argument(
         "--until-end", action="store_true", help="stop at the offsets at which the log ended when the command started"
@@ -46,14 +60,18 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--snapshot-interval",
         type=float,
-        default=30.0,
         metavar="S",
-        help="seconds between snapshots of the topics and their end offsets (default: %(default)g)",
+        help=f"seconds between snapshots of the topics and their end offsets (default: {_SNAPSHOT_SECONDS:g})",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
+    if (options.folder is None) == (options.out is None):
+        raise IllegalArgumentError("record needs the FOLDER of the recording, once: as FOLDER or as --out FOLDER")
+    out = options.folder or options.out
+    if options.sources is not None:
+        return _convert(options, out)
     for name in ("duration", "snapshot_interval"):
         seconds = getattr(options, name)
         if seconds is not None and not seconds > 0:
@@ -68,15 +86,33 @@ def run(options: argparse.Namespace) -> int:
     with line, stopped_by_signals(line) as received:
         found = record(
             settings,
-            options.out,
+            out,
             until_end=options.until_end,
             duration=options.duration,
             is_stopped=lambda: bool(received),
             show=line.show,
-            snapshot_seconds=options.snapshot_interval,
+            snapshot_seconds=options.snapshot_interval or _SNAPSHOT_SECONDS,
         )
-    notice(summary(found, options.out))
+    notice(summary(found, out))
     return 128 + received[0] if received else 0
+
+
+def _convert(options: argparse.Namespace, out: str) -> int:
+    """Convert the log in data directories and segments, and return the exit code."""
+    for name in _LIVE:
+        if getattr(options, name) not in (None, False):
+            raise IllegalArgumentError(f"--{name.replace('_', '-')} is for a live cluster, and --from reads files")
+    require("pyarrow")
+    from assignor.cluster.records import size_of
+    from assignor.sources.source import convert_to
+
+    with status_line() as show:
+        recording = convert_to(options.sources, out, show)
+    for note in recording.notes:
+        notice(f"{note}.")
+    aborted = len(recording.aborted)
+    notice(f"recorded {size_of(recording).records:,} records in {out}, {aborted:,} of aborted transactions")
+    return 0
 
 
 def record_to_end(options: argparse.Namespace, folder: Path, *, is_kept: bool) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.selection import add_groups, add_times, check_times
-from assignor.dependencies import require
-from assignor.lines import format_count
+from assignor.cli.sources import add_paths, opened
+from assignor.lines import escape, format_count
 from assignor.report.report import NO_TOPICS
 from assignor.terminal import colours, needs_ascii, notice, print_json_text, print_lines, width
 
@@ -26,13 +26,11 @@ ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
-        "Replay a recording of the topic __consumer_offsets and print its events: rebalances with causes "
-        "and evidence, members, storms, stuck members and unusual offsets. The command reads only files, and connects "
-        "to no cluster."
+        "Replay a recording of the topic __consumer_offsets, or the log in the data directories of brokers, and print "
+        "its events: rebalances with causes and evidence, members, storms, stuck members and unusual offsets. The "
+        "command reads only files, and connects to no cluster."
     )
-    command.add_argument(
-        "folder", metavar="FOLDER", help="folder with records.parquet and, optionally, topics.parquet and aborted.json"
-    )
+    add_paths(command)
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
     add_groups(command)
     add_times(command, "events before this time; what happened before still counts for later events")
@@ -47,16 +45,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    require("pyarrow")
     check_times(options)
-    from assignor.cluster import Recording
+    with opened(options.paths) as recording:
+        _replay(recording.select(groups=options.group, until=options.until), options)
+    return 0
+
+
+def _replay(recording: Recording, options: argparse.Namespace) -> None:
+    """Print the events of a recording."""
     from assignor.cluster.copies import count_copies
     from assignor.replay.history import write_history
     from assignor.replay.recorded import end_of
     from assignor.replay.series import find_series
     from assignor.replay.spool import LineSpool
 
-    recording = Recording.open(options.folder).select(groups=options.group, until=options.until)
     copies = count_copies(recording)
     note = "\n".join(_notes(recording, options.isolation, copies))
     with LineSpool() as spool:
@@ -69,17 +71,16 @@ def run(options: argparse.Namespace) -> int:
             tie = line if group is None else ""  # several partitions of the log can have the same offset
             spool.add((at, name, offset, tie) if options.json else (name, at, offset, tie), line)
         if recording.groups is not None:
-            recording.groups.check_matched(filter(None, groups), recording.records)
+            recording.groups.check_matched(filter(None, groups), recording.source)
         if options.json:
             for each in note.splitlines():
                 notice(each)
             for line in spool:
                 print_json_text(line)
-            return 0
+            return
         print_lines([*note.splitlines(), "Times are in UTC.", ""])
         series = find_series(map(json.loads, spool), end_of(recording))
         print_lines(write_history(map(json.loads, spool), series, colour=colours(), width=width()))
-    return 0
 
 
 def _notes(recording: Recording, isolation: str, copies: int) -> Iterator[str]:
@@ -89,6 +90,7 @@ def _notes(recording: Recording, isolation: str, copies: int) -> Iterator[str]:
         yield f"{format_count(copies, 'duplicate')} of other records: each record counts once."
     if not recording.topics().num_rows:
         yield f"{NO_TOPICS}."
+    yield from (f"{escape(note)}." for note in recording.notes)
 
 
 def _isolation_note(recording: Recording, isolation: str) -> str:

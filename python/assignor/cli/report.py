@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.selection import add_groups, add_times, check_times
+from assignor.cli.sources import add_paths, opened
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
 from assignor.report.findings import KINDS
@@ -32,16 +33,11 @@ FOUND = 1
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
-        "Decode a recording of the topic __consumer_offsets, replay every consumer group, and compare the "
-        "recorded assignments with those of Kafka's assignors. With --bootstrap-server, record a live cluster first, "
-        "without changing anything on it."
+        "Decode a recording of the topic __consumer_offsets, or the log in the data directories of brokers, replay "
+        "every consumer group, and compare the recorded assignments with those of Kafka's assignors. With "
+        "--bootstrap-server, record a live cluster first, without changing anything on it."
     )
-    command.add_argument(
-        "folder",
-        nargs="?",
-        metavar="FOLDER",
-        help="folder with records.parquet and, optionally, topics.parquet, end_offsets.parquet and aborted.json",
-    )
+    add_paths(command, is_optional=True)
     add_connection(command)
     command.add_argument(
         "--keep",
@@ -50,7 +46,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     command.add_argument(
-        "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<FOLDER name>)"
+        "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<name of the folder at PATH>)"
     )
     command.add_argument(
         "--fail-on",
@@ -69,8 +65,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    if (options.folder is None) == (options.bootstrap_server is None):
-        raise IllegalArgumentError("report needs either the FOLDER of a recording or --bootstrap-server")
+    if bool(options.paths) == (options.bootstrap_server is not None):
+        raise IllegalArgumentError(
+            "report needs either the PATH of a recording or of a broker's data directory, or --bootstrap-server"
+        )
     for name in ("keep", "command_config", "timeout"):
         if getattr(options, name) is not None and options.bootstrap_server is None:
             raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
@@ -78,8 +76,11 @@ def run(options: argparse.Namespace) -> int:
         check_path(options.keep, "--keep")
     check_times(options)
     kinds = _kinds(options.fail_on)
-    if options.folder is not None:
-        return _report(options, Path(options.folder), kinds)
+    if options.paths:
+        for path in options.paths:
+            check_path(path, "the path", is_of_pyarrow=False)
+        first = Path(options.paths[0])
+        return _report(options, first.absolute().parent if first.is_file() else first, kinds)
     with tempfile.TemporaryDirectory(prefix="assignor-") as temporary:
         # The name of the folder is the default name of the report.
         return _report(options, Path(options.keep or Path(temporary) / "live"), kinds)
@@ -88,12 +89,13 @@ def run(options: argparse.Namespace) -> int:
 def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:
     """Check where the report goes, record the cluster if there is one, and write and print the report."""
     require("pyarrow")
+    from assignor.cluster import Recording
     from assignor.report.report_folder import check_report_folder, replace_report_folder
     from assignor.spark.progress import progress
 
-    recording = _opened(options, folder) if options.folder is not None else None
     out = Path("assignor-report") / folder.resolve().name if options.out is None else Path(options.out)
-    place = check_report_folder(out, folder)
+    for path in (folder, *map(Path, options.paths)):
+        place = check_report_folder(out, path)
     if not options.json:
         import assignor.report.text  # noqa: F401  # fails before any work if rich is missing
     if options.page is not None:
@@ -101,12 +103,13 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
 
         check_page(options.page)
     with contextlib.ExitStack() as stack:
+        recording = stack.enter_context(opened(options.paths)).select(until=options.until) if options.paths else None
         with replace_report_folder(place) as part:
             if recording is None:
                 from assignor.cli.record import record_to_end
 
                 record_to_end(options, folder, is_kept=options.keep is not None)
-                recording = _opened(options, folder)
+                recording = Recording.open(folder).select(until=options.until)
             spark = start_spark(stack, "assignor report") if uses_spark(options.engine, recording) else None
             from assignor.report.summary import summarize
 
@@ -122,6 +125,8 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
     if options.json:
         if not found.has_topics:
             notice(f"{NO_TOPICS}.")
+        for note in found.notes:
+            notice(f"{note}.")
         print_json(found.to_json())
     else:
         from assignor.report.text import render
@@ -131,12 +136,6 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
         if options.page is not None:
             print_line(f"Page: {options.page}")
     return FOUND if any(finding.kind in kinds for finding in found.findings()) else 0
-
-
-def _opened(options: argparse.Namespace, folder: Path) -> Recording:
-    from assignor.cluster import Recording
-
-    return Recording.open(folder).select(until=options.until)
 
 
 def _kinds(text: str) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ aborted.json      [[partition, offset], ...]: records of aborted transactions, w
                   optional
 end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per time and
                   partition; optional
+source.json       {"source": TEXT, "notes": [TEXT, ...]}: what a converted recording was made from, and what it lacks;
+                  optional
 """
 
 from __future__ import annotations
@@ -39,6 +41,9 @@ COLUMNS = {
 }
 """Required columns of each file; other columns are ignored. Only `records.parquet` must exist."""
 
+SOURCE_FILE = "source.json"
+"""Name of the file that says what a recording was converted from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recording:
@@ -49,12 +54,16 @@ class Recording:
         aborted: (partition, offset) of each record of an aborted transaction.
         groups: The groups whose records are read; None for all. Silences and the end of the log are of all groups.
         until: Time in milliseconds; records and end offsets of later times are not read. None for no limit.
+        source: Paths that the recording was converted from; the path of the folder if it was not.
+        notes: Sentences on what a converted recording lacks.
     """
 
     folder: Path
     aborted: tuple[tuple[int, int], ...]
     groups: GroupPatterns | None = None
     until: int | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
 
     def select(self, *, groups: Iterable[str] = (), until: int | None = None) -> Recording:
         """Return the recording with a choice of what is read from it.
@@ -150,7 +159,8 @@ class Recording:
             if (path / name).exists():
                 _check_columns(path / name, required)
         check_one_cluster(path, [path / name for name in (*COLUMNS, "end_offsets.parquet") if (path / name).exists()])
-        recording = cls(path, read_aborted(path / "aborted.json"))
+        source, notes = read_source(path / SOURCE_FILE)
+        recording = cls(path, read_aborted(path / "aborted.json"), source=source or str(path), notes=notes)
         if recording.end_offsets.exists():
             from assignor.lag import TIMED_END_OFFSETS
 
@@ -182,6 +192,26 @@ def read_aborted(path: Path) -> tuple[tuple[int, int], ...]:
                 f"{path} must be a JSON list of [partition, offset] pairs from 0 to 2^63 - 1, not {list(entry)}"
             )
     return aborted
+
+
+def read_source(path: Path) -> tuple[str, tuple[str, ...]]:
+    """Return the source and the notes of a converted recording; "" and no notes without the file.
+
+    Raises:
+        IllegalArgumentError: The file cannot be read, or has another form.
+    """
+    if not path.exists():
+        return "", ()
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        source, notes = found["source"], tuple(found["notes"])
+    except OSError as error:
+        raise IllegalArgumentError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, RecursionError):
+        source, notes = None, ()
+    if not all(isinstance(text, str) for text in (source, *notes)):
+        raise IllegalArgumentError(f'{path} must be a JSON object with "source", a text, and "notes", a list of texts')
+    return source, notes
 
 
 def parquet_error(path: Path, error: Exception) -> IllegalArgumentError:

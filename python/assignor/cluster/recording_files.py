@@ -5,6 +5,7 @@ records.parquet/       parts with records; the metadata of a part has the positi
 topics.parquet/        parts with snapshots of the topics
 end_offsets.parquet/   parts with end offsets of the topics
 aborted.json           records of aborted transactions; written before the part with these records
+source.json            what a converted recording was made from; others do not have it
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assignor.cluster.cluster_id import CLUSTER_FILE, CLUSTER_KEY, read_cluster_id
-from assignor.cluster.folder import read_aborted
+from assignor.cluster.folder import SOURCE_FILE, read_aborted
 from assignor.cluster.metadata import topic_schema
 from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError
@@ -138,6 +139,15 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
         """
         with self._errors():
             self._write("end_offsets", rows)
+
+    def write_source(self, source: str, notes: Iterable[str]) -> None:
+        """Write what the recording was converted from, and what it lacks.
+
+        Raises:
+            OSError: The disk is full, or the folder cannot be written.
+        """
+        with self._errors():
+            _replace(self.folder / SOURCE_FILE, json.dumps({"source": source, "notes": list(notes)}, indent=1) + "\n")
 
     def _write(self, name: str, rows: pa.RecordBatch) -> None:
         part = _Part(self.folder / f"{name}.parquet", rows.schema)

@@ -38,6 +38,7 @@ class Report:
         has_topics: False if there is no topic metadata, so that assignments are not compared.
         silences: Silences of the log, by time.
         since: Time in milliseconds; findings that ended before it are left out. None for no limit.
+        notes: What a recording lacks that was converted from other files.
     """
 
     records: int
@@ -50,6 +51,7 @@ class Report:
     has_topics: bool = True
     silences: tuple[Silence, ...] = ()
     since: int | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def invalid_timestamps(self) -> int:
@@ -69,6 +71,7 @@ class Report:
             "bad_records": self.bad_records,
             "invalid_timestamps": self.invalid_timestamps,
             "duplicates": self.duplicates,
+            "notes": list(self.notes),
             "silences": [silence.to_json() for silence in self.silences],
             "since": self.since,
             "groups": [

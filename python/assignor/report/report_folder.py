@@ -32,7 +32,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Codes of the errors of a full disk, of a file that is too large, and of a used up quota."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
-_ADDED = {"findings", "duplicates", "silences", "since", "invalid_timestamps"}
+_ADDED = {"findings", "duplicates", "silences", "since", "invalid_timestamps", "notes"}
 """Keys that reports of earlier versions do not have."""
 
 

@@ -74,6 +74,7 @@ def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), s
         has_topics=recording.topics().num_rows > 0,
         silences=tuple(each for each in read_silences(part) if since is None or each.until >= since),
         since=since,
+        notes=recording.notes,
         bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
         groups=tuple(reported),
         remarks=tuple(each for each in _remarks(part) if each.group in names),

@@ -107,6 +107,8 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Assignments that differ from Kafka's assignors", differing
     if report.members:
         yield "Assigned partitions", list(_assigned_partitions(report.members))
+    if report.notes:
+        yield "Notes on the files", list(report.notes)
 
 
 def _remarks(remarks: Iterable[Remark]) -> Iterator[str]:
