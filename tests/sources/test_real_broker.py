@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
-import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import confluent_kafka
 import pyarrow.dataset as ds
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from assignor.cli import main
 from assignor.cluster import Recording
 from assignor.sources.source import open_source
-from tests.broker.admin import Admin
 from tests.broker.cluster import Cluster
 from tests.broker.groups import Groups
-from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
 from tests.cli.running import run
 from tests.support.time_limit import within
@@ -61,7 +56,7 @@ def events(*paths: object) -> list[str]:
 
 
 def commit_in_transactions(address: str, group: str) -> None:
-    """Commit offsets 5, 6 and 7 of a topic in transactions, of which the one in the middle is aborted."""
+    """Commit offsets 5, 6 and 7 of a topic in transactions. The second one is aborted."""
     for offset in (5, 6, 7):
         producer = Producer({"bootstrap.servers": address, "transactional.id": f"{group}-{offset}"})
         producer.init_transactions(30)

@@ -54,7 +54,7 @@ class Recording:
         aborted: (partition, offset) of each record of an aborted transaction.
         groups: The groups whose records are read; None for all. Silences and the end of the log are of all groups.
         until: Time in milliseconds; records and end offsets of later times are not read. None for no limit.
-        source: Paths that the recording was converted from; the path of the folder if it was not.
+        source: Names of the paths that the recording was converted from; without conversion that of `records.parquet`.
         notes: Sentences on what a converted recording lacks.
     """
 
@@ -160,7 +160,7 @@ class Recording:
                 _check_columns(path / name, required)
         check_one_cluster(path, [path / name for name in (*COLUMNS, "end_offsets.parquet") if (path / name).exists()])
         source, notes = read_source(path / SOURCE_FILE)
-        recording = cls(path, read_aborted(path / "aborted.json"), source=source or str(path), notes=notes)
+        recording = cls(path, read_aborted(path / "aborted.json"), source=source or str(path / "records.parquet"), notes=notes)
         if recording.end_offsets.exists():
             from assignor.lag import TIMED_END_OFFSETS
 

@@ -71,7 +71,7 @@ class Report:
             "bad_records": self.bad_records,
             "invalid_timestamps": self.invalid_timestamps,
             "duplicates": self.duplicates,
-            "notes": list(self.notes),
+            **({"notes": list(self.notes)} if self.notes else {}),
             "silences": [silence.to_json() for silence in self.silences],
             "since": self.since,
             "groups": [

@@ -64,7 +64,7 @@ def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), s
     reported = _groups(part, recording, bad)
     if groups:
         chosen = GroupPatterns(groups)
-        chosen.check_matched((each.group for each in reported), recording.records)
+        chosen.check_matched((each.group for each in reported), recording.source)
         reported = [each for each in reported if chosen.matches(each.group)]
     names = {each.group for each in reported}
     found = Report(

@@ -44,7 +44,7 @@ class PartitionNotes:
 
     @classmethod
     def of(cls, folders: Iterable[PartitionFolder]) -> PartitionNotes:
-        """Return the counts of a partition of which nothing is read yet."""
+        """Return the counts of a partition before its first record is read."""
         bases = [base_offset(file.name) or 0 for folder in folders for file in folder.segments[:1]]
         return cls(base=min(bases, default=0))
 

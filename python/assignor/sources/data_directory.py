@@ -38,7 +38,8 @@ META_FILE = "meta.properties"
 """File of a data directory with the ids of the broker and the cluster."""
 
 EXPECTED = (
-    f"expected a broker's data directory, folders {OFFSETS_TOPIC}-N, or segments such as 00000000000000000000.log"
+    f"expected a recording (records.parquet), a broker's data directory, a folder {OFFSETS_TOPIC}-N, or a segment such "
+    "as 00000000000000000000.log"
 )
 """What a path must be, for messages."""
 

@@ -80,6 +80,6 @@ def partitions_of_groups(groups: Iterable[str]) -> set[int]:
 
     Example:
         >>> partitions_of_groups(["billing"])
-        {43}
+        {9}
     """
     return {coordinator_partition(group, DEFAULT_PARTITIONS) for group in groups}

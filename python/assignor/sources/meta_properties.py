@@ -24,7 +24,7 @@ class Identity(NamedTuple):
 
     Attributes:
         cluster_id: Id of the cluster; None before the broker has joined one.
-        broker_id: `broker.id` (version 0) or `node.id` (version 1); None if it is missing or no number.
+        broker_id: `broker.id` (version 0) or `node.id` (version 1); None if it is missing or not a number.
     """
 
     cluster_id: str | None
@@ -44,7 +44,7 @@ def read_identity(path: Path) -> Identity:
 
 
 def read_topic_id(folder: Path) -> str:
-    """Return the id of the topic in `partition.metadata` of a partition folder; "" if there is none."""
+    """Return the id of the topic in `partition.metadata` of a partition folder; "" without the file."""
     try:
         return _properties(_text(folder / "partition.metadata")).get("topic_id", "")
     except (OSError, ValueError):

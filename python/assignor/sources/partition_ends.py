@@ -121,7 +121,7 @@ def _is_good(file: BinaryIO, batch: _Batch) -> bool:
 
 
 def _indexed_position(path: Path, file: BinaryIO, size: int) -> int:
-    """Return the position of a batch near the end of a segment by its offset index; 0 if there is none to trust.
+    """Return the position of a batch near the end of a segment by its offset index; 0 without an index to trust.
 
     An index is preallocated with zero bytes, so its last entry is the last one that points further than the one before.
     """

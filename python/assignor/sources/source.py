@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from assignor.cluster.folder import Recording
+from assignor.cluster.folder import COLUMNS, Recording
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.sources.conversion import convert_directories
@@ -23,9 +23,6 @@ from assignor.validation import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-
-RECORDS_FILE = "records.parquet"
-"""File of a folder by which it is a recording."""
 
 _PATHS_NAMED = 3
 
@@ -45,7 +42,7 @@ def open_source(
         The recording. A temporary one is removed when the block ends.
 
     Raises:
-        IllegalArgumentError: A path does not exist or cannot be read, or is none of these; the message names it.
+        IllegalArgumentError: A path does not exist or cannot be read, or has another content; the message names it.
         MissingDependencyError: pyarrow is not installed.
 
     Example:
@@ -71,7 +68,7 @@ def is_recording(paths: Sequence[str | os.PathLike[str]]) -> bool:
     """
     for path in paths:
         check_path(path, "the path", is_of_pyarrow=False)
-    found = [path for path in paths if os.path.lexists(Path(path) / RECORDS_FILE)]
+    found = [path for path in paths if any(os.path.lexists(Path(path) / name) for name in COLUMNS)]
     if found and len(paths) > 1:
         raise IllegalArgumentError(
             f"{os.fspath(found[0])} is the folder of a recording, which cannot be read together with other paths"
@@ -90,7 +87,7 @@ def convert(
         show: Function that gets the progress.
 
     Raises:
-        IllegalArgumentError: A path does not exist or cannot be read, or is none of these; or the folder cannot be
+        IllegalArgumentError: A path does not exist or cannot be read, or has another content; or the folder cannot be
             written. The message names the path.
     """
     source = source_text(paths)
