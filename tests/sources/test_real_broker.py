@@ -20,7 +20,6 @@ from tests.cli.running import run
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 pytestmark = pytest.mark.broker
@@ -81,7 +80,7 @@ def produce(address: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
     """Record a broker with groups of all kinds, and copy its data directory after it was stopped."""
     place = tmp_path_factory.mktemp("kafka")
     with running(Cluster, place, SMALL_SEGMENTS) as cluster:
@@ -95,7 +94,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
         live = place / "live"
         assert main(["record", "--bootstrap-server", cluster.address, "--out", str(live), "--until-end"]) == 0
         cluster.stop()
-    yield Recorded(live, place / "data")
+    return Recorded(live, place / "data")
 
 
 def test_records_equal_those_of_the_live_recording(recorded: Recorded) -> None:

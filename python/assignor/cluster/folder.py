@@ -160,7 +160,9 @@ class Recording:
                 _check_columns(path / name, required)
         check_one_cluster(path, [path / name for name in (*COLUMNS, "end_offsets.parquet") if (path / name).exists()])
         source, notes = read_source(path / SOURCE_FILE)
-        recording = cls(path, read_aborted(path / "aborted.json"), source=source or str(path / "records.parquet"), notes=notes)
+        recording = cls(
+            path, read_aborted(path / "aborted.json"), source=source or str(path / "records.parquet"), notes=notes
+        )
         if recording.end_offsets.exists():
             from assignor.lag import TIMED_END_OFFSETS
 

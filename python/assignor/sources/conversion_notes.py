@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assignor.lines import format_count, format_partitions
+from assignor.lines import format_count, format_partitions, format_spans, spans_of
 from assignor.sources.log_keys import DEFAULT_PARTITIONS
 from assignor.sources.segment_names import OFFSETS_TOPIC, base_offset
 
@@ -188,4 +188,4 @@ def _of_topics(topics: TopicFolders) -> Iterator[str]:
 
 
 def _ids(ids: Iterable[int]) -> str:
-    return format_partitions([(OFFSETS_TOPIC, id) for id in sorted(ids)])
+    return format_spans(spans_of((OFFSETS_TOPIC, id) for id in sorted(ids)))

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HEAD_BYTES = 4096
+HEAD_BYTES = 4096
+"""Number of bytes that decide about the kind of a file."""
+
 _MAGIC_POSITION = 16
 _MAGICS = (0, 1, 2)
 _LENGTH = slice(8, 12)
@@ -46,7 +48,7 @@ def kind_of(path: Path) -> str:
         OSError: The file cannot be read.
     """
     with path.open("rb") as file:
-        return kind_of_head(file.read(_HEAD_BYTES))
+        return kind_of_head(file.read(HEAD_BYTES))
 
 
 def kind_of_head(head: bytes) -> str:

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
-from assignor.sources.file_kinds import EMPTY, SEGMENT, kind_of_head
+from assignor.sources.file_kinds import EMPTY, HEAD_BYTES, SEGMENT, kind_of_head
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,7 +79,7 @@ def read_segment(path: Path, reading: SegmentReading, show: Callable[[int], None
         with path.open("rb", buffering=0) as file:
             while piece := file.read(PIECE_BYTES):
                 if reader is None:
-                    kind = kind_of_head(piece[:4096])
+                    kind = kind_of_head(piece[:HEAD_BYTES])
                     if kind not in (SEGMENT, EMPTY):
                         reading.foreign.append((path, kind))
                         return
