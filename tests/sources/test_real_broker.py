@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import confluent_kafka
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
 from assignor.cluster import Recording
 from assignor.sources.source import open_source
+from tests.broker.admin import Admin
 from tests.broker.cluster import Cluster
 from tests.broker.groups import Groups
+from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
 from tests.cli.running import run
 from tests.support.time_limit import within
@@ -34,7 +40,6 @@ class Recorded(NamedTuple):
     Attributes:
         live: Folder of the recording.
         data: Folder with the data directories.
-        producing: Address and groups, while the cluster runs.
     """
 
     live: Path
@@ -45,6 +50,33 @@ def rows(folder: Path) -> list[tuple[Any, ...]]:
     """Return the records of a recording, by partition and offset."""
     found = ds.dataset(folder / "records.parquet").to_table().to_pylist()
     return sorted(tuple(row.values()) for row in found)
+
+
+def last_rows(folder: Path, name: str, time: str) -> list[tuple[Any, ...]]:
+    """Return the rows of a table at its last time, without the time, by topic and partition."""
+    found = ds.dataset(folder / f"{name}.parquet").to_table()
+    last = found.filter(pc.equal(found[time], pc.max(found[time]))).drop_columns(time)
+    return sorted(tuple(row.values()) for row in last.to_pylist())
+
+
+def notes_of(path: Path) -> list[str]:
+    """Return the notes on a data directory; a running broker may change it meanwhile."""
+    with open_source([path]) as read:
+        return list(read.notes)
+
+
+def commit_offset(address: str, group: str, offset: int) -> None:
+    """Commit an offset of the first partition of the topic orders for a group without members."""
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": address, "group.id": group})
+    places = [TopicPartition("orders", 0, offset)]
+    end = time.monotonic() + 30
+    while True:
+        try:
+            within(f"the commit of {places}", lambda: consumer.commit(offsets=places, asynchronous=False))
+            break
+        except confluent_kafka.KafkaException:  # a new cluster has no coordinators for some seconds
+            assert time.monotonic() < end
+    within("closing a consumer", consumer.close)
 
 
 def events(*paths: object) -> list[str]:
@@ -101,4 +133,88 @@ def test_records_equal_those_of_the_live_recording(recorded: Recorded) -> None:
     with open_source([recorded.data]) as read:
         assert rows(read.folder) == rows(recorded.live)
         assert set(read.aborted) == set(Recording.open(recorded.live).aborted) != set()
-        assert len(list((recorded.data / "__consumer_offsets-0").glob("*.log"))) > 1
+    assert len(list((recorded.data / "__consumer_offsets-0").glob("*.log"))) > 1
+
+
+def test_events_equal_those_of_the_live_recording(recorded: Recorded) -> None:
+    found = events(recorded.data)
+
+    assert found == events(recorded.live)
+    assert len(found) > 50
+
+
+def test_topics_and_end_offsets_equal_those_of_the_cluster(recorded: Recorded) -> None:
+    with open_source([recorded.data]) as read:
+        topics, live_topics = (last_rows(folder, "topics", "t") for folder in (read.folder, recorded.live))
+        ends, live_ends = (last_rows(folder, "end_offsets", "at") for folder in (read.folder, recorded.live))
+    assert [row[:3] for row in topics] == [row[:3] for row in live_topics]
+    assert ("orders", 0, 0, 500) in ends
+    assert ends == [row for row in live_ends if row[:2] in {each[:2] for each in ends}]
+
+
+def test_a_report_equals_that_of_the_live_recording(recorded: Recorded, tmp_path: Path) -> None:
+    reports = []
+    for number, folder in enumerate((recorded.data, recorded.live)):
+        ended = run(["report", folder, "--json", "--out", tmp_path / str(number)])
+        found = json.loads(ended.out, object_hook=lambda given: {**given, "at": None} if "at" in given else given)
+        found.pop("notes", None)
+        for finding in found["findings"]:
+            finding["since"] = None
+        reports.append(found)
+
+    assert reports[0] == reports[1]
+
+
+def test_one_partition_folder_and_one_segment_have_their_part(recorded: Recorded) -> None:
+    expected = [row for row in rows(recorded.live) if row[0] == 1]
+    folder = recorded.data / "__consumer_offsets-1"
+    first, *_ = sorted(folder.glob("*.log"))
+    with open_source([folder]) as read:
+        assert rows(read.folder) == expected
+    with open_source([first]) as read:
+        found = rows(read.folder)
+        assert found == expected[: len(found)] != []
+
+
+def test_replicas_of_three_killed_brokers_are_merged(tmp_path: Path) -> None:
+    place, live = tmp_path / "cluster", tmp_path / "live"
+    place.mkdir()
+    factors = {"offsets_topic_replication_factor": "3", "default_replication_factor": "3"}
+    with running(RackedCluster, place, ("a", "b", "c"), **factors) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.address, "log_level": 0})
+        admin.create_topics([NewTopic("orders", 3, 3)])["orders"].result(30)
+        for number in range(20):
+            commit_offset(cluster.address, f"group-{number % 3}", number)
+        assert main(["record", "--bootstrap-server", cluster.address, "--out", str(live), "--until-end"]) == 0
+    with open_source([place]) as read:
+        assert rows(read.folder) == rows(live)
+        assert not [note for note in read.notes if "replica" in note or "partitions of __consumer" in note]
+        assert last_rows(read.folder, "end_offsets", "at") == [("orders", 0, 0, 0)]
+    assert events(place) == events(live)
+    with open_source([place / "3"]) as read:
+        assert rows(read.folder) == rows(live), "one replica has all records"
+
+
+def test_a_compacted_log_of_a_killed_broker_keeps_the_last_record_of_each_key(tmp_path: Path) -> None:
+    live = tmp_path / "live"
+    compacting = {
+        "log.roll.ms": "500",
+        "log.cleaner.backoff.ms": "100",
+        "log.cleaner.min.cleanable.ratio": "0.01",
+        "offsets.topic.num.partitions": "1",
+    }
+    with running(Cluster, tmp_path, compacting) as cluster:
+        with cluster.connect() as connection:
+            Admin(connection).create_topics({"orders": 1})
+            Admin(connection).await_coordinators()
+        end = time.monotonic() + 60
+        while not any("as compaction leaves it" in note for note in notes_of(tmp_path / "data")):
+            assert time.monotonic() < end, "the log was not compacted within 60 s"
+            for number in range(20):
+                commit_offset(cluster.address, "compacted", number)
+        assert main(["record", "--bootstrap-server", cluster.address, "--out", str(live), "--until-end"]) == 0
+        cluster.kill()
+    with open_source([tmp_path / "data"]) as read:
+        found = rows(read.folder)
+    assert set(found) <= set(rows(live)), "the cleaner may have gone on after the recording"
+    assert {row[3]: row for row in found} == {row[3]: row for row in rows(live)}
