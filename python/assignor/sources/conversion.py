@@ -119,13 +119,12 @@ class _Run:
 
     def write_topics(self) -> list[str]:
         """Write the topics and their end offsets, and return the notes on the recording."""
-        at = self._latest if self._latest is not None else self._modified()
+        at = self._latest if self._latest is not None else self._modified()  # 0 without files: there are no groups then
         count = count_partitions(self._partitions, self._keys)
         topics = TopicFolders(self._found, self._keys.committed, count)
-        if at is not None:
-            self._files.write_topics(_batch(topics.rows(at), topic_schema()))
-            self._show("reading the end offsets of topics")
-            self._files.write_end_offsets(_batch(topics.end_offsets(at), TIMED_END_OFFSETS))
+        self._files.write_topics(_batch(topics.rows(at), topic_schema()))
+        self._show("reading the end offsets of topics")
+        self._files.write_end_offsets(_batch(topics.end_offsets(at), TIMED_END_OFFSETS))
         return notes_of(
             self._found, self._reading, self._partitions, count, topics, placed=self._placed, uncertain=self._uncertain
         )
@@ -196,8 +195,8 @@ class _Run:
         if not self._partitions:
             raise IllegalArgumentError(f"no segment of {OFFSETS_TOPIC} was found")
 
-    def _modified(self) -> int | None:
-        """Return the last time in milliseconds at which a segment was written; None without one."""
+    def _modified(self) -> int:
+        """Return the last time in milliseconds at which a segment was written; 0 without a segment."""
         times = []
         for folder in self._found.offsets:
             for file in folder.segments:
@@ -205,7 +204,7 @@ class _Run:
                     times.append(file.stat().st_mtime_ns // 1_000_000)
                 except OSError:
                     continue
-        return max(times, default=None)
+        return max(times, default=0)
 
     def _progress(self, id: int) -> Callable[[int], None]:
         def add(size: int) -> None:
