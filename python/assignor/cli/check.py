@@ -6,10 +6,19 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
-from assignor.cli.inputs import STDIN, group_of, partitions_of, place_of, read_json
+from assignor.cli.inputs import (
+    STDIN,
+    GroupInput,
+    add_described_group,
+    group_of,
+    partitions_of,
+    place_of,
+    read_group_data,
+)
 from assignor.cli.output import add_format
 from assignor.errors import IllegalArgumentError
-from assignor.terminal import print_json, print_line
+from assignor.lines import format_count
+from assignor.terminal import notice, print_json, print_line
 from assignor.validation import shown
 
 if TYPE_CHECKING:
@@ -30,15 +39,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "assignment",
         metavar="ASSIGNMENT",
-        help="output of `assignor assign` or `assignor plan`, or - for standard input",
+        help="output of `assignor assign`, `assignor plan`, `assignor describe --json` or kafka-consumer-groups.sh "
+        "--describe, or - for standard input",
     )
     command.add_argument(
         "input",
         metavar="INPUT",
         nargs="?",
         help="the group, as for `assignor assign`, or - for standard input; without INPUT, ASSIGNMENT must be a group "
-        "that also has the key assignment",
+        "that also has the key assignment, or the description of a group",
     )
+    add_described_group(command)
     add_format(command, default="json")
 
 
@@ -48,15 +59,25 @@ def run(options: argparse.Namespace) -> int:
 
     if options.assignment == options.input == STDIN:
         raise IllegalArgumentError("ASSIGNMENT and INPUT cannot both be standard input; give a file for one of them")
-    given, place = read_json(options.assignment), place_of(options.assignment)
+    given, place = read_group_data(options.assignment, options.group), place_of(options.assignment)
+    other = None if options.input is None else read_group_data(options.input, options.group)
+    if options.group is not None and not any(isinstance(each, GroupInput) for each in (given, other)):
+        raise IllegalArgumentError(f"{place} is no description of groups; remove --group")
     if options.input is None:
         group = group_of(given, place)
         if "assignment" not in group.others:
             raise IllegalArgumentError(f"{place} has no assignment; add the key assignment, or give INPUT")
         given = group.others["assignment"]
     else:
-        group = group_of(read_json(options.input), place_of(options.input))
+        group = group_of(other, place_of(options.input))
+        if isinstance(given, GroupInput):
+            group = dataclasses.replace(group, is_settled=given.is_settled)
+            given = given.others["assignment"]
     found = check(_assignment(given, place), group.partitions_per_topic, group.subscriptions)
+    if not group.is_settled and found.unowned:
+        count = format_count(len(found.unowned), "partition")
+        notice(f"{place}: {count} without an owner not reported: the group has not settled, and may assign them")
+        found = dataclasses.replace(found, unowned=())
     if options.format == "json":
         print_json(dataclasses.asdict(found))
     else:

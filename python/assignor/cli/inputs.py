@@ -3,6 +3,9 @@
 A group is an object with `partitions_per_topic` and `subscriptions`, as the arguments of `assignor.assign`, and the
 optional keys `assignor`, `group_protocol`, `topic_ids` and `prefer_rack_aware`. The keys `assignment`, which `check`
 reads, and `scenarios`, which `what-if` reads, are allowed for all commands, so that one file serves all of them.
+
+A description of a group is such an input, too: the text of `kafka-consumer-groups.sh --describe`, or the JSON of
+`assignor describe` (`assignor.sources.group_text`).
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any
 
 from assignor import PartitionInfo, Subscription, TopicPartition
 from assignor.errors import AssignorError, IllegalArgumentError
+from assignor.terminal import notice
 from assignor.validation import shown
 
 STDIN = "-"
@@ -32,7 +36,8 @@ _PARTITION_FIELDS = {"partition", "racks"}
 
 INPUT_HELP = (
     'JSON file, or - for standard input: {"partitions_per_topic": {"orders": 6}, "subscriptions": {"a": ["orders"]}}; '
-    "docs/command-line.md lists all keys"
+    "docs/command-line.md lists all keys. Also the output of `assignor describe --json`, or of "
+    "kafka-consumer-groups.sh --describe"
 )
 
 
@@ -46,6 +51,8 @@ class GroupInput:
         subscriptions: As for `assignor.assign`.
         settings: Further arguments of `assignor.assign`.
         others: Values of the keys that only one command reads.
+        is_settled: False for a description of a group in a rebalance, in which partitions can have no owner for a
+            moment.
     """
 
     place: str
@@ -53,6 +60,7 @@ class GroupInput:
     subscriptions: dict[str, Any]
     settings: dict[str, Any]
     others: dict[str, Any] = field(default_factory=dict)
+    is_settled: bool = True
 
 
 def add_group_input(command: argparse.ArgumentParser) -> None:
@@ -62,22 +70,71 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--group-protocol", choices=("classic", "consumer"), help="protocol of the group; consumer is KIP-848"
     )
+    add_described_group(command)
+
+
+def add_described_group(command: argparse.ArgumentParser) -> None:
+    """Add the option `--group` of an input that can be a description of several groups."""
+    command.add_argument(
+        "--group", type=utf8_name, metavar="NAME", help="group to read, if the input describes several groups"
+    )
 
 
 def read_group(options: argparse.Namespace) -> GroupInput:
     """Read the group of a command; the options of `add_group_input` override keys of the input.
 
     Raises:
-        IllegalArgumentError: The file cannot be read, or is not JSON of a group; the message names the place.
+        IllegalArgumentError: The file cannot be read, or is neither JSON of a group nor a description of one; the
+            message names the place.
     """
-    found = group_of(read_json(options.input), place_of(options.input))
+    data, place = read_group_data(options.input, options.group), place_of(options.input)
+    if options.group is not None and not isinstance(data, GroupInput):
+        raise IllegalArgumentError(f"{place} is one group without a name; remove --group")
+    found = group_of(data, place)
     given = {name: getattr(options, name) for name in ("assignor", "group_protocol")}
     found.settings.update({name: value for name, value in given.items() if value is not None})
     return found
 
 
+def read_group_data(path: str, name: str | None) -> Any:
+    """Read a JSON file, or the description of a group as a `GroupInput`; `-` is standard input.
+
+    Args:
+        path: The file.
+        name: The group to choose from a description of several groups; None for a description of one.
+
+    Raises:
+        IllegalArgumentError: The file cannot be read, is neither JSON nor a description, or has no such group.
+    """
+    from assignor.sources import group_text
+
+    text, place = read_text(path), place_of(path)
+    if not text.lstrip().startswith("{") and group_text.is_group_text(text):
+        described = group_text.read_group_text(text, place)
+    else:
+        data = parse_json(text, place)
+        if not group_text.is_description(data):
+            return data
+        described = group_text.read_description(data, place)
+    group = group_text.choose_group(described, name, place)
+    group.check(place)
+    notice(f"{place} describes {f'group {shown(group.name)}' if group.name else 'a group'}: {'; '.join(group.notes())}")
+    settings = {"assignor": group.assignor, "group_protocol": group.protocol}
+    assignment = {member: [list(each) for each in owned] for member, owned in group.assignment().items()}
+    return GroupInput(
+        place,
+        dict(group.counts),
+        dict(group.subscriptions()),
+        {key: value for key, value in settings.items() if value is not None},
+        {"assignment": assignment},
+        group.is_settled,
+    )
+
+
 def group_of(data: Any, place: str) -> GroupInput:
-    """Return the group that a JSON object describes."""
+    """Return the group that a JSON object or a description of a group describes."""
+    if isinstance(data, GroupInput):
+        return data
     if not isinstance(data, dict):
         raise IllegalArgumentError(f"{place}: the input must be an object with {' and '.join(_REQUIRED)}")
     allowed = (*_REQUIRED, *_SETTINGS, *_OTHERS)

@@ -9,15 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
-from assignor.cluster.descriptions import GroupDescription, batches
+from assignor.cluster.descriptions import GroupDescription, MemberSubscription, batches
 from assignor.cluster.topics import offsets
 from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
+from assignor.ordering import java_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
     from assignor.cluster.connection import ClientSettings
+    from assignor.cluster.descriptions import MemberDescription
 
     Rows = list[tuple[Any, ...]]
 
@@ -55,6 +57,7 @@ class ClusterDescription:
         member_lag: Row of `lag.MEMBER_LAG` by group and member id; members without partitions have none.
         partitions: Rows of `lag.PARTITION_LAG` by group.
         problems: Group id, or "" for the cluster, and what could not be read, in the order of the calls.
+        counts: Number of partitions of each topic that this client can describe.
     """
 
     cluster: str
@@ -63,6 +66,7 @@ class ClusterDescription:
     member_lag: dict[tuple[str, str], dict[str, Any]]
     partitions: dict[str, list[dict[str, Any]]]
     problems: tuple[tuple[str, str], ...]
+    counts: dict[str, int]
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor describe --json` prints."""
@@ -82,6 +86,7 @@ class ClusterDescription:
             "protocol": group.protocol or None,
             "coordinator": None if node is None else dict(zip(("id", "host", "port"), node, strict=True)),
             "problem": group.problem,
+            "topics": {topic: self.counts.get(topic) for topic in self._topics(group)},
             "lag": None if lag is None else without(lag, "group_id"),
             "members": [
                 {
@@ -89,6 +94,7 @@ class ClusterDescription:
                     "instance_id": member.group_instance_id,
                     "client_id": member.client_id,
                     "client_host": member.client_host,
+                    "subscription": _subscription(member),
                     "lag": without(found, "group_id", "member_id")
                     if (found := self.member_lag.get((group.group_id, member.member_id)))
                     else None,
@@ -101,6 +107,21 @@ class ClusterDescription:
                 for row in self.partitions.get(group.group_id, ())
             ],
         }
+
+    def _topics(self, group: GroupDescription) -> list[str]:
+        """Return the topics that members subscribe to or own, and those with committed offsets."""
+        topics = {row["topic"] for row in self.partitions.get(group.group_id, ())}
+        for member in group.members:
+            if isinstance(member.subscription, MemberSubscription):
+                topics.update(member.subscription.topics)
+        return sorted(topics, key=java_order)
+
+
+def _subscription(member: MemberDescription) -> dict[str, object] | None:
+    """Return the subscription of a member; None if it is not known."""
+    if not isinstance(member.subscription, MemberSubscription):
+        return None
+    return {"topics": sorted(member.subscription.topics, key=java_order), "rack": member.subscription.rack}
 
 
 def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
@@ -147,7 +168,8 @@ class _Reader:
         pa.array([], pa.int64())  # imports pandas, which takes seconds, before any offset is read
         cluster = self._settings.metadata(self._admin).cluster_id or ""
         groups = self._groups(wanted)
-        topics = self._settings.metadata(self._admin).topics.keys()
+        described = self._settings.metadata(self._admin).topics
+        topics = described.keys()
         parts = [_lag(*read) for read in self._offsets(groups, topics)]
         rows = pa.concat_tables([PARTITION_LAG.empty_table(), *parts])
         rows = rows.sort_by([(name, "ascending") for name in ("group_id", "topic", "partition", "member_id")])
@@ -166,6 +188,7 @@ class _Reader:
             {(row["group_id"], row["member_id"]): row for row in member_lag(rows).to_pylist()},
             by_group,
             tuple(self._problems),
+            {name: len(topic.partitions) for name, topic in described.items() if topic.error is None},
         )
 
     def _groups(self, wanted: list[str]) -> list[GroupDescription]:
@@ -189,14 +212,14 @@ class _Reader:
             self._on_progress(f"describing group {done + 1:,} of {len(listed):,}")
             futures = admin.describe_consumer_groups(names, request_timeout=timeout)
             self._settings.wait(admin, futures.values(), "describe the groups")
-            found += [self._description(listed[name], futures[name]) for name in names]
+            found += [self._description(listed[name], futures[name], others.get(name), error) for name in names]
             done += len(names)
         found.sort(key=lambda group: group.group_id)
         self._problems += [(group.group_id, group.problem) for group in found if group.problem]
         return found
 
-    def _description(self, listed: Any, future: Future[Any]) -> GroupDescription:
-        description = describe_group(listed, future)
+    def _description(self, listed: Any, future: Future[Any], with_members: Any, list_error: str) -> GroupDescription:
+        description = describe_group(listed, future, with_members, list_error)
         description.members.sort(key=lambda member: member.member_id)
         error = future.exception(0)
         if error is not None:
