@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -94,8 +95,7 @@ def test_a_group_without_a_record_is_named(commands: Commands, capsys: pytest.Ca
     ("line", "message"),
     [
         ("{", "FILE, line 2 is not JSON: "),
-        ("| offset: 0 CreateTime: 5 keySize: 11", "FILE, line 2 is text of kafka-dump-log.sh, which this command "),
-        ("Dumping /data/__consumer_offsets-9/0.log", "FILE, line 2 is text of kafka-dump-log.sh, which this command "),
+        ("| offset: 0 CreateTime: 5 keySize: 11", "FILE, line 2: the line is cut off; no record can be read: "),
         ("[]", 'FILE, line 2 must be an object with the keys "key" and "value" in base64'),
         ('{"key": "AAEA"}', 'FILE, line 2 must be an object with the keys "key" and "value" in base64'),
         ('{"key": "AAEA", "value": 1}', "FILE, line 2: value must be a base64 string or null, not 1"),
@@ -109,3 +109,38 @@ def test_an_invalid_line_is_reported_in_one_line_with_its_place(commands: Comman
 
 def test_a_folder_that_is_no_recording_is_reported_in_one_line(commands: Commands, tmp_path: Any) -> None:
     assert "expected a recording (records.parquet), a broker's data directory" in commands.error("decode", str(tmp_path))
+
+
+DUMP = Path(__file__).parents[1] / "data/dump_text"
+
+
+@pytest.mark.parametrize("version", ["0.11.0.3", "3.7.2", "4.3.1"])
+def test_the_text_of_kafkas_tool_is_decoded(
+    commands: Commands, capsys: pytest.CaptureFixture[str], version: str
+) -> None:
+    data = (DUMP / f"kafka-{version}.txt").read_bytes()
+    lost = [4, 5] if version == "0.11.0.3" else []
+    for path in (commands.file(data), commands.file(gzip.compress(data)), "-"):
+        commands.stdin(data)
+
+        assert 0 == main(["decode", path])
+
+        printed = capsys.readouterr()
+        rows = [json.loads(line) for line in printed.out.splitlines()]
+        assert [offset for offset in (0, 1, 2, 3, 4, 5, 6, 7, 9) if offset not in lost] == [
+            row["offset"] for row in rows
+        ]
+        assert {"decoded"} == {row["status"] for row in rows}
+        assert {7} == {row["partition"] for row in rows}
+        assert ["g:1", 5, "a:b"] == [rows[1]["group_id"], rows[1]["value"]["offset"], rows[1]["value"]["metadata"]]
+        assert (version == "4.3.1") == ("" == printed.err), "what the older forms lack is said"
+        assert all(line.startswith("assignor: ") for line in printed.err.splitlines())
+
+
+def test_a_dump_without_the_decoder_says_how_to_print_it(commands: Commands) -> None:
+    lines = (DUMP / "kafka-4.3.1.txt").read_text().splitlines()
+    text = "\n".join(line.partition(" key: ")[0] for line in lines)
+
+    error = commands.error("decode", commands.file(text.encode()))
+
+    assert "FILE has no keys and values of records; print it again with --offsets-decoder" == error

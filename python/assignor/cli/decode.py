@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,18 +20,21 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from assignor.sources.dump_text import Dump
+
 _PLACE = {"partition": 32, "offset": 64, "timestamp": 64}
 """Optional fields of a line, and their numbers of bits."""
 
 _TEXTS = ("key", "value", "consumer_protocol")
 _BATCH_LINES = 10_000
 _INPUT = (
-    "the folder of a recording, data directories and log segments of brokers, or lines of JSON with the keys "
+    "the folder of a recording, data directories and log segments of brokers, text of kafka-dump-log.sh "
+    "--offsets-decoder, or lines of JSON with the keys "
     '"key" and "value" in base64'
 )
 
-_DUMP = re.compile(r"Dumping |Starting offset: |Log starting offset: |\| ?offset: |baseOffset: |offset: \d+ ")
-"""First words of the lines that kafka-dump-log.sh prints."""
+_FIRST_BYTES = 1 << 16
+"""Number of bytes of a file that show whether it is text of kafka-dump-log.sh."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -47,7 +49,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="INPUT",
         help='file with a JSON object per line, {"key": BASE64, "value": BASE64 or null}, and optionally partition, '
-        f"offset and timestamp; - for standard input; or the {PATHS_HELP}",
+        "offset and timestamp; text of kafka-dump-log.sh --offsets-decoder; - for either on standard input; or the "
+        f"{PATHS_HELP}",
     )
     add_groups(command)
 
@@ -119,22 +122,41 @@ def _is_source(path: str) -> bool:
 
 
 def _of_lines(path: str) -> Iterator[pa.RecordBatch]:
+    """Yield the records of a file with lines of JSON or with text of kafka-dump-log.sh."""
     import pyarrow as pa
 
     from assignor.cluster.records import SCHEMA
+    from assignor.sources.dump_text import Dump, is_dump, read_dump
 
-    place = place_of(path)
-    lines = [(number, line) for number, line in enumerate(read_text(path).splitlines(), start=1) if line.strip()]
+    if path != STDIN and is_dump(_first_bytes(path)):
+        yield from _of_dump(read_dump(path))
+        return
+    place, text = place_of(path), read_text(path)
+    if path == STDIN and is_dump(text[:_FIRST_BYTES].encode(errors="replace")):
+        yield from _of_dump(Dump(text.split("\n"), place))
+        return
+    lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
     for start in range(0, len(lines), _BATCH_LINES):
         rows = [_record(line, f"{place}, line {number}") for number, line in lines[start : start + _BATCH_LINES]]
         yield pa.RecordBatch.from_pylist(rows, SCHEMA)
 
 
+def _of_dump(dump: Dump) -> Iterator[pa.RecordBatch]:
+    yield from dump
+    for note in dump.notes:
+        notice(f"{note}.")
+
+
+def _first_bytes(path: str) -> bytes:
+    """Return the first bytes of a file; none if it cannot be read, which its reader reports."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(_FIRST_BYTES)
+    except (OSError, ValueError):
+        return b""
+
+
 def _record(line: str, place: str) -> dict[str, Any]:
-    if _DUMP.match(line):
-        raise IllegalArgumentError(
-            f"{place} is text of kafka-dump-log.sh, which this command cannot read; it takes {_INPUT}"
-        )
     try:
         found = parse_json(line, place, of="a record", is_line=True)
     except IllegalArgumentError as error:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from assignor import PartitionInfo, Subscription, TopicPartition
+from assignor.cli.selection import utf8_name
 from assignor.errors import AssignorError, IllegalArgumentError
 from assignor.terminal import notice
 from assignor.validation import shown
@@ -76,7 +77,10 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
 def add_described_group(command: argparse.ArgumentParser) -> None:
     """Add the option `--group` of an input that can be a description of several groups."""
     command.add_argument(
-        "--group", type=utf8_name, metavar="NAME", help="group to read, if the input describes several groups"
+        "--group",
+        type=utf8_name,
+        metavar="PATTERN",
+        help="the group to read, by name or by a pattern that matches one group, if the input describes several groups",
     )
 
 

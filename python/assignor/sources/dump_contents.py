@@ -44,7 +44,7 @@ _COMMIT_VALUES = (
 )
 _GROUP_KEY = re.compile(r"(?:group_metadata::group=|metadata::)(.*?)(?: payload: |$)")
 _GROUP_VALUE = re.compile(r"([^:]*):(?:Some\((.*?)\)|(.*?)):(-?\d+):(\{.*\})")
-_CONSUMERS = re.compile(r"(.*?)=\[((?:[\w.-]+-\d+(?:, )?)*)\](?::([0-9A-F]*))?(?:,|$)")
+_CONSUMERS = re.compile(r"(.*?)=\[([^\[\]]*)\](?::([0-9A-F]*))?(?:,|$)")
 _OTHER_MEMBERS = re.compile(r"(.*?)=[0-9A-F]*(?:,|$)")
 _SKIPPED = re.compile(r"unknown::version=(-?\d+)|Unknown record type (-?\d+) at offset -?\d+, skipping")
 _ERROR = re.compile(r"Error at (?:offset )?-?\d+, skipping\. (.*)")
@@ -239,7 +239,7 @@ def _group(group: str, payload: str) -> Content:
         found = json.loads(payload)
         kind, protocol = found["protocolType"], found["protocol"]
         generation, members = found["generationId"], found["assignment"]
-    elif parts := _GROUP_VALUE.fullmatch(payload):
+    elif payload.endswith("}") and (parts := _GROUP_VALUE.fullmatch(payload)):
         kind, generation, members = parts[1], int(parts[4]), parts[5]
         protocol = parts[2] or (None if parts[3] in ("null", "None") else parts[3])
     else:

@@ -18,6 +18,16 @@ from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.offsets import coordinator_partition
 from assignor.sources.dump_contents import Content, ContentError, SkippedTypeError, read_content
+from assignor.sources.dump_lines import (
+    BatchLine,
+    ContentLine,
+    CutLine,
+    FileLine,
+    ForeignLine,
+    OtherLine,
+    RecordLine,
+    parse_line,
+)
 
 if TYPE_CHECKING:
     import os
@@ -30,39 +40,17 @@ BATCH_ROWS = 10_000
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_TIME = r"(?:CreateTime|LogAppendTime|NoTimestampType): (?P<time>-?\d+)"
-
-_DUMPING = re.compile(r"\bDumping (?P<path>\S.*\.\w+)\s*$")
-_BATCH = re.compile(
-    rf"\bbaseOffset: (?P<first>\d+) lastOffset: (?P<last>\d+) .*?producerId: (?P<producer>-?\d+) "
-    rf".*?isTransactional: (?P<transactional>true|false)\b.*? {_TIME}"
-)
-_RECORD = re.compile(
-    rf"\boffset: (?P<offset>\d+) (?=[^\[]*?\b{_TIME})[^\[]*?\bkey[sS]ize: -?\d+ value[sS]ize: (?P<value>-?\d+)"
-    r"(?P<rest>.*)$",
-    re.DOTALL,
-)
-"""Line of a record. In 2.8 the time follows the sizes; before 2.1 the line has the fields of the batch, too."""
-
-_OWN_PRODUCER = re.compile(r".*? producerId: (?P<producer>-?\d+) .*?isTransactional: (?P<transactional>true|false)")
-_MARKER = re.compile(r" endTxnMarker: (ABORT|COMMIT)\b")
-_CONTROL = re.compile(r" (?:controlType|LeaderChange|SnapshotHeader|SnapshotFooter|KRaftVersion|KRaftVoters):? ")
-_WITHOUT_METADATA = re.compile(r"(?:^|\s)\| key: (?P<content>.*)$", re.DOTALL)
-_KEY = " key: "
-_OF_PARTITION = re.compile(r"(?:^|[/\\])(?P<topic>[^/\\]+)-(?P<partition>\d+)[/\\][^/\\]+$")
-_OTHER_LINES = re.compile(
-    r"\s*$|.*\b(?:Log s|S)tarting offset: \d+|.*\bSnapshot end offset: |.*\boffset: \d+ position: \d+|"
-    r".*\bFound \d+ invalid bytes|.*\bNon-consecutive offsets in|\s*-?\d+ is followed by \d+\s*$|"
-    r".*\b(?:timestamp|version|producerId): \d+ "
-)
-"""Lines of the tool without a record: starts of files, batches of the oldest format, indexes, and remarks."""
-
-_START = re.compile(r"^(?:Log s|S)tarting offset: \d+\s*$", re.MULTILINE)
-_SIGNS = (_DUMPING, _START, _BATCH, _RECORD)
-"""What shows that a text is of the tool."""
-
+_OF_PARTITION = re.compile(r"(?:^|[/\\])(?P<topic>[^/\\]+)-(?P<partition>\d{1,9})[/\\][^/\\]+$")
+_LATEST = 2**63 - 1
 _TOPIC = "__consumer_offsets"
 _ADVICE = "print it again with --offsets-decoder"
+
+
+_NO_BATCH = BatchLine(0, -1, -1, -1, is_transactional=False)
+_SIGNS = (FileLine, BatchLine, RecordLine, CutLine)
+
+Row = tuple[int, int, int, bytes, bytes | None]
+"""Partition, offset, time, key and value of a record."""
 
 
 class Transactional(NamedTuple):
@@ -93,8 +81,8 @@ def is_dump(first: bytes) -> bool:
             first = zlib.decompressobj(wbits=31).decompress(first, 1 << 16)
         except zlib.error:
             return False
-    text = first.decode(_encoding(first), errors="replace")
-    return any(sign.search(line) for line in text.splitlines() for sign in _SIGNS)
+    lines = map(parse_line, first.decode(_encoding(first), errors="replace").splitlines())
+    return any(isinstance(line, _SIGNS) or line == OtherLine(is_start=True) for line in lines)
 
 
 def read_dump(path: str | os.PathLike[str]) -> Dump:
@@ -141,8 +129,8 @@ class Dump:
         self._has_guessed_partition = False
         self._is_other = False
         self._partition: int | None = None
-        self._producer, self._is_transactional = -1, False
-        self._next_offset, self._last_offset, self._batch_time = 0, -1, -1
+        self._current = _NO_BATCH
+        self._next_offset = 0
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yield the records in the order of the text.
@@ -152,7 +140,7 @@ class Dump:
         """
         from assignor.cluster.records import SCHEMA
 
-        rows: list[tuple[int, int, int, bytes, bytes | None]] = []
+        rows: list[Row] = []
         for number, line in enumerate(self._lines, start=1):
             row = self._read(line.rstrip("\r\n"), number)
             if row is not None:
@@ -214,17 +202,23 @@ class Dump:
             found.append(f"{format_count(files, 'file')} of {topic} ignored")
         return tuple(found)
 
-    def _read(self, line: str, number: int) -> tuple[int, int, int, bytes, bytes | None] | None:
+    def _read(self, text: str, number: int) -> Row | None:
         """Return the row of a line; None for a line without a record of the topic."""
-        if found := _RECORD.search(line):
-            return None if self._is_other else self._record(found, number)
-        if found := _BATCH.search(line):
-            self._start_batch(found)
-        elif found := _DUMPING.search(line):
-            self._start_file(found["path"])
-        elif found := _WITHOUT_METADATA.search(line):
-            return None if self._is_other else self._without_metadata(found["content"], number)
-        elif not _OTHER_LINES.match(line) and not self._is_other:
+        line = parse_line(text)
+        if isinstance(line, FileLine):
+            self._start_file(line.path)
+        elif self._is_other:
+            return None
+        elif isinstance(line, RecordLine):
+            return self._record(line, number)
+        elif isinstance(line, BatchLine):
+            self._batches += 1
+            self._current, self._next_offset = line, line.first
+        elif isinstance(line, ContentLine):
+            return self._without_metadata(line.content, number)
+        elif isinstance(line, CutLine):
+            self._cannot_read(number, "the line is cut off")
+        elif isinstance(line, ForeignLine):
             self._foreign += 1
             self._first_foreign = self._first_foreign or number
         return None
@@ -236,44 +230,29 @@ class Dump:
         if is_log and found is not None and self._is_other:
             self._other_topics[f"{found['topic']}-{found['partition']}"] += 1
         self._partition = int(found["partition"]) if found is not None and not self._is_other else None
-        self._producer, self._is_transactional = -1, False
+        self._current = _NO_BATCH
 
-    def _start_batch(self, found: re.Match[str]) -> None:
-        self._batches += not self._is_other
-        self._producer, self._is_transactional = int(found["producer"]), found["transactional"] == "true"
-        self._next_offset, self._last_offset, self._batch_time = map(int, found.group("first", "last", "time"))
+    def _record(self, line: RecordLine, number: int) -> Row | None:
+        producer, is_transactional = self._current.producer_id, self._current.is_transactional
+        if line.producer_id is not None:
+            producer, is_transactional = line.producer_id, line.is_transactional
+        if line.marker is not None:
+            marker = Transactional(line.offset, producer, int(line.marker == "COMMIT"))
+            self._transactions(self._partition or 0).append(marker)
+        elif line.content is not None:
+            content = self._content(line.content, line.time, number)
+            return self._row(content, line.offset, line.time, producer if is_transactional else None)
+        elif not line.is_control:
+            self._lost_tombstones += line.is_null
+            self._undecoded += not line.is_null
+        return None
 
-    def _record(self, found: re.Match[str], number: int) -> tuple[int, int, int, bytes, bytes | None] | None:
-        offset, time, rest = int(found["offset"]), int(found["time"]), found["rest"]
-        head, separator, text = rest.partition(_KEY)
-        producer, is_transactional = self._producer, self._is_transactional
-        if own := _OWN_PRODUCER.match(head):  # versions before 2.1 print it for each record, and no batches
-            producer, is_transactional = int(own["producer"]), own["transactional"] == "true"
-        if not separator:
-            self._without_key(offset, producer, head, is_null=int(found["value"]) < 0)
-            return None
-        content = self._content(text, time, number)
-        if content is None:
-            return None
-        return self._row(content, offset, time, producer if is_transactional else None)
-
-    def _without_key(self, offset: int, producer: int, head: str, *, is_null: bool) -> None:
-        """Handle the line of a record without a key: a marker, or one that the tool has not decoded."""
-        if marker := _MARKER.search(head):
-            control = int(marker[1] == "COMMIT")
-            self._transactions(self._partition or 0).append(Transactional(offset, producer, control))
-        elif not _CONTROL.search(head):
-            self._lost_tombstones += is_null
-            self._undecoded += not is_null
-
-    def _without_metadata(self, text: str, number: int) -> tuple[int, int, int, bytes, bytes | None] | None:
-        offset = self._next_offset
+    def _without_metadata(self, text: str, number: int) -> Row | None:
+        offset, time = self._next_offset, self._current.time
         self._next_offset += 1
-        content = self._content(text, self._batch_time, number)
-        if content is None:
-            return None
         self._guessed_offsets += 1
-        return self._row(content, offset, self._batch_time, self._producer if self._is_transactional else None)
+        producer = self._current.producer_id if self._current.is_transactional else None
+        return self._row(self._content(text, time, number), offset, time, producer)
 
     def _content(self, text: str, time: int, number: int) -> Content | None:
         try:
@@ -281,8 +260,7 @@ class Dump:
         except SkippedTypeError as skipped:
             self._skipped[int(skipped.args[0])] += 1
         except ContentError as error:
-            self.unreadable += 1
-            self._first_unreadable = self._first_unreadable or f"line {number}: {error}"
+            self._cannot_read(number, str(error))
         else:
             if not content.is_full:
                 self._partial["group" if content.key.startswith(b"\0\2") else "commit"] += 1
@@ -290,9 +268,13 @@ class Dump:
             return content
         return None
 
-    def _row(
-        self, content: Content, offset: int, time: int, producer: int | None
-    ) -> tuple[int, int, int, bytes, bytes | None]:
+    def _cannot_read(self, number: int, reason: str) -> None:
+        self.unreadable += 1
+        self._first_unreadable = self._first_unreadable or f"line {number}: {reason}"
+
+    def _row(self, content: Content | None, offset: int, time: int, producer: int | None) -> Row | None:
+        if content is None:
+            return None
         if self._partition is None:
             self._has_guessed_partition = True
             self._partition = coordinator_partition(content.group) if content.group is not None else 0
@@ -300,7 +282,7 @@ class Dump:
             self._transactions(self._partition).append(Transactional(offset, producer, -1))
         self._records += 1
         self._undated += time < 0
-        return self._partition, offset, time, content.key, content.value
+        return self._partition, min(offset, _LATEST), max(min(time, _LATEST), -1), content.key, content.value
 
     def _transactions(self, partition: int) -> list[Transactional]:
         return self.transactions.setdefault(partition, [])
@@ -309,6 +291,8 @@ class Dump:
         """Check that a text with records has one that can be read."""
         if self._records:
             return
+        if problem := getattr(self._lines, "problem", ""):
+            raise IllegalArgumentError(f"{self._place} has no record that can be read: {problem}")
         if self.unreadable:
             raise IllegalArgumentError(f"{self._place}, {self._first_unreadable}; no record can be read: {_ADVICE}")
         if self._undecoded or (self._batches and not (self._skipped or self._lost_tombstones or self.transactions)):
@@ -318,7 +302,7 @@ class Dump:
             raise IllegalArgumentError(f"{self._place} is a dump of {topics}, not of {_TOPIC}")
 
 
-def _batch(rows: list[tuple[int, int, int, bytes, bytes | None]], schema: pa.Schema) -> pa.RecordBatch:
+def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
     import pyarrow as pa
 
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)

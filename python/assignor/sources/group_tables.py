@@ -29,14 +29,20 @@ _COLUMNS = {
 }
 _NAMES = "|".join(sorted(map(re.escape, _COLUMNS), key=len, reverse=True))
 _NAME = re.compile(rf"(?:{_NAMES})(?=\s|$)")
-_HEADER = re.compile(rf"\s*(?:(?:{_NAMES})\s+)+(?:{_NAMES})\s*$")
-_BEGINS_HEADER = re.compile(r"\s*(?:GROUP|TOPIC|CONSUMER-ID|COORDINATOR)\s")
+_HEADER = re.compile(rf"\s*+(?:(?:{_NAMES})(?:\s++|$))++$")
+_BEGINS_HEADER = re.compile(r"\s*+(?:GROUP|TOPIC|CONSUMER-ID|COORDINATOR)\s[A-Z#()\s-]*+$")
 
-_PIECE = re.compile(r"[A-Z#()\s-]+")
+_PIECE = re.compile(r"[A-Z#()\s-]++")
 """A line of a wrapped header."""
 
-_NUMBERS = {"PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "#PARTITIONS", "#MEMBERS", "LEADER-EPOCH"}
-_NUMBER = re.compile(r"-?\d+|-")
+_NUMBERS = {
+    *("PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "#PARTITIONS", "#MEMBERS", "LEADER-EPOCH"),
+    *("CURRENT-EPOCH", "TARGET-EPOCH", "GROUP-EPOCH", "TARGET-ASSIGNMENT-EPOCH"),
+}
+MOST_PARTITIONS = 2**31 - 1
+"""A partition has a lower number."""
+
+_NUMBER = re.compile(r"-?\d{1,19}|-")
 _FILLED = {"GROUP", "TOPIC", "CONSUMER-ID", "STATE", *_NUMBERS}
 _OPTIONAL = ("GROUP-INSTANCE-ID", "ASSIGNMENT-STRATEGY")
 """Columns whose cell is empty for a dynamic member, and for a group without members."""
@@ -87,16 +93,15 @@ def read_tables(lines: Sequence[str]) -> Iterator[Table]:
     """Yield the tables of a text in their order."""
     place = 0
     while place < len(lines):
-        block = _block(lines, place)
-        if not block or not _BEGINS_HEADER.match(f"{lines[place]} "):
-            place += 1
-            continue
-        table = _table(block, place + 1)
+        table = None
+        if _BEGINS_HEADER.match(f"{lines[place]} "):
+            block = _block(lines, place)
+            table = _table(block, place + 1)
         if table is None:
             place += 1
-            continue
-        yield table
-        place += len(block)
+        else:
+            yield table
+            place += len(block)
 
 
 def _block(lines: Sequence[str], place: int) -> list[str]:
@@ -105,28 +110,30 @@ def _block(lines: Sequence[str], place: int) -> list[str]:
     The last piece of a wrapped row can be empty. The line after it is then a row of the same group.
     """
     block: list[str] = []
+    firsts: set[str] = set()
+    is_header = True
     for number in range(place, len(lines)):
         line = lines[number].rstrip("\r\n")
-        if MESSAGE.match(line) or (not _is_header(block) and _BEGINS_HEADER.match(line) and _PIECE.fullmatch(line)):
+        is_blank = not line.strip()
+        if MESSAGE.match(line) or (not is_header and _BEGINS_HEADER.match(f"{line} ")):
             break
-        if not line.strip() and not (block and _continues(block, lines[number + 1 : number + 2])):
+        if is_blank and not _continues(is_header, firsts, lines[number + 1 : number + 2]):
             break
         block.append(line)
+        is_header = is_header and (is_blank or _PIECE.fullmatch(line) is not None)
+        if is_header and len(block) > _MOST_LINES:
+            break
+        if not is_blank and not line.startswith(" "):
+            firsts.add(line.split(maxsplit=1)[0])
     return block
 
 
-def _continues(block: list[str], following: Sequence[str]) -> bool:
-    """Return True if the lines after an empty line belong to the table before it."""
+def _continues(is_header: bool, firsts: set[str], following: Sequence[str]) -> bool:
+    """Return True if the line after an empty line belongs to the table before it."""
     line = "".join(following)
     if not line.strip() or MESSAGE.match(line) or _BEGINS_HEADER.match(f"{line} "):
         return False
-    firsts = {each.split()[0] for each in block if each.strip() and not each.startswith(" ")}
-    return _is_header(block) or line.split()[0] in firsts
-
-
-def _is_header(block: list[str]) -> bool:
-    """Return True if a block has only lines of a header so far."""
-    return all(not line.strip() or _PIECE.fullmatch(line) for line in block)
+    return is_header or line.split(maxsplit=1)[0] in firsts
 
 
 def _table(block: list[str], number: int) -> Table | None:
@@ -182,11 +189,15 @@ def _of_wrapped(header: str, columns: tuple[str, ...], block: list[str], count: 
     begins = [*_row_begins(columns, lines, starts, count), len(lines)]
     rows, unreadable = [], []
     for first, end in pairwise(begins):
-        text = "".join(line.ljust(width) for line in lines[first : end - 1]) + lines[end - 1]
+        text, place = lines[first], first + 1
+        while place < end and (len(lines[place - 1]) == width or (place - first) * width <= starts[-1]):
+            text = text.ljust((place - first) * width) + lines[place]
+            place += 1
         if cells := cells_of(text):
             rows.append((count + first, cells))
         else:
             unreadable.append(count + first)
+        unreadable += [count + other for other in range(place, end) if lines[other].strip()]
     return rows, unreadable
 
 
@@ -260,4 +271,4 @@ def _is_valid(cells: Cells) -> bool:
     return all(
         (cell or name not in _FILLED) and (name not in _NUMBERS or _NUMBER.fullmatch(cell))
         for name, cell in cells.items()
-    )
+    ) and (cells.get("PARTITION", "-") == "-" or 0 <= int(cells["PARTITION"]) < MOST_PARTITIONS)

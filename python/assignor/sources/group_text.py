@@ -11,12 +11,13 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.model import Subscription, TopicPartition
 from assignor.ordering import java_order
-from assignor.sources.group_tables import MEMBERS, OFFSETS, Table, read_tables
-from assignor.validation import shown
+from assignor.sources.group_tables import MEMBERS, MOST_PARTITIONS, OFFSETS, Table, read_tables
+from assignor.validation import read_int, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -28,6 +29,7 @@ _NONE = "-"
 _IN_PARENTHESES = re.compile(r"[\w.-]+\([\d,]*\)(?:, [\w.-]+\([\d,]*\))*")
 _WITH_COLON = re.compile(r"[\w.-]+:[\d,]*(?:;[\w.-]+:[\d,]*)*")
 _TOPIC = re.compile(r"([\w.-]+)[(:]([\d,]*)")
+_DIGITS = 10
 _WITHOUT_NAMES = re.compile(r"\([\d,]*\)(?:, \([\d,]*\))*")
 _IN_STATE = re.compile(r"\s*(?:Warning: )?Consumer group '(.*)' (?:has no active members|is (rebalancing))\.")
 _NOT_FOUND = re.compile(r"\s*Error: (?:The )?[Cc]onsumer group '(.*)' does not exist\.")
@@ -239,23 +241,35 @@ def read_description(data: dict[str, Any], place: str) -> list[DescribedGroup]:
         ) from error
 
 
-def choose_group(groups: list[DescribedGroup], name: str | None, place: str) -> DescribedGroup:
-    """Return the group with a name; without a name the only group.
+def choose_group(groups: list[DescribedGroup], pattern: str | None, place: str) -> DescribedGroup:
+    """Return the group that a pattern matches; without a pattern the only group.
+
+    Args:
+        groups: The groups of a description.
+        pattern: A name, or a pattern as for `GroupPatterns`. A group without a name has any name.
+        place: Name of the input for messages.
 
     Raises:
-        IllegalArgumentError: No group has the name, or there are several groups and no name.
+        IllegalArgumentError: No group, or more than one, matches; or there are several groups and no pattern.
     """
-    names = ", ".join(sorted(shown(group.name) for group in groups if group.name))
-    if name is not None:
-        for group in groups:
-            if group.name in (name, "") and (group.name or len(groups) == 1):
-                return group
-        raise IllegalArgumentError(f"{place} has no group {shown(name)}; its groups are {names or 'none'}")
-    if len(groups) != 1:
-        if not groups:
-            raise IllegalArgumentError(f"{place} describes no group")
-        raise IllegalArgumentError(f"{place} describes several groups; choose one with --group: {names}")
-    return groups[0]
+    if not groups:
+        raise IllegalArgumentError(f"{place} describes no group")
+    chosen, what = groups, "several groups; choose one with --group"
+    if pattern is not None:
+        chosen = [group for group in groups if group.name == pattern or (not group.name and len(groups) == 1)]
+        if not chosen and not {"*", "?"}.isdisjoint(pattern):
+            with dependency("pyarrow"):
+                from assignor.cluster.group_patterns import GroupPatterns
+            patterns = GroupPatterns([pattern])
+            chosen = [group for group in groups if patterns.matches(group.name)]
+        what = f"several groups that match {shown(pattern)}"
+    if not chosen:
+        names = ", ".join(sorted(shown(group.name) for group in groups))
+        raise IllegalArgumentError(f"{place} describes no group {shown(pattern)}; it describes {names}")
+    if len(chosen) > 1:
+        names = ", ".join(sorted(shown(group.name) for group in chosen))
+        raise IllegalArgumentError(f"{place} describes {what}: {names}")
+    return chosen[0]
 
 
 def _order(partition: TopicPartition) -> tuple[Any, int]:
@@ -287,7 +301,7 @@ def _described(given: dict[str, Any]) -> DescribedGroup:
             if count is None:
                 group.has_counts = False
             else:
-                group.counts[topic] = count
+                group.counts[topic] = read_int(count, f"topic {shown(topic)}", bits=32)
     return group
 
 
@@ -371,12 +385,10 @@ def _partitions(text: str) -> list[TopicPartition] | None:
         return []
     if not (_IN_PARENTHESES.fullmatch(text) or _WITH_COLON.fullmatch(text)):
         return None
-    return [
-        TopicPartition(topic, int(number))
-        for topic, numbers in _TOPIC.findall(text)
-        for number in numbers.split(",")
-        if number
-    ]
+    pairs = [(topic, number) for topic, numbers in _TOPIC.findall(text) for number in numbers.split(",") if number]
+    if any(len(number) > _DIGITS or int(number) >= MOST_PARTITIONS for _, number in pairs):
+        return None
+    return [TopicPartition(topic, int(number)) for topic, number in pairs]
 
 
 def _add_state(group: DescribedGroup, cells: dict[str, str]) -> None:
