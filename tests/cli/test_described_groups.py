@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from assignor.cli import main
+from tests.support.shell_examples import differences, examples, run
 
 if TYPE_CHECKING:
     from tests.cli.commands import Commands
@@ -120,3 +122,16 @@ def test_a_group_without_a_name_cannot_be_chosen(commands: Commands) -> None:
 
     assert "FILE is one group without a name; remove --group" == commands.error("assign", path, "--group", "g")
     assert "FILE is no description of groups; remove --group" == commands.error("check", path, "--group", "g")
+
+
+def test_the_page_shows_what_the_commands_print(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/start-from-what-you-have.md").read_text()
+    section = page.partition("## A description of a group\n")[2].partition("\n## ")[0]
+    described = re.findall(r"^```text\n(GROUP .*?)^```$", section, re.MULTILINE | re.DOTALL)
+    (tmp_path / "described.txt").write_text(*described)
+
+    found = [each for each in examples(section) if "--bootstrap-server" not in each.command]
+
+    assert 3 == len(found)
+    for example in found:
+        assert [] == differences(example.output, run(example.command, tmp_path).splitlines()), example.command

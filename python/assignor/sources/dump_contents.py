@@ -2,8 +2,8 @@
 
 Kafka has printed three forms. In the examples, key and payload are separated by an arrow.
 
-3.9 and newer   {"type":"1","data":{...}} -> {"version":"3","data":{...}}: Kafka's JSON of all fields
-2.4 to 3.8      offset_commit::group=G,partition=T-0 -> offset=5,metadata=M
+3.8 and newer   {"type":"1","data":{...}} -> {"version":"3","data":{...}}: Kafka's JSON of all fields
+2.4 to 3.7      offset_commit::group=G,partition=T-0 -> offset=5,metadata=M
                 group_metadata::group=G -> {"protocolType":"consumer",...,"assignment":"{MEMBER=[T-0, T-1]}"}
 2.3 and older   offset::G:T:0 -> 5:M
                 {"metadata":"G"} (0.11: metadata::G) -> as above (0.11: consumer:range:7:{MEMBER=[T-0, T-1]})

@@ -179,12 +179,12 @@ class Dump:
             )
         if self._partial["group"]:
             found.append(
-                "versions before 3.9 print no subscriptions, racks, instance ids, clients, hosts and timeouts of "
+                "versions before 3.8 print no subscriptions, racks, instance ids, clients, hosts and timeouts of "
                 "members, and no leaders: partitions without an owner, changed subscriptions and restarts of static "
                 "members are not found, and assignments are not compared"
             )
         if self._partial["commit"]:
-            found.append("versions before 3.9 print no times of commits: the times of the records are used")
+            found.append("versions before 3.8 print no times of commits: the times of the records are used")
         if self._dropped:
             found.append(
                 f"fields that only newer versions of Kafka have are ignored: {', '.join(sorted(self._dropped))}"

@@ -210,7 +210,7 @@ def _row_begins(columns: tuple[str, ...], lines: list[str], starts: list[int], c
 
 
 def _of_tokens(columns: tuple[str, ...], block: list[str], count: int) -> Rows:
-    """Return the rows of a block that is wrapped at spaces: as many words as there are columns are a row."""
+    """Return the rows of a block that is wrapped at spaces: a row has one word for each column."""
     words = [(place, word) for place, line in enumerate(block[count:], start=count) for word in _words(line)]
     rows, unreadable = [], []
     for start in range(0, len(words), len(columns)):

@@ -101,7 +101,7 @@ class DescribedGroup:
 
     @property
     def guessed_topics(self) -> tuple[str, ...]:
-        """Topics of which a member has partitions: the guess for members without a known subscription."""
+        """Topics with partitions that a member owns: the guess for members without a known subscription."""
         found = {topic for member in self.members.values() for topic, _ in member.owned | (member.target or set())}
         return tuple(sorted(found, key=java_order))
 
@@ -339,7 +339,7 @@ def _start_table(group: DescribedGroup, table: Table) -> None:
 
 
 def _has_no_names(table: Table) -> bool:
-    """Return True if the assignments have no names of topics, as in Kafka 3.9."""
+    """Return True if the assignments have no names of topics, as in Kafka 3.8 and 3.9."""
     return any(_WITHOUT_NAMES.fullmatch(cells.get("ASSIGNMENT", "")) for _, cells in table.rows)
 
 
@@ -373,7 +373,7 @@ def _add_member(group: DescribedGroup, cells: dict[str, str], number: int) -> No
         member.owned.update(owned)
     elif _WITHOUT_NAMES.fullmatch(text):
         group.problem = (
-            "its assignments have no names of topics, as Kafka 3.9 prints them; describe it without --members"
+            "its assignments have no names of topics, as Kafka 3.8 and 3.9 print them; describe it without --members"
         )
     else:
         group.remarks.append(f"the assignment in line {number} cannot be read")
