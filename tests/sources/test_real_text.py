@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,10 @@ OLD_TOOL = "kafka.admin.ConsumerGroupCommand"
 DUMP = "org.apache.kafka.tools.DumpLogSegments"
 OLD_DUMP = "kafka.tools.DumpLogSegments"
 SETTLED = ("apart", "next-generation", "of-kafka-python", "of-librdkafka")
+EVENTS = ("generation", "rebalance", "offsets", "group_deleted", "offsets_deleted")
+EVENT_FIELDS = ("event", "group", "kind", "at", "offset", "generation", "joined", "left", "replaced")
+"""Fields of events that need no topics, which a dump does not have."""
+
 LISTED = {"orders": 6, "payments": 3}
 
 
@@ -148,6 +153,27 @@ def test_decode_prints_the_records_of_a_dump(folder: Path, tmp_path: Path, capsy
     printed = capsys.readouterr()
     assert "" == printed.err
     assert [5, 5] == [json.loads(line)["value"]["offset"] for line in printed.out.splitlines()]
+
+
+@pytest.mark.usefixtures("groups")
+def test_a_dump_gives_the_events_of_the_data_directory(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "data"
+    shutil.copytree(folder / "data", copy)
+    text = tmp_path / "dump.txt"
+    text.write_text(
+        run(DUMP, "--offsets-decoder", "--files", ",".join(map(str, copy.glob("__consumer_offsets-*/*.log"))))
+    )
+
+    def events(path: Path) -> list[dict[str, Any]]:
+        assert 0 == main(["replay", str(path), "--json"])
+        found = map(json.loads, capsys.readouterr().out.splitlines())
+        return [{name: event.get(name) for name in EVENT_FIELDS} for event in found if event["event"] in EVENTS]
+
+    expected = events(copy)
+    assert expected == events(text)
+    assert {"classic", "consumer"} <= {event["kind"] for event in expected}
 
 
 def by_name(groups: list[DescribedGroup]) -> dict[str, DescribedGroup]:

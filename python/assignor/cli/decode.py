@@ -33,9 +33,6 @@ _INPUT = (
     '"key" and "value" in base64'
 )
 
-_FIRST_BYTES = 1 << 16
-"""Number of bytes of a file that show whether it is text of kafka-dump-log.sh."""
-
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
@@ -106,10 +103,11 @@ def _batches(paths: list[str]) -> Iterator[pa.RecordBatch]:
 
 def _is_source(path: str) -> bool:
     """Return True for a folder, a log segment, and a file whose first bytes say that it has no lines of JSON."""
+    from assignor.sources.dump_text import is_dump_file
     from assignor.sources.file_kinds import EMPTY, TEXT, UNKNOWN, kind_of
     from assignor.sources.segment_names import belongs_to_segment
 
-    if path == STDIN:
+    if path == STDIN or is_dump_file(Path(path)):
         return False
     try:
         return (
@@ -126,13 +124,13 @@ def _of_lines(path: str) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
     from assignor.cluster.records import SCHEMA
-    from assignor.sources.dump_text import Dump, is_dump, read_dump
+    from assignor.sources.dump_text import FIRST_BYTES, Dump, is_dump, is_dump_file, read_dump
 
-    if path != STDIN and is_dump(_first_bytes(path)):
+    if path != STDIN and is_dump_file(Path(path)):
         yield from _of_dump(read_dump(path))
         return
     place, text = place_of(path), read_text(path)
-    if path == STDIN and is_dump(text[:_FIRST_BYTES].encode(errors="replace")):
+    if path == STDIN and is_dump(text[:FIRST_BYTES].encode(errors="replace")):
         yield from _of_dump(Dump(text.split("\n"), place))
         return
     lines = [(number, line) for number, line in enumerate(text.splitlines(), start=1) if line.strip()]
@@ -145,15 +143,6 @@ def _of_dump(dump: Dump) -> Iterator[pa.RecordBatch]:
     yield from dump
     for note in dump.notes:
         notice(f"{note}.")
-
-
-def _first_bytes(path: str) -> bytes:
-    """Return the first bytes of a file; none if it cannot be read, which its reader reports."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(_FIRST_BYTES)
-    except (OSError, ValueError):
-        return b""
 
 
 def _record(line: str, place: str) -> dict[str, Any]:

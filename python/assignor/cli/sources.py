@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATHS_HELP = (
     "folder of a recording; or data directories of the brokers of a cluster, folders above them, partition folders "
-    "__consumer_offsets-N and log segments, which may be mixed"
+    "__consumer_offsets-N and log segments, which may be mixed; or files with text of kafka-dump-log.sh"
 )
 
 

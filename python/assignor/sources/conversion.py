@@ -21,6 +21,7 @@ from assignor.errors import IllegalArgumentError
 from assignor.lag import TIMED_END_OFFSETS
 from assignor.lines import format_count
 from assignor.sources.conversion_notes import PartitionNotes, notes_of
+from assignor.sources.dump_text import read_dump
 from assignor.sources.log_keys import LogKeys, count_partitions, partitions_of_groups
 from assignor.sources.segment_names import OFFSETS_TOPIC
 from assignor.sources.segments import SegmentReading, merge_replicas, read_replica, transaction_rows
@@ -54,8 +55,37 @@ def convert_directories(found: Directories, out: Path, source: str, show: Callab
         files.write_source(source, run.write_topics())
 
 
+def convert_dumps(paths: Sequence[Path], out: Path, source: str) -> None:
+    """Write the records in text of `kafka-dump-log.sh` as a recording.
+
+    Args:
+        paths: Files with the text.
+        out: New or empty folder.
+        source: Names of the paths, for people.
+
+    Raises:
+        IllegalArgumentError: A file cannot be read or has no record, or the folder cannot be written.
+    """
+    dumps = [read_dump(path) for path in paths]
+
+    def aborted() -> Iterator[tuple[int, int]]:
+        for partition in {partition for dump in dumps for partition in dump.transactions}:
+            rows = np.array([row for dump in dumps for row in dump.transactions.get(partition, ())], np.int64)
+            for offset in resolve_transactions(*rows.T).aborted:
+                yield partition, int(offset)
+
+    def notes() -> list[str]:
+        return [f"{path}: {note}" for path, dump in zip(paths, dumps, strict=True) for note in dump.notes]
+
+    convert_batches((batch for dump in dumps for batch in dump), out, source, notes, aborted)
+
+
 def convert_batches(
-    batches: Iterable[pa.RecordBatch], out: Path, source: str, notes: Callable[[], Sequence[str]]
+    batches: Iterable[pa.RecordBatch],
+    out: Path,
+    source: str,
+    notes: Callable[[], Sequence[str]],
+    aborted: Callable[[], Iterable[tuple[int, int]]] = tuple,
 ) -> None:
     """Write records of another source as a recording without topics and end offsets.
 
@@ -64,13 +94,18 @@ def convert_batches(
         out: New or empty folder.
         source: Names of the paths, for people.
         notes: Function that returns what the source lacks; it is called after the last batch.
+        aborted: Function that returns partition and offset of the records of aborted transactions; it is called after
+            the last batch.
 
     Raises:
-        IllegalArgumentError: The folder cannot be written.
+        IllegalArgumentError: There is no record, or the folder cannot be written.
     """
     with _files(out, "", source) as files:
         for batch in batches:
             files.add(batch.select(SCHEMA.names), (), {})
+        if not files.added:
+            raise IllegalArgumentError(f"{source} has no record of {OFFSETS_TOPIC}")
+        files.add(_NO_ROWS, aborted(), {})
         files.commit()
         files.write_source(source, notes())
 

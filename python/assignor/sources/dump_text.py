@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 10_000
 
+FIRST_BYTES = 1 << 16
+"""Number of bytes of a file that show whether it is text of the tool."""
+
 _PIECE = 1 << 20
 _GZIP = b"\x1f\x8b"
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -83,6 +86,15 @@ def is_dump(first: bytes) -> bool:
             return False
     lines = map(parse_line, first.decode(_encoding(first), errors="replace").splitlines())
     return any(isinstance(line, _SIGNS) or line == OtherLine(is_start=True) for line in lines)
+
+
+def is_dump_file(path: Path) -> bool:
+    """Return True if a file is text of `kafka-dump-log.sh`; False if it cannot be read, too."""
+    try:
+        with path.open("rb") as file:
+            return is_dump(file.read(FIRST_BYTES))
+    except (OSError, ValueError):  # a null character in the path
+        return False
 
 
 def read_dump(path: str | os.PathLike[str]) -> Dump:

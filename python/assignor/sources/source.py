@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from assignor.cluster.folder import COLUMNS, Recording
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
-from assignor.sources.conversion import convert_directories
+from assignor.sources.conversion import convert_directories, convert_dumps
 from assignor.sources.data_directory import EXPECTED, find_directories
+from assignor.sources.dump_text import is_dump_file
 from assignor.sources.file_kinds import EMPTY, SEGMENT, kind_of
 from assignor.sources.segment_names import belongs_to_segment
 from assignor.validation import check_path
@@ -91,6 +92,14 @@ def convert(
             written. The message names the path.
     """
     source = source_text(paths)
+    dumps = [path for path in map(Path, paths) if path.is_file() and is_dump_file(path)]
+    if dumps:
+        if len(dumps) < len(paths):
+            raise IllegalArgumentError(
+                f"{dumps[0]} is text of kafka-dump-log.sh, which cannot be read together with other paths"
+            )
+        convert_dumps(dumps, folder, source)
+        return
     for path in map(Path, paths):
         if path.is_file():
             _check_file(path)
