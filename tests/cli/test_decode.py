@@ -108,7 +108,9 @@ def test_an_invalid_line_is_reported_in_one_line_with_its_place(commands: Comman
 
 
 def test_a_folder_that_is_no_recording_is_reported_in_one_line(commands: Commands, tmp_path: Any) -> None:
-    assert "expected a recording (records.parquet), a broker's data directory" in commands.error("decode", str(tmp_path))
+    assert "expected a recording (records.parquet), a broker's data directory" in commands.error(
+        "decode", str(tmp_path)
+    )
 
 
 DUMP = Path(__file__).parents[1] / "data/dump_text"

@@ -82,7 +82,7 @@ def segment_files(spark: SparkSession, path: str) -> DataFrame:
 
     Returns:
         `path`, `partition`, `bytes`, `records`, `end_offset` (the offset after the last readable batch; null without
-        one) and `damage`, a list of texts that is empty for a file without damage.
+        one) and `damage`, a list of texts that is empty for a file without damage. Spark lists no files without bytes.
 
     Raises:
         IllegalArgumentError: The path has no folder of a partition of `__consumer_offsets`.
