@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
 from assignor.cluster.descriptions import GroupDescription, MemberSubscription, batches
-from assignor.cluster.topics import offsets
+from assignor.cluster.topics import MARGIN_SECONDS, offsets
 from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
 from assignor.ordering import java_order
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from assignor.cluster.connection import ClientSettings
     from assignor.cluster.descriptions import MemberDescription
+    from assignor.cluster.topics import Place
 
     Rows = list[tuple[Any, ...]]
 
@@ -58,6 +59,8 @@ class ClusterDescription:
         partitions: Rows of `lag.PARTITION_LAG` by group.
         problems: Group id, or "" for the cluster, and what could not be read, in the order of the calls.
         counts: Number of partitions of each topic that this client can describe.
+        is_complete: True if every broker listed its groups. If not, a group that is missing may exist.
+        unanswered: Partitions whose leader did not return the end offset.
     """
 
     cluster: str
@@ -67,6 +70,8 @@ class ClusterDescription:
     partitions: dict[str, list[dict[str, Any]]]
     problems: tuple[tuple[str, str], ...]
     counts: dict[str, int]
+    is_complete: bool = True
+    unanswered: frozenset[Place] = frozenset()
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor describe --json` prints."""
@@ -161,7 +166,9 @@ class _Reader:
         self._admin = settings.admin()
         self._on_progress = on_progress
         self._problems: list[tuple[str, str]] = []
-        self._failed: dict[tuple[str, int], str] = {}
+        self._failed: dict[Place, str] = {}
+        self._unanswered: frozenset[Place] = frozenset()
+        self._is_complete = True
 
     def read(self, wanted: list[str]) -> ClusterDescription:
         """Read the cluster."""
@@ -189,6 +196,8 @@ class _Reader:
             by_group,
             tuple(self._problems),
             {name: len(topic.partitions) for name, topic in described.items() if topic.error is None},
+            self._is_complete,
+            self._unanswered,
         )
 
     def _groups(self, wanted: list[str]) -> list[GroupDescription]:
@@ -197,6 +206,7 @@ class _Reader:
         self._on_progress("listing the groups")
         listing = self._settings.result(admin, admin.list_consumer_groups(request_timeout=timeout), "list the groups")
         self._problems += [("", self._text(error, "list the groups")) for error in listing.errors or ()]
+        self._is_complete = not listing.errors
         listed = {group.group_id: group for group in listing.valid or ()}
         others, error = list_members(admin, wanted or None, timeout)
         if error:
@@ -211,19 +221,33 @@ class _Reader:
         for names in batches(list(listed), GROUPS_PER_CALL):
             self._on_progress(f"describing group {done + 1:,} of {len(listed):,}")
             futures = admin.describe_consumer_groups(names, request_timeout=timeout)
-            self._settings.wait(admin, futures.values(), "describe the groups")
+            self._wait(futures.values(), "describe the groups")
             found += [self._description(listed[name], futures[name], others.get(name), error) for name in names]
             done += len(names)
         found.sort(key=lambda group: group.group_id)
         self._problems += [(group.group_id, group.problem) for group in found if group.problem]
         return found
 
+    def _wait(self, futures: Collection[Future[Any]], doing: str) -> None:
+        """Wait for calls that go to several brokers: one that does not answer affects only its own groups.
+
+        Raises:
+            ClusterError: No call has a result in time, or the cluster rejects the connection.
+        """
+        settings = self._settings
+        if settings.are_done(self._admin, futures, settings.timeout + MARGIN_SECONDS):
+            return
+        if settings.errors.fatal or not any(future.done() for future in futures):
+            raise settings.unreachable(doing)
+
     def _description(self, listed: Any, future: Future[Any], with_members: Any, list_error: str) -> GroupDescription:
         description = describe_group(listed, future, with_members, list_error)
         description.members.sort(key=lambda member: member.member_id)
-        error = future.exception(0)
-        if error is not None:
-            description.problem = self._text(error.args[0], f"describe group {listed.group_id!r}")
+        doing = f"describe group {listed.group_id!r}"
+        if not future.done():
+            description.problem = str(self._settings.unreachable(doing))
+        elif (error := future.exception(0)) is not None:
+            description.problem = self._text(error.args[0], doing)
         return description
 
     def _offsets(self, groups: list[GroupDescription], topics: Collection[str]) -> Iterator[tuple[Rows, Rows, Rows]]:
@@ -245,6 +269,7 @@ class _Reader:
             named = {(row[1], row[2]) for row in (*committed, *owned)}
             read = offsets(self._settings, self._admin, sorted(place for place in named if place[0] in topics))
             self._failed.update(read.problems)
+            self._unanswered |= read.unanswered
             yield owned, committed, [(*place, start, end) for place, (start, end) in read.found.items()]
 
     def _committed(self, groups: list[str]) -> Rows:
@@ -257,13 +282,16 @@ class _Reader:
             )[name]
             for name in groups
         }
-        self._settings.wait(self._admin, calls.values(), "read committed offsets")
+        self._wait(calls.values(), "read committed offsets")
         return [row for name, future in calls.items() for row in self._committed_offsets(name, future)]
 
     def _committed_offsets(self, group: str, future: Future[Any]) -> Iterator[tuple[str, str, int, int]]:
+        doing = f"read the committed offsets of group {group!r}"
+        if not future.done():
+            self._problems.append((group, str(self._settings.unreachable(doing))))
+            return
         error = future.exception(0)
         if error is not None:
-            doing = f"read the committed offsets of group {group!r}"
             self._problems.append((group, self._text(error.args[0], doing)))
             return
         for place in future.result(0).topic_partitions or ():

@@ -20,7 +20,7 @@ _PARTITIONS_PER_CALL = 5_000
 _NO_TOPIC_ID = "A" * 22
 _NO_ANSWER = ("_TRANSPORT", "_TIMED_OUT")
 
-_MARGIN_SECONDS = 1.0
+MARGIN_SECONDS = 1.0
 """How long librdkafka may need to end a request after its timeout."""
 
 Place = tuple[str, int]
@@ -146,7 +146,7 @@ def offsets(
             for wanted in (spec.earliest(), spec.latest())
         ]
         futures = [future for call in calls for future in call.values()]
-        if not settings.are_done(admin, futures, settings.timeout + _MARGIN_SECONDS) and settings.errors.fatal:
+        if not settings.are_done(admin, futures, settings.timeout + MARGIN_SECONDS) and settings.errors.fatal:
             raise settings.unreachable("read the offsets of topics")
         starts, ends = ({(place.topic, place.partition): future for place, future in call.items()} for call in calls)
         for place in part:

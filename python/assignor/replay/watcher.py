@@ -351,11 +351,15 @@ class Watcher:
                 self.conditions.apply(lasting.to_pylist())
                 self.conditions.apply(event_dicts([rows.filter(pc.equal(rows["event"], "stuck"))]))
             return []
-        found = event_dicts(batches)
+        found = self._revised(event_dicts(batches))
         self._note_loops(self.loops.apply(found))
         events = [event for event in self.conditions.apply(found) if self._is_new(event)]
         for event in events:
             event["cluster"] = self._cluster
+        return events
+
+    def _revised(self, events: list[Event]) -> list[Event]:
+        """Return the events of the replay as they are applied and reported."""
         return events
 
     def _is_new(self, event: Event) -> bool:
