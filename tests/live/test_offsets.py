@@ -22,7 +22,8 @@ from assignor.cluster.topics import end_offsets, no_end_offsets, offsets
 from assignor.errors import ClusterError, UnreachableError
 from assignor.lag import POSITIONS
 from assignor.replay import lag_meter, watch
-from assignor.replay.watch import Watch, WatchOptions
+from assignor.replay.watch import Watch
+from assignor.replay.watch_loop import WatchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

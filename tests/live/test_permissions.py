@@ -86,8 +86,8 @@ def test_a_missing_permission_is_reported_in_one_line_with_the_command_that_does
     assert 3 == run(secured.sasl, secured.client_file(tmp_path, user), tmp_path / "out")
 
     line = (
-        f"assignor: user '{user}' has no permission READ on topic {TOPIC} of {secured.sasl}; only `assignor describe` "
-        "works without it\n"
+        f"assignor: user '{user}' has no permission READ on topic {TOPIC} of {secured.sasl}; `assignor describe` and "
+        "`assignor watch --admin` work without it\n"
     )
     assert line == capfd.readouterr().err
     assert 3 == on_cluster(

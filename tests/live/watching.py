@@ -7,7 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any, Self
 
 from assignor.cluster.connection import ClientSettings
-from assignor.replay.watch import Watch, WatchOptions
+from assignor.replay.watch import Watch
+from assignor.replay.watch_loop import WatchLoop, WatchOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ TIMEOUT = 90
 
 
 class Watching:
-    """Running watch. `with` stops it.
+    """Running watch of a log, or of another class. `with` stops it.
 
     Attributes:
         watch: The watch.
@@ -28,12 +29,20 @@ class Watching:
         notices: Notices so far.
     """
 
-    def __init__(self, address: str, **options: Any) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        settings: ClientSettings | None = None,
+        make: Callable[..., WatchLoop] = Watch,
+        **options: Any,
+    ) -> None:
         self.events: list[Event] = []
         self.delays: list[int] = []
         self.notices: list[str] = []
         self._errors: list[Exception] = []
-        self.watch = Watch(ClientSettings.read(address), WatchOptions(**options), self._report, self.notices.append)
+        given = settings or ClientSettings.read(address)
+        self.watch = make(given, WatchOptions(**options), self._report, self.notices.append)
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def __enter__(self) -> Self:

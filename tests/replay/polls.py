@@ -37,7 +37,11 @@ def member(
 
 
 def group(
-    *members: MemberDescription, name: str = "billing", state: str = "", kind: str = "classic", problem: str | None = None
+    *members: MemberDescription,
+    name: str = "billing",
+    state: str = "",
+    kind: str = "classic",
+    problem: str | None = None,
 ) -> GroupDescription:
     """Return a group, which by default is stable or empty."""
     state = state or ("Stable" if members else "Empty")
@@ -58,6 +62,7 @@ class Polls:
         committed: Mapping[str, Mapping[int, int]] | None = None,
         unread: Iterable[str] = (),
         is_complete: bool = True,
+        has_offsets: bool = True,
     ) -> list[Event]:
         """Return the events of the next poll."""
         self.asked += STEP
@@ -69,7 +74,7 @@ class Polls:
             self.asked,
             self.asked + TOOK,
             {each.group_id: each for each in groups},
-            {each.group_id: {} for each in groups} | offsets,
+            {each.group_id: offsets.get(each.group_id, {}) for each in groups if has_offsets},
             frozenset(unread),
             is_complete,
         )

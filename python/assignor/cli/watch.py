@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from assignor.replay.watch import Watch
+    from assignor.cluster.connection import ClientSettings
+    from assignor.replay.watch_loop import WatchLoop, WatchOptions
 
     Report = Callable[[list[dict[str, Any]]], None]
 
@@ -25,6 +26,10 @@ _STARTS = ("latest", "earliest")
 _HIGHEST_PORT = 65_535
 _METRICS_HOST = "127.0.0.1"
 _METRICS_GROUPS = 1_000
+_INTERVAL = 10.0
+_SHORTEST_INTERVAL, _LONGEST_INTERVAL = 1.0, 30.0
+"""Limits of `--interval`. After a longer time, a wait or a rebalance may have ended and begun again in between."""
+
 _LAST_PAGE_SECONDS = 1.0
 """Time to write the page after Ctrl-C or SIGTERM."""
 
@@ -35,10 +40,23 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "Follow the topic __consumer_offsets of a live cluster and print each event when it happens, on one line: "
         "rebalances with causes and evidence, members, storms, stuck members, unusual offsets and moved coordinators. "
         "Growing lag and long rebalances are lines on standard error. The command changes nothing on the cluster. It "
-        "ends after the time of --for, or with exit code 130 after Ctrl-C."
+        "ends after the time of --for, or with exit code 130 after Ctrl-C. With --admin it polls the brokers "
+        "instead, which needs no permission on this topic and shows less."
     )
     add_connection(command)
     add_groups(command)
+    command.add_argument(
+        "--admin",
+        action="store_true",
+        help="poll groups, offsets and lag with an Admin client instead of reading __consumer_offsets",
+    )
+    command.add_argument(
+        "--interval",
+        type=float,
+        metavar="SECONDS",
+        help="with --admin: seconds from one poll to the next, from "
+        f"{_SHORTEST_INTERVAL:g} to {_LONGEST_INTERVAL:g} (default: {_INTERVAL:g})",
+    )
     command.add_argument(
         "--cluster",
         default="",
@@ -51,8 +69,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--from",
         dest="start",
         choices=_STARTS,
-        default=_STARTS[0],
-        help="latest: report new events only; earliest: first report those of the whole log (default: %(default)s)",
+        help=f"latest: report new events only; earliest: first report those of the whole log (default: {_STARTS[0]})",
     )
     command.add_argument(
         "--state",
@@ -64,7 +81,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         dest="seconds",
         type=float,
         metavar="SECONDS",
-        help="end with exit code 0 this long after the log has been read to its end (default: no end)",
+        help="end with exit code 0 this long after the log has been read to its end, or after the first poll (default: "
+        "no end)",
     )
     command.add_argument(
         "--page",
@@ -90,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
     _check(options)
     settings = connection_settings(options)
     require("pyarrow")
-    from assignor.replay.watch import Watch, WatchOptions
+    from assignor.replay.watch_loop import WatchOptions
 
     wanted = WatchOptions(
         groups=tuple(options.group),
@@ -100,6 +118,7 @@ def run(options: argparse.Namespace) -> int:
         has_lag=True,
         waits_for_lag=options.metrics is not None or options.page is not None,
         cluster=options.cluster,
+        interval=_INTERVAL if options.interval is None else options.interval,
     )
     reports: list[Report] = []
 
@@ -109,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
 
     if wanted.is_earliest and wanted.state_file is not None and wanted.state_file.exists():
         notice(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
-    watch = Watch(settings, wanted, report, notice)
+    watch = _watch(settings, wanted, report, is_admin=options.admin)
     reports.append(_printer(watch, is_json=options.json))
     if options.metrics is not None:
         from assignor.replay.metrics import WatchMetrics, serve
@@ -144,6 +163,17 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
+def _watch(settings: ClientSettings, wanted: WatchOptions, report: Report, *, is_admin: bool) -> WatchLoop:
+    """Return the watch of a log or, with `is_admin`, the one that polls."""
+    if is_admin:
+        from assignor.replay.admin_watch import AdminWatch
+
+        return AdminWatch(settings, wanted, report, notice)
+    from assignor.replay.watch import Watch
+
+    return Watch(settings, wanted, report, notice)
+
+
 def _check(options: argparse.Namespace) -> None:
     for name, default in (("metrics_host", _METRICS_HOST), ("metrics_groups", _METRICS_GROUPS)):
         given = getattr(options, name)
@@ -151,6 +181,18 @@ def _check(options: argparse.Namespace) -> None:
             setattr(options, name, default)
         elif options.metrics is None:
             raise IllegalArgumentError(f"--{name.replace('_', '-')} {given} needs --metrics")
+    if options.admin and options.state is not None:
+        raise IllegalArgumentError(f"--state {options.state}: a watch with --admin has no state to continue from")
+    if options.admin and options.start is not None:
+        raise IllegalArgumentError(f"--from {options.start}: a watch with --admin reads no log, only the present state")
+    if options.interval is not None:
+        if not options.admin:
+            raise IllegalArgumentError(f"--interval {options.interval:g} needs --admin")
+        if not _SHORTEST_INTERVAL <= options.interval <= _LONGEST_INTERVAL:
+            raise IllegalArgumentError(
+                f"--interval {options.interval:g}: the number of seconds must be from {_SHORTEST_INTERVAL:g} to "
+                f"{_LONGEST_INTERVAL:g}"
+            )
     if options.seconds is not None and not options.seconds >= 0:
         raise IllegalArgumentError(f"--for {options.seconds:g}: the number of seconds must be at least 0")
     if options.metrics is not None and not 1 <= options.metrics <= _HIGHEST_PORT:
@@ -167,7 +209,7 @@ def _check(options: argparse.Namespace) -> None:
         raise IllegalArgumentError(f"--state {options.state}: {folder} is not a folder in which files can be written")
 
 
-def _printer(watch: Watch, *, is_json: bool) -> Report:
+def _printer(watch: WatchLoop, *, is_json: bool) -> Report:
     """Return a function that prints events, each on one line."""
     if is_json:
         from assignor.replay.events import to_json

@@ -138,6 +138,7 @@ def describe(
     settings: ClientSettings,
     groups: Sequence[str] = (),
     *,
+    admin: Any = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> ClusterDescription:
     """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
@@ -149,21 +150,24 @@ def describe(
     Args:
         settings: Settings of the clients.
         groups: Group ids; all groups by default.
+        admin: AdminClient of the cluster; a new one by default.
         on_progress: Called with a line of text before each batch of requests.
 
     Raises:
         ClusterError: The cluster does not answer.
         MissingDependencyError: confluent-kafka is not installed.
     """
-    return _Reader(settings, on_progress or (lambda _: None)).read(list(dict.fromkeys(groups)))
+    return _Reader(settings, admin or settings.admin(), on_progress or (lambda _: None)).read(
+        list(dict.fromkeys(groups))
+    )
 
 
 class _Reader:
     """Calls of one AdminClient for a description."""
 
-    def __init__(self, settings: ClientSettings, on_progress: Callable[[str], None]) -> None:
+    def __init__(self, settings: ClientSettings, admin: Any, on_progress: Callable[[str], None]) -> None:
         self._settings = settings
-        self._admin = settings.admin()
+        self._admin = admin
         self._on_progress = on_progress
         self._problems: list[tuple[str, str]] = []
         self._failed: dict[Place, str] = {}

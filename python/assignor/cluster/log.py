@@ -140,8 +140,8 @@ class OffsetsLog:
 
     def _unauthorized(self) -> AuthorizationError:
         return AuthorizationError(
-            f"{self.settings.user} has no permission READ on topic {self.topic} of {self.settings.address}; only "
-            "`assignor describe` works without it"
+            f"{self.settings.user} has no permission READ on topic {self.topic} of {self.settings.address}; `assignor "
+            "describe` and `assignor watch --admin` work without it"
         )
 
 

@@ -46,6 +46,39 @@ class LagMeasurement(NamedTuple):
     unanswered: frozenset[Place]
 
 
+class LagSeries:
+    """Successive measurements of the lag, and what they show.
+
+    Args:
+        watcher: The watcher, which knows the generations.
+    """
+
+    def __init__(self, watcher: Watcher) -> None:
+        self._watcher = watcher
+        self._progress = LagProgress()
+        self._growing = GrowingLag()
+
+    def add(self, at: int, partitions: pa.Table, unanswered: frozenset[Place]) -> LagMeasurement:
+        """Add the lag of partitions at a time, and return the measurement.
+
+        Args:
+            at: The time in milliseconds.
+            partitions: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`.
+            unanswered: Partitions whose leader did not return the end offset.
+        """
+        groups = group_lag(partitions)
+        self._progress.add(at, partitions)
+        growing = self._growing.add(at, self._measured(groups))
+        return LagMeasurement(at, partitions, groups, self._progress.waiting(), growing, unanswered)
+
+    def _measured(self, groups: pa.Table) -> Iterator[GroupMeasurement]:
+        generations = {found.group: found.generation for found in self._watcher.summaries() if found.members}
+        progress = {row["group_id"]: row for row in self._progress.groups().to_pylist()}
+        for group, lag in zip(groups["group_id"].to_pylist(), groups["lag"].to_pylist(), strict=True):
+            row = progress[group]
+            yield GroupMeasurement(group, lag, row["produced"], row["interval"], generations.get(group))
+
+
 class LagMeter:
     """Repeated measurement of the lag of all groups.
 
@@ -67,8 +100,7 @@ class LagMeter:
         self._admin = admin
         self._watcher = watcher
         self._clock = clock
-        self._progress = LagProgress()
-        self._growing = GrowingLag()
+        self._series = LagSeries(watcher)
         self._calls = Background(self._measure)
         self._started: int | None = None
         self._requested: int | None = None
@@ -99,15 +131,4 @@ class LagMeter:
         wanted = [(place["topic"], place["partition"]) for place in places]
         at = self._clock()
         ends, unanswered = end_offsets(self._settings, self._admin, wanted, at)
-        partitions = partition_lag(committed, pa.Table.from_batches([ends]))
-        groups = group_lag(partitions)
-        self._progress.add(at, partitions)
-        growing = self._growing.add(at, self._measured(groups))
-        return LagMeasurement(at, partitions, groups, self._progress.waiting(), growing, unanswered)
-
-    def _measured(self, groups: pa.Table) -> Iterator[GroupMeasurement]:
-        generations = {found.group: found.generation for found in self._watcher.summaries() if found.members}
-        progress = {row["group_id"]: row for row in self._progress.groups().to_pylist()}
-        for group, lag in zip(groups["group_id"].to_pylist(), groups["lag"].to_pylist(), strict=True):
-            row = progress[group]
-            yield GroupMeasurement(group, lag, row["produced"], row["interval"], generations.get(group))
+        return self._series.add(at, partition_lag(committed, pa.Table.from_batches([ends])), unanswered)

@@ -33,16 +33,21 @@ _GROUP_METADATA = b"\x00\x02"
 
 
 class LongRebalances:
-    """Groups in a rebalance, and since when. Times are in milliseconds of the local clock."""
+    """Groups in a rebalance, and since when. Times are in milliseconds of the local clock.
 
-    def __init__(self) -> None:
+    Args:
+        timeout: Name of the time that a rebalance must exceed, for the sentences.
+    """
+
+    def __init__(self, timeout: str = "its largest rebalance timeout") -> None:
+        self._timeout = timeout
         self._since: dict[str, int] = {}
         self._at: int | None = None
 
     def note(self, events: Iterable[Event]) -> None:
-        """Note new generations. Each one ends a rebalance."""
+        """Note new generations, and changes that polls show. Each one ends a rebalance."""
         for event in events:
-            if event["event"] == "generation":
+            if event["event"] in {"generation", "rebalance"}:
                 self._since.pop(event["group"], None)
 
     def observe(
@@ -75,8 +80,8 @@ class LongRebalances:
             if condition.rebalancing_since is None:
                 condition.rebalancing_since = since
                 sentences.append(
-                    f"group {escape(group)} has been in a rebalance since {format_time(since)}, longer than its "
-                    f"largest rebalance timeout of {format_duration(timeout(group))}"
+                    f"group {escape(group)} has been in a rebalance since {format_time(since)}, longer than "
+                    f"{self._timeout} of {format_duration(timeout(group))}"
                 )
         return sentences
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from assignor.cluster.log import LogEnd
 from assignor.lines import format_time
+from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS
 from assignor.replay.polled_groups import PolledGroups
 from assignor.replay.watcher import MARGIN_MS, Watcher
 
@@ -39,8 +40,8 @@ CAUSES = (
 _SENTENCE_END = re.compile(r"(?<=\.) (?=[A-Z])")
 _SUBSCRIPTION = re.compile(r"changed the subscription\.$|(dis)?appeared (in|from) subscriptions\.$")
 _DELETED = {
-    "group_deleted": "The group is no longer listed: it was deleted or expired, or this client may no longer describe it.",
-    "offsets_deleted": "The offset is no longer returned: it was deleted or expired, or its topic was deleted.",
+    "group_deleted": "The group is not listed any more: it was deleted or expired, or may not be described now.",
+    "offsets_deleted": "The offset is not returned any more: it was deleted or expired, or its topic was deleted.",
 }
 
 
@@ -57,6 +58,8 @@ class PollWatcher(Watcher):
         self._at = 0
         self._unknown_before: frozenset[str] = frozenset()
         self._kinds: dict[str, str] = {}
+        self._read: frozenset[str] = frozenset()
+        self._topic_names: frozenset[str] = frozenset()
 
     def poll(self, poll: Poll, topics: pa.RecordBatch | None = None) -> list[Event]:
         """Apply a poll, and return the events.
@@ -67,13 +70,17 @@ class PollWatcher(Watcher):
         """
         if poll.at <= self._at + 1:  # the clock of this machine was set back
             poll = dataclasses.replace(poll, at=self._at + 2)
-        events = self.observe_topics(topics) if topics is not None else []
+        events = []
+        if topics is not None:
+            self._topic_names = frozenset(topics["topic"].to_pylist())
+            events = self.observe_topics(topics)
         changes = self.polled.observe(poll)
+        self._read = frozenset(poll.committed)
         self._since.update(changes.since)
         self._at, self._unknown_before = poll.at, changes.unknown_before
         self._kinds.update((name, group.kind) for name, group in poll.groups.items() if group.kind)
         if poll.unread or not poll.is_complete:
-            self.interrupt([PARTITION], poll.at)
+            self.interrupt_all(poll.at)
         first = self.positions.get(PARTITION, 0)
         end = first + len(changes.records)
         keys, values = zip(*changes.records, strict=True) if changes.records else ((), ())
@@ -100,7 +107,7 @@ class PollWatcher(Watcher):
             found = self.polled.description(row["group"])
             facts = {} if found is None else {"state": found.state or row["state"], "protocol": found.protocol or None}
             kind = self._kinds.get(row["group"], row["kind"])
-            rows.append({**row, "kind": kind, "generation": None, **facts})
+            rows.append({**row, "kind": kind, "generation": None, "records": 0, **facts})
         return rows
 
     def summaries(self) -> list[Summary]:
@@ -111,6 +118,14 @@ class PollWatcher(Watcher):
             state = described.state if described is not None and described.state else summary.state
             found.append(summary._replace(kind=self._kinds.get(summary.group, summary.kind), state=state))
         return found
+
+    def rebalance_timeout(self, group: str) -> int:  # noqa: ARG002  # equal for all groups
+        """Return the default rebalance timeout in milliseconds: no Admin client returns that of a group."""
+        return DEFAULT_TIMEOUT_MS
+
+    def interrupt_all(self, now: int) -> None:
+        """Note that a broker did not answer, so that members may not have been able to commit."""
+        self.interrupt([PARTITION], now)
 
     def forget_gone(self) -> list[str]:
         """Forget the groups that have been gone for long, and return their ids."""
@@ -126,7 +141,9 @@ class PollWatcher(Watcher):
             event["offset"] = -1
             if "generation" in event:
                 event["generation"] = None
-        self.loop_changes = [change._replace(offset=None if change.offset is None else -1) for change in self.loop_changes]
+        self.loop_changes = [
+            change._replace(offset=None if change.offset is None else -1) for change in self.loop_changes
+        ]
         return events
 
     def _revised(self, events: list[Event]) -> list[Event]:
@@ -145,8 +162,11 @@ class PollWatcher(Watcher):
                     continue
                 case "member" if event["action"] == "left":
                     event["causes"] = _with_poll_interval(event["causes"], is_static=event["instance_id"] is not None)
+                case "offsets" if event["problem"] == "never_committed" and not self._has_offsets(event):
+                    continue
                 case "offsets":
-                    event["evidence"] = f"{event['evidence']} {self._seen(group)}".lstrip()
+                    text = event["evidence"].replace("The log does not", "Polls do not")
+                    event["evidence"] = f"{text} {self._seen(group)}".lstrip()
                 case "group_deleted" | "offsets_deleted":
                     event["causes"] = sorted(event["causes"])
                     event["evidence"] = f"{_DELETED[event['event']]} {self._seen(group)}"
@@ -174,6 +194,11 @@ class PollWatcher(Watcher):
         if is_guessed and not event["unowned"] and not self._has_owners(group):
             event["unowned"] = None
 
+    def _has_offsets(self, event: Event) -> bool:
+        """Return True if this client can read the committed offsets of the partitions of an event, if there are any."""
+        topics = {topic for topic, _ in event["topic_partitions"]}
+        return event["group"] in self._read and topics <= self._topic_names
+
     def _has_owners(self, group: str) -> bool:
         found = self.polled.description(group)
         return found is not None and any(tuple(member.assigned) for member in found.members)
@@ -181,12 +206,14 @@ class PollWatcher(Watcher):
     def _seen(self, group: str) -> str:
         """Return the sentence with the times of the polls between which something happened."""
         between = f"{format_time(self._since.get(group, self._at))} and {format_time(self._at)}"
-        return f"Seen by polls between {between}, which show neither the cause nor further changes in between."
+        return f"Two polls show this, at {between}: what else happened in between, and why, is not visible."
 
 
 def _with_poll_interval(causes: list[str], *, is_static: bool) -> list[str]:
     """Return the causes of a departure with the one that depends on timeouts, which no Admin client returns."""
     if is_static or "consumer_closed" not in causes or "poll_interval_exceeded" in causes:
         return causes
-    last = max(causes.index(name) for name in causes if name in {"consumer_closed", "consumer_dead", "application_crashed"})
+    last = max(
+        causes.index(name) for name in causes if name in {"consumer_closed", "consumer_dead", "application_crashed"}
+    )
     return [*causes[: last + 1], "poll_interval_exceeded", *causes[last + 1 :]]

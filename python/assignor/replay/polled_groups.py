@@ -176,7 +176,9 @@ class PolledGroups:
     def is_guessed(self, group: str) -> bool:
         """Return True if the subscription of a member is not known, and is guessed to be the assigned topics."""
         found = self.description(group)
-        return found is not None and any(not isinstance(each.subscription, MemberSubscription) for each in found.members)
+        return found is not None and any(
+            not isinstance(each.subscription, MemberSubscription) for each in found.members
+        )
 
     def _missing(self, poll: Poll) -> list[str]:
         """Return the known groups that are gone, and count the polls that do not list the others."""
@@ -223,8 +225,8 @@ def _changed(before: Mapping[Place, int], after: Mapping[Place, int] | None) -> 
 def _members(group: GroupDescription) -> list[_Member]:
     """Return the members of a group, sorted by id.
 
-    The assignment of a member of a KIP-848 group is its target: between two polls a partition can be on its way from one
-    member to another, and it then has no owner.
+    The assignment of a member of a KIP-848 group is its target: a partition that is on its way from one member to
+    another has no owner.
     """
     has_target = group.kind == "consumer" and any(tuple(each.target) for each in group.members)
     assigned = {each.member_id: _places(each.target if has_target else each.assigned) for each in group.members}
@@ -236,9 +238,7 @@ def _members(group: GroupDescription) -> list[_Member]:
 def _member(member: MemberDescription, guess: tuple[str, ...], assigned: tuple[Place, ...]) -> _Member:
     known = member.subscription
     topics = tuple(sorted(known.topics)) if isinstance(known, MemberSubscription) else guess
-    return _Member(
-        member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assigned
-    )
+    return _Member(member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assigned)
 
 
 def _places(pairs: Iterable[Place]) -> tuple[Place, ...]:
@@ -287,6 +287,4 @@ def _commit(group: str, place: Place, offset: int | None, at: int) -> Bytes:
     key = {"group": group, "topic": topic, "partition": partition}
     value = {"offset": offset, "leaderEpoch": -1, "metadata": "", "commitTimestamp": at}
     is_deleted = offset is None
-    return encode_record(
-        Record(1, "OFFSET_COMMIT", key, None if is_deleted else 3, None if is_deleted else value)
-    )
+    return encode_record(Record(1, "OFFSET_COMMIT", key, None if is_deleted else 3, None if is_deleted else value))

@@ -1,0 +1,255 @@
+"""Watch by polls on a real broker, by a user who may not read the log, and a watch of the log beside it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import threading
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from assignor.cli import main
+from assignor.cluster.connection import ClientSettings
+from assignor.replay import poll_watcher
+from assignor.replay.admin_watch import AdminWatch
+from tests.broker.running import running
+from tests.live.secured import SecuredCluster
+from tests.live.test_watch import Program
+from tests.live.watching import Watching, until
+from tests.support.consumer_closing import close_consumers
+from tests.support.time_limit import within
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.broker
+
+USER = "poller"
+TOPIC = "polled"
+PARTITIONS = 4
+RECORDS = 10
+"""Number of records in each partition."""
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
+    """Start a broker with a user who may describe all groups and one topic, and nothing else."""
+    with running(SecuredCluster, tmp_path_factory.mktemp("polled"), (USER,)) as cluster:
+        admin = AdminClient({"bootstrap.servers": cluster.address})
+        bindings = [
+            AclBinding(
+                *(kind, name, ResourcePatternType.LITERAL, f"User:{USER}", "*"),
+                *(AclOperation.DESCRIBE, AclPermissionType.ALLOW),
+            )
+            for kind, name in ((ResourceType.GROUP, "*"), (ResourceType.TOPIC, TOPIC))
+        ]
+        for future in admin.create_acls(bindings).values():
+            future.result(30)
+        admin.create_topics([NewTopic(TOPIC, PARTITIONS)])[TOPIC].result(30)
+        producer = Producer({"bootstrap.servers": cluster.address})
+        for partition in range(PARTITIONS):
+            for _ in range(RECORDS):
+                producer.produce(TOPIC, b"record", partition=partition)
+        assert 0 == producer.flush(60)
+        first = Consumer({"bootstrap.servers": cluster.address, "group.id": "before"})
+        place = [TopicPartition(TOPIC, 0, 1)]  # the first commit creates the log of the groups
+        within("the commit", lambda: first.commit(offsets=place, asynchronous=False))
+        within("closing the consumer", first.close)
+        yield cluster
+
+
+class Member:
+    """Consumer that a thread polls until `leave`, or until `freeze`."""
+
+    def __init__(self, cluster: SecuredCluster, group: str, **settings: Any) -> None:
+        given = {"bootstrap.servers": cluster.address, "group.id": group, "enable.auto.commit": False}
+        self.consumer = Consumer({**given, **settings})
+        self.consumer.subscribe([TOPIC])
+        self._is_stopped = threading.Event()
+        self._wanted: int | None = None
+        self._thread = threading.Thread(target=self._poll, daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.leave()
+
+    def _poll(self) -> None:
+        while not self._is_stopped.is_set():
+            self.consumer.poll(0.05)
+            if self._wanted is not None:
+                offset, self._wanted = self._wanted, None
+                places = [TopicPartition(each.topic, each.partition, offset) for each in self.consumer.assignment()]
+                self.consumer.commit(offsets=places, asynchronous=False)
+
+    def freeze(self) -> None:
+        """Stop polling; the consumer stays a member."""
+        self._is_stopped.set()
+        self._thread.join()
+
+    def commit(self, offset: int) -> None:
+        """Commit an offset for each partition that it owns, soon; only the thread that polls may use the consumer."""
+        self._wanted = offset
+
+    def leave(self) -> None:
+        """Leave the group."""
+        if not self._is_stopped.is_set():
+            self.freeze()
+        close_consumers([self.consumer])
+
+
+def polling(secured: SecuredCluster, folder: Path, group: str, *, interval: float = 0.5) -> Watching:
+    """Return a watch by polls of the user, who may not read the log."""
+    settings = ClientSettings.read(secured.sasl, secured.client_file(folder, USER))
+    return Watching("", settings=settings, make=AdminWatch, groups=(group,), interval=interval)
+
+
+def membership(watching: Watching, group: str) -> list[tuple[str, str]]:
+    return [(event["action"], event["member"]) for event in watching.of(group, "member")]
+
+
+def owners(watching: Watching, group: str) -> set[tuple[str, str, int]]:
+    """Return member, topic and partition of each owned partition of a group."""
+    rows = [row for row in watching.watch.watcher.groups() if row["group"] == group]
+    return {
+        (span["member_id"], span["topic"], id)
+        for row in rows
+        for span in row["assignment"]
+        for id in range(span["start"], span["start"] + span["count"])
+    }
+
+
+def lag(watching: Watching, group: str) -> int | None:
+    """Return the sum of the known lags of a group."""
+    if watching.watch.lag is None:
+        return None
+    return sum(row["lag"] or 0 for row in watching.watch.lag.to_pylist() if row["group_id"] == group)
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_polls_and_log_show_the_same_members_and_owners(secured: SecuredCluster, tmp_path: Path, protocol: str) -> None:
+    group = f"followed-{protocol}"
+    settings = {"group.protocol": protocol}
+    with Watching(secured.address, groups=(group,)) as log, polling(secured, tmp_path, group) as polls:
+        with Member(secured, group, **settings) as first:
+            until(lambda: len(owners(polls, group)) == PARTITIONS)
+            with Member(secured, group, **settings) as second:
+                until(lambda: len({member for member, _, _ in owners(polls, group)}) == 2)
+                until(lambda: owners(polls, group) == owners(log, group))
+                moved = [place for event in polls.of(group, "rebalance") for place in event["moved"] or ()]
+                for each in (first, second):
+                    each.commit(4)
+                until(lambda: lag(polls, group) == PARTITIONS * (RECORDS - 4))
+                gone = membership(polls, group)[-1][1]
+                owned = {(topic, id) for name, topic, id in owners(polls, group) if name == gone}
+                assert owned == {(topic, id) for topic, id in moved}
+            until(lambda: ("left", gone) in membership(polls, group))
+            until(lambda: len(owners(polls, group)) == PARTITIONS and owners(polls, group) == owners(log, group))
+        until(lambda: not owners(polls, group) and not owners(log, group))
+        until(lambda: len(membership(log, group)) == len(membership(polls, group)) == 4)
+
+    assert ["joined", "joined", "left", "left"] == [action for action, _ in membership(polls, group)]
+    assert membership(log, group) == membership(polls, group)
+    assert {protocol} == {event["kind"] for event in polls.events}
+    assert PARTITIONS // 2 == len(owned)
+    rebalances = polls.of(group, "rebalance")
+    assert all("Two polls show this, at " in event["evidence"] for event in rebalances)
+    assert {None} == {event["generation"] for event in rebalances}
+    assert [] == polls.of(group, "offsets", problem="not_owned")
+
+
+def test_a_long_rebalance_is_seen_by_polls(
+    secured: SecuredCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(poll_watcher, "DEFAULT_TIMEOUT_MS", 1_000)
+    with polling(secured, tmp_path, "waits") as polls, Member(secured, "waits") as first:
+        until(lambda: len(owners(polls, "waits")) == PARTITIONS)
+        first.freeze()
+        with Member(secured, "waits"):
+            until(lambda: polls.noticed("group waits has been in a rebalance since "))
+            assert polls.noticed(", longer than the default rebalance timeout of 1.0 s")
+            assert 1 == len(membership(polls, "waits")), "members of an unfinished rebalance are not known yet"
+            until(lambda: first.consumer.poll(0.05) is None and polls.noticed("the rebalance of group waits is over"))
+            until(lambda: first.consumer.poll(0.05) is None and len(membership(polls, "waits")) == 2)
+
+
+def test_the_command_prints_the_events_of_polls_as_json(secured: SecuredCluster, tmp_path: Path) -> None:
+    words = ("--bootstrap-server", secured.sasl, "--command-config", str(secured.client_file(tmp_path, USER)))
+    program = Program(*words, "--admin", "--interval", "1", "--group", "printed", "--cluster", "main")
+    program.until_started()
+    with Member(secured, "printed"):
+        joined, rebalance = map(json.loads, program.read(2))
+    left, _ = map(json.loads, program.read(2))
+    program.interrupt()
+    code, rest = program.finish()
+
+    assert (130, []) == (code, rest)
+    assert ("member", "joined", "main", None) == tuple(
+        joined[name] for name in ("event", "action", "cluster", "generation")
+    )
+    assert ([joined["member"]], ["consumer_subscribed"], []) == tuple(
+        rebalance[name] for name in ("joined", "causes", "unowned")
+    )
+    assert ("left", joined["member"]) == (left["action"], left["member"])
+    assert {"consumer_closed", "consumer_dead"} <= set(left["causes"])
+
+
+def test_the_text_says_how_the_groups_are_watched(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--bootstrap-server", secured.sasl, "--command-config", str(secured.client_file(tmp_path, USER))]
+
+    assert 0 == main(["watch", *words, "--admin", "--for", "0", "--group", "before"])
+
+    out, err = capfd.readouterr()
+    assert "" == out
+    assert re.fullmatch(r"assignor: watching 1 group with 0 members; polled every 10 s, first in \d+\.\d s\n", err)
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--admin", "--state", "file"], "--state file: a watch with --admin has no state to continue from"),
+        (
+            ["--admin", "--from", "earliest"],
+            "--from earliest: a watch with --admin reads no log, only the present state",
+        ),
+        (["--interval", "5"], "--interval 5 needs --admin"),
+        (["--admin", "--interval", "0"], "--interval 0: the number of seconds must be from 1 to 30"),
+        (["--admin", "--interval", "nan"], "--interval nan: the number of seconds must be from 1 to 30"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(words: list[str], line: str, capfd: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["watch", "--bootstrap-server", "127.0.0.1:1", *words])
+
+    assert f"assignor: {line}\n" == capfd.readouterr().err
+
+
+def test_a_watch_by_polls_survives_the_restart_of_the_broker(tmp_path: Path) -> None:
+    with running(SecuredCluster, tmp_path, (USER,)) as cluster, contextlib.ExitStack() as stack:
+        admin = AdminClient({"bootstrap.servers": cluster.address})
+        admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
+        settings = ClientSettings.read(cluster.address, timeout=1.0)
+        polls = stack.enter_context(Watching("", settings=settings, make=AdminWatch, interval=0.5))
+        consumer = Consumer(
+            {"bootstrap.servers": cluster.address, "group.id": "survivor", "session.timeout.ms": 45_000}
+        )
+        consumer.subscribe([TOPIC])
+        until(lambda: consumer.poll(0.05) is None and owners(polls, "survivor"))
+        cluster.stop()
+        until(lambda: polls.noticed("waiting for the brokers"))
+        cluster.start()
+        until(lambda: consumer.poll(0.05) is None and polls.noticed("answers again"))
+        assert ["joined"] == [action for action, _ in membership(polls, "survivor")]
+        close_consumers([consumer])
+        until(lambda: [action for action, _ in membership(polls, "survivor")] == ["joined", "left"])
