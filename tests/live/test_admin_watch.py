@@ -253,3 +253,67 @@ def test_a_watch_by_polls_survives_the_restart_of_the_broker(tmp_path: Path) -> 
         assert ["joined"] == [action for action, _ in membership(polls, "survivor")]
         close_consumers([consumer])
         until(lambda: [action for action, _ in membership(polls, "survivor")] == ["joined", "left"])
+
+
+# ---- report
+
+
+def report(secured: SecuredCluster, folder: Path, *words: str) -> int:
+    config = ["--command-config", str(secured.client_file(folder, USER)), "--out", str(folder / "out")]
+    return main(["report", "--bootstrap-server", secured.sasl, *config, *words])
+
+
+def test_a_report_without_the_permission_to_read_the_log_describes_the_cluster(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert 4 == report(secured, tmp_path, "--json")
+
+    out, err = capfd.readouterr()
+    found = json.loads(out)
+    assert (
+        f"assignor: user '{USER}' has no permission READ on topic __consumer_offsets of {secured.sasl}; `assignor "
+        "describe` and `assignor watch --admin` work without it; this report is made of one description by an Admin "
+        "client instead\n"
+    ) == err
+    assert "admin" == found["mode"]
+    assert found["records"] is None
+    (group,) = (each for each in found["groups"] if each["group"] == "before")
+    assert ("Empty", 0, RECORDS - 1) == (group["state"], group["members"], group["lag"]["lag"])
+    assert found == json.loads((tmp_path / "out" / "report.json").read_text())
+    assert 4 == report(secured, tmp_path, "--json"), "a later report replaces it"
+
+
+def test_a_report_by_an_admin_client_can_be_asked_for(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with Member(secured, "reported") as member, polling(secured, tmp_path, "reported") as polls:
+        until(lambda: len(owners(polls, "reported")) == PARTITIONS)
+        page = tmp_path / "page.html"
+        assert 0 == report(secured, tmp_path, "--admin", "--page", str(page), "--fail-on", "two_owners")
+        member.commit(RECORDS + 1)
+        until(lambda: lag(polls, "reported") == 0)
+        text = capfd.readouterr()
+        assert 1 == report(secured, tmp_path, "--admin", "--fail-on", "out_of_range")
+
+    assert "" == text.err
+    assert "  reported\n" not in text.out.partition("Assigned partitions")[0]
+    assert "this report is made of one description of the cluster by an Admin client" in " ".join(text.out.split())
+    assert f"JSON file: {tmp_path / 'out' / 'report.json'}" in text.out
+    assert "This report is made of one description" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--keep", "folder"], "--admin describes a live cluster and records nothing: --keep cannot be used with it"),
+        ([], "--admin describes a live cluster and records nothing: it needs --bootstrap-server"),
+    ],
+)
+def test_options_that_do_not_fit_to_a_description_are_named(
+    words: list[str], line: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = ["--bootstrap-server", "127.0.0.1:1"] if words else ["folder"]
+
+    assert 2 == main(["report", *source, "--admin", *words])
+
+    assert f"assignor: {line}\n" == capfd.readouterr().err

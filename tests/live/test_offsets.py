@@ -63,7 +63,7 @@ class Leaders:
 @pytest.fixture
 def settings(monkeypatch: pytest.MonkeyPatch) -> ClientSettings:
     """Return settings with a short time limit, of an address without a broker."""
-    monkeypatch.setattr(topics, "_MARGIN_SECONDS", 0.0)
+    monkeypatch.setattr(topics, "MARGIN_SECONDS", 0.0)
     return ClientSettings.read("127.0.0.1:1", timeout=0.2)
 
 

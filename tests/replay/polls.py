@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from assignor.cluster.description import ClusterDescription
 from assignor.cluster.descriptions import GroupDescription, MemberDescription, MemberSubscription
 from assignor.cluster.metadata import topic_schema
 from assignor.replay.poll_watcher import PollWatcher
@@ -97,3 +98,15 @@ def changes(events: Iterable[Event]) -> list[tuple[Any, ...]]:
         else:
             found.append((event["event"],))
     return found
+
+
+def described(*groups: GroupDescription, **given: Any) -> ClusterDescription:
+    """Return the description of a cluster with these groups; `given` replaces fields."""
+    fields: dict[str, Any] = {"cluster": "c", "lag": {}, "member_lag": {}, "partitions": {}, "problems": ()}
+    return ClusterDescription(groups=groups, **{**fields, **given})
+
+
+def topic_table(partitions: int, topic: str = "orders") -> pa.RecordBatch:
+    """Return topic metadata of one topic."""
+    rows = [{"t": 1, "topic": topic, "topic_id": "", "partition": id, "racks": []} for id in range(partitions)]
+    return pa.RecordBatch.from_pylist(rows, topic_schema())

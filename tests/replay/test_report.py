@@ -82,6 +82,7 @@ def test_json_has_the_promised_keys() -> None:
             }
         ],
         "findings": [],
+        "mode": "log",
     }
     assert expected == found
 

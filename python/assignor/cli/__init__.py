@@ -49,8 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit code: 0 on success; 1 if `check` finds a problem, `report` has a finding that `--fail-on` names, or
         `describe` cannot describe a named group; 2 if the input is invalid or a dependency is missing; 3 if a live
-        cluster does not answer or rejects the request; 130 after Ctrl-C. With 2 and 3, one line on standard error has
-        the reason.
+        cluster does not answer or rejects the request; 4 if `report` may not read the log and describes the cluster
+        instead; 130 after Ctrl-C. With 2, 3 and 4, one line on standard error has the reason.
     """
     terminal.prepare()
     try:

@@ -7,12 +7,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assignor.cli.admin_report import DESCRIBED, print_admin_report
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.selection import add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
 from assignor.dependencies import require
-from assignor.errors import IllegalArgumentError
+from assignor.errors import AuthorizationError, IllegalArgumentError
 from assignor.report.findings import KINDS
 from assignor.report.report import NO_TOPICS
 from assignor.terminal import colours, notice, print_json, print_line, print_lines, width
@@ -44,6 +45,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         metavar="FOLDER",
         help="with --bootstrap-server: folder in which the recording is kept and continued (default: a temporary one)",
     )
+    command.add_argument(
+        "--admin",
+        action="store_true",
+        help="with --bootstrap-server: report on one description by an Admin client instead of reading the log",
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     command.add_argument(
         "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<name of the folder at PATH>)"
@@ -72,6 +78,9 @@ def run(options: argparse.Namespace) -> int:
     for name in ("keep", "command_config", "timeout"):
         if getattr(options, name) is not None and options.bootstrap_server is None:
             raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
+    if options.admin and (options.bootstrap_server is None or options.keep is not None):
+        wrong = "--keep cannot be used with it" if options.keep is not None else "it needs --bootstrap-server"
+        raise IllegalArgumentError(f"--admin describes a live cluster and records nothing: {wrong}")
     if options.keep is not None:
         check_path(options.keep, "--keep")
     check_times(options)
@@ -81,9 +90,21 @@ def run(options: argparse.Namespace) -> int:
             check_path(path, "the path", is_of_pyarrow=False)
         first = Path(options.paths[0])
         return _report(options, first.absolute().parent if first.is_file() else first, kinds)
+    if options.admin:
+        return _described(options, kinds, usual=0)
     with tempfile.TemporaryDirectory(prefix="assignor-") as temporary:
-        # The name of the folder is the default name of the report.
-        return _report(options, Path(options.keep or Path(temporary) / "live"), kinds)
+        try:
+            # The name of the folder is the default name of the report.
+            return _report(options, Path(options.keep or Path(temporary) / "live"), kinds)
+        except AuthorizationError as error:
+            notice(f"{error}; this report is made of one description by an Admin client instead")
+    return _described(options, kinds, usual=DESCRIBED)
+
+
+def _described(options: argparse.Namespace, kinds: tuple[str, ...], *, usual: int) -> int:
+    """Report without the log; return the exit code, which is `usual` unless there is a finding of some kinds."""
+    found = print_admin_report(options)
+    return FOUND if any(finding.kind in kinds for finding in found.findings()) else usual
 
 
 def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:

@@ -90,7 +90,7 @@ class Changes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Member:
+class PolledMember:
     """Member as a poll shows it. `topics` can be a guess, see `PolledGroups.is_guessed`."""
 
     id: str
@@ -122,7 +122,7 @@ class _Known:
     asked: int
     description: GroupDescription
     generation: int = 0
-    members: tuple[_Member, ...] = ()
+    members: tuple[PolledMember, ...] = ()
     committed: dict[Place, int] = field(default_factory=dict)
     without: int = 0
 
@@ -199,7 +199,7 @@ class PolledGroups:
         # A commit between two polls is one of the previous owner, if there was one, else one of the next owner.
         yield from (_commit(name, place, at, poll.at) for place, at in changed.items() if place in owned)
         if description.problem is None and description.state not in REBALANCING:
-            members = tuple(_members(description))
+            members = tuple(polled_members(description))
             if members != known.members:
                 is_return = sorted(each.slot for each in members) == sorted(each.slot for each in known.members)
                 known.generation += 0 if is_return else 1
@@ -222,7 +222,7 @@ def _changed(before: Mapping[Place, int], after: Mapping[Place, int] | None) -> 
     yield from ((place, None) for place in sorted(before.keys() - after.keys()))
 
 
-def _members(group: GroupDescription) -> list[_Member]:
+def polled_members(group: GroupDescription) -> list[PolledMember]:
     """Return the members of a group, sorted by id.
 
     The assignment of a member of a KIP-848 group is its target: a partition that is on its way from one member to
@@ -235,10 +235,12 @@ def _members(group: GroupDescription) -> list[_Member]:
     return sorted(found, key=lambda member: member.id)
 
 
-def _member(member: MemberDescription, guess: tuple[str, ...], assigned: tuple[Place, ...]) -> _Member:
+def _member(member: MemberDescription, guess: tuple[str, ...], assigned: tuple[Place, ...]) -> PolledMember:
     known = member.subscription
     topics = tuple(sorted(known.topics)) if isinstance(known, MemberSubscription) else guess
-    return _Member(member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assigned)
+    return PolledMember(
+        member.member_id, member.group_instance_id, member.client_id, member.client_host, topics, assigned
+    )
 
 
 def _places(pairs: Iterable[Place]) -> tuple[Place, ...]:
@@ -248,7 +250,7 @@ def _places(pairs: Iterable[Place]) -> tuple[Place, ...]:
 _NO_RECORD = Record(2, "GROUP_METADATA", {}, None, None)
 
 
-def _group(name: str, state: tuple[int, tuple[_Member, ...]] | None) -> Bytes:
+def _group(name: str, state: tuple[int, tuple[PolledMember, ...]] | None) -> Bytes:
     """Return the record of a group with its number and members; None for its tombstone.
 
     Fields that no Admin client returns have the values of a coordinator that does not know them: no assignor, so that

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assignor.report.group_findings import findings_of
 from assignor.report.group_report import by_group
@@ -23,6 +23,26 @@ NO_TOPICS = (
 """What a report on a recording without topic metadata lacks."""
 
 
+LOG, ADMIN = "log", "admin"
+"""What a report is made of: the records of a log, or one description of a cluster by an Admin client."""
+
+NO_LOG = (
+    "this report is made of one description of the cluster by an Admin client: it has the present members, owners and "
+    "lag, and no generations, rebalances, storms, stuck members or comparisons"
+)
+"""What a report without a log lacks."""
+
+_OF_LOG = ("records", "records_by_type", "bad_records", "invalid_timestamps", "duplicates", "silences")
+_GROUP_OF_LOG = (
+    *("generation", "range_generations", "rebalances", "busiest_minute", "bad_records", "invalid_timestamps"),
+    *("assignments", "remarks"),
+)
+_GROUP_OF_MEMBERS = (
+    *("members", "topics", "partitions", "idle_members", "unowned", "least_loaded", "most_loaded", "assigned"),
+)
+"""Keys that are null in JSON if they are not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Report:
     """Report on the groups of a recording.
@@ -39,6 +59,9 @@ class Report:
         silences: Silences of the log, by time.
         since: Time in milliseconds; findings that ended before it are left out. None for no limit.
         notes: What a recording lacks that was converted from other files.
+        mode: `LOG`, or `ADMIN` for a report without a log. What only a log has is then null in JSON.
+        undescribed: Of a report without a log: ids of the groups whose members or owners are not known.
+        problems: Of a report without a log: group id, or "" for the cluster, and what could not be read.
     """
 
     records: int
@@ -52,17 +75,20 @@ class Report:
     silences: tuple[Silence, ...] = ()
     since: int | None = None
     notes: tuple[str, ...] = ()
+    mode: str = LOG
+    undescribed: frozenset[str] = frozenset()
+    problems: tuple[tuple[str, str], ...] = ()
 
     @property
     def invalid_timestamps(self) -> int:
         """Number of records of the groups whose timestamp is not between 1970 and 9999; copies count once."""
         return sum(group.invalid_timestamps for group in self.groups)
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         """Return the object that `assignor report --json` prints."""
         remarks, members = by_group(self.remarks), by_group(self.members)
         has_members = len(self.groups) <= MOST_GROUPS_WITH_MEMBERS
-        return {
+        found: dict[str, Any] = {
             "records": self.records,
             "records_by_type": {
                 str(number): {"values": values, "tombstones": tombstones}
@@ -83,7 +109,16 @@ class Report:
                 for group in self.groups
             ],
             "findings": [finding.to_json() for finding in self.findings()],
+            "mode": self.mode,
         }
+        if self.mode == ADMIN:
+            found.update(dict.fromkeys(_OF_LOG))
+            found["problems"] = [{"group": group or None, "problem": problem} for group, problem in self.problems]
+            for group in found["groups"]:
+                group.update(dict.fromkeys(_GROUP_OF_LOG))
+                if group["group"] in self.undescribed:
+                    group.update(dict.fromkeys(_GROUP_OF_MEMBERS))
+        return found
 
     def findings(self) -> list[Finding]:
         """Return the findings, by group, without those that ended before `since`."""

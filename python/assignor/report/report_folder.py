@@ -32,16 +32,16 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Codes of the errors of a full disk, of a file that is too large, and of a used up quota."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
-_ADDED = {"findings", "duplicates", "silences", "since", "invalid_timestamps", "notes"}
+_ADDED = {"findings", "duplicates", "silences", "since", "invalid_timestamps", "notes", "mode", "problems"}
 """Keys that reports of earlier versions do not have."""
 
 
-def check_report_folder(out: Path, recording: Path) -> Path:
+def check_report_folder(out: Path, recording: Path | None) -> Path:
     """Check that a folder can be replaced by a report without losing other files.
 
     Args:
         out: The output folder.
-        recording: The folder of the recording.
+        recording: The folder of the recording; None for a report without one.
 
     Returns:
         The absolute path of the output folder, with symbolic links resolved.
@@ -51,8 +51,8 @@ def check_report_folder(out: Path, recording: Path) -> Path:
             a path that is not UTF-8.
     """
     check_path(out, "the output folder")
-    place, source = out.resolve(), recording.resolve()
-    if source == place or place in source.parents:
+    place, source = out.resolve(), recording.resolve() if recording is not None else None
+    if source is not None and (source == place or place in source.parents):
         raise IllegalArgumentError(f"cannot replace {out}: it contains the recording; choose another --out folder")
     if place.exists() and not _is_replaceable(place):
         raise IllegalArgumentError(

@@ -22,7 +22,7 @@ from assignor.replay.event_text import silence_text
 from assignor.report.findings import KINDS, SEVERITIES
 from assignor.report.group_findings import findings_of_assignor
 from assignor.report.group_report import by_group
-from assignor.report.report import NO_TOPICS
+from assignor.report.report import ADMIN, LOG, NO_LOG, NO_TOPICS
 
 if TYPE_CHECKING:
     from assignor.report.findings import Finding
@@ -76,7 +76,7 @@ def render(report: Report, *, colour: bool = False, width: int | None = None) ->
         width: Columns of the terminal. The table omits its least important columns and long lines are wrapped to
             fit; None for no limit.
     """
-    table, shown = _table(report.groups, colour, width)
+    table, shown = _table(report, colour, width)
     parts = [
         table,
         "\n".join(line for entry in _legend(report.groups, shown) for line in wrap(entry, width)),
@@ -105,6 +105,8 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     differing = [line for group in report.groups for line in _differing(group)]
     if differing:
         yield "Assignments that differ from Kafka's assignors", differing
+    if report.problems:
+        yield "Not described", [f"{group}: {text}" if group else text for group, text in report.problems]
     if report.members:
         yield "Assigned partitions", list(_assigned_partitions(report.members))
     if report.notes:
@@ -146,9 +148,10 @@ def _totals(report: Report) -> Iterator[str]:
     members = sum(group.members for group in report.groups)
     partitions = sum(group.partitions for group in report.groups)
     idle = sum(group.idle_members for group in report.groups)
-    records = f"{format_count(report.records, 'record')} of {format_count(len(report.records_by_type), 'type')}"
-    copies = f"; {format_count(report.duplicates, 'duplicate')} of other records" if report.duplicates else ""
-    yield f"{records}; {report.bad_records:,} cannot be decoded{copies}"
+    if report.mode == LOG:
+        records = f"{format_count(report.records, 'record')} of {format_count(len(report.records_by_type), 'type')}"
+        copies = f"; {format_count(report.duplicates, 'duplicate')} of other records" if report.duplicates else ""
+        yield f"{records}; {report.bad_records:,} cannot be decoded{copies}"
     if report.invalid_timestamps:
         have = "has a timestamp" if report.invalid_timestamps == 1 else "have timestamps"
         yield f"{format_count(report.invalid_timestamps, 'record')} {have} not between 1970 and 9999, see the findings"
@@ -156,6 +159,9 @@ def _totals(report: Report) -> Iterator[str]:
     own, are = "owns" if members == 1 else "own", "is" if idle == 1 else "are"
     owned = f"{format_count(members, 'member')} {own} {format_count(partitions, 'partition')}"
     yield f"{owned}; {format_count(idle, 'member')} {are} idle"
+    if report.mode == ADMIN:
+        yield NO_LOG
+        return
     if not report.has_topics:
         yield NO_TOPICS
     ranges = [group.range_generations for group in report.groups]
@@ -185,10 +191,16 @@ def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str
         yield from (text for name, text in _LEGEND.items() if name in shown)
 
 
-def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tuple[str, list[str]]:
+def _table(report: Report, colour: bool, width: int | None) -> tuple[str, list[str]]:
     """Return the table and the names of its columns: those that fit into the width."""
-    rows = [[escape(cell) for cell in _row(group)] for group in groups]
-    optional = {"lag": any(group.lag for group in groups), "remark": any(group.is_stormy for group in groups)}
+    groups, has_log = report.groups, report.mode == LOG
+    rows = [[escape(cell) for cell in _row(group, is_known=group.group not in report.undescribed)] for group in groups]
+    optional = {
+        "lag": any(group.lag for group in groups),
+        "remark": any(group.is_stormy for group in groups),
+        "generation": has_log,
+        "range = Kafka": has_log,
+    }
     shown = [name for name in _HEADER if optional.get(name, True)]
     table = _table_of(shown, rows)
     console = Console(
@@ -200,7 +212,7 @@ def _table(groups: Sequence[GroupReport], colour: bool, width: int | None) -> tu
         legacy_windows=False,
     )
     for name in _LEFT_OUT_FIRST:
-        if width is not None and Measurement.get(console, console.options, table).maximum > width:
+        if name in shown and width is not None and Measurement.get(console, console.options, table).maximum > width:
             shown.remove(name)
             table = _table_of(shown, rows)
     with console.capture() as capture:
@@ -221,7 +233,8 @@ def _table_of(names: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return table
 
 
-def _row(group: GroupReport) -> tuple[str, ...]:
+def _row(group: GroupReport, *, is_known: bool) -> tuple[str, ...]:
+    """Return the cells of a group; `is_known` is false if its members or owners are not known."""
     ranges = group.range_generations
     per_member = "" if group.most_loaded is None else f"{group.least_loaded}–{group.most_loaded}"
     compared = f"{ranges.equal}/{ranges.checked}" if ranges.checked or ranges.unknown else ""
@@ -229,14 +242,14 @@ def _row(group: GroupReport) -> tuple[str, ...]:
         compared += f" ({ranges.unknown} not compared)"
     return (
         group.group,
-        group.kind,
-        group.state,
+        group.kind or "?",
+        group.state or "?",
         group.protocol or "",
         "" if group.generation is None else str(group.generation),
-        str(group.members),
-        str(group.idle_members) if group.members else "",
-        str(group.topics),
-        str(group.partitions),
+        str(group.members) if is_known else "?",
+        str(group.idle_members) if group.members and is_known else "",
+        str(group.topics) if is_known else "?",
+        str(group.partitions) if is_known else "?",
         per_member,
         _lag(group),
         compared,
