@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+import threading
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from assignor.cluster.description import UNREAD, ClusterDescription
+from assignor.page.watch_page import WatchPage
+from assignor.replay.event_lines import EventLines
 from assignor.replay.events import FIELDS, to_json
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS
+from assignor.replay.metrics import WatchMetrics
 from assignor.replay.polled_groups import POLLS_WITHOUT, Poll
 from tests.replay.polls import STEP, TOOK, Polls, changes, group, member
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 Event = dict[str, Any]
 
@@ -246,6 +253,16 @@ def test_partitions_without_an_owner_are_not_known_without_subscriptions_and_own
     assert event["unowned"] is None
 
 
+def test_a_subscription_that_could_not_be_read_once_does_not_change() -> None:
+    polls = Polls()
+    known = group(member("a", 0, 1, topics=("orders", "returns")))
+    polls.see(known)
+
+    assert [] == polls.see(group(member("a", 0, 1, topics=None)))
+    assert [] == polls.see(known)
+    assert [] == polls.see(known)
+
+
 def test_a_known_subscription_can_change() -> None:
     polls = Polls()
     polls.see(group(member("a", 0, 1)))
@@ -320,17 +337,26 @@ def test_a_description_becomes_a_poll() -> None:
             group(name="broken", problem="no answer"),
             group(name="shared", problem=UNREAD, kind=""),
             group(name="offsets-unread"),
+            group(name="streams-unread", problem=UNREAD, kind=""),
         ),
         {},
         {},
         {"billing": [{**row, "committed": 5}, {**row, "partition": 1, "committed": None}]},
-        (("broken", "no answer"), ("shared", UNREAD), ("offsets-unread", "no answer"), ("named", "does not exist")),
+        (
+            *(
+                ("broken", "no answer"),
+                ("shared", UNREAD),
+                ("offsets-unread", "no answer"),
+                ("named", "does not exist"),
+            ),
+            *(("streams-unread", UNREAD), ("streams-unread", "no answer")),
+        ),
         False,
     )
 
     poll = Poll.of(described, 1, 2)
 
-    assert {"billing", "shared", "offsets-unread"} == poll.groups.keys()
+    assert {"billing", "shared", "offsets-unread", "streams-unread"} == poll.groups.keys()
     assert {"billing": {("orders", 0): 5}, "shared": {}} == poll.committed
     assert (frozenset({"broken"}), False) == (poll.unread, poll.is_complete)
 
@@ -357,3 +383,63 @@ def test_only_wanted_groups_have_events() -> None:
     events = polls.see(group(*BOTH), group(name="other"))
 
     assert {"other"} == {event["group"] for event in events}
+
+
+def test_the_text_of_a_rebalance_says_that_its_generation_is_not_known() -> None:
+    polls = Polls()
+    polls.see(group(member("a", 0, 1)))
+    events = polls.see(group(*BOTH))
+
+    joined, rebalance = EventLines(polls.watcher.groups()).lines(events, [], loops=(), storms=())
+
+    assert joined.endswith("  billing  member joined: b b on 127.0.0.1")
+    assert "  billing  rebalance, generation not known: consumer_subscribed; evidence: Member b joined." in rebalance
+    assert rebalance.endswith("; joined: b b on 127.0.0.1; moved: orders[1]")
+
+
+def test_a_member_that_restarts_again_and_again_is_a_loop() -> None:
+    polls = Polls()
+    changes_of_loops = []
+    for number in range(30):
+        polls.see(group(member("a", 0), member(f"b-{number}", 1)))
+        changes_of_loops += polls.watcher.loop_changes
+        polls.watcher.loop_changes.clear()
+
+    (loop,) = polls.watcher.loops.current()
+    assert ("new_member_ids", ("b on 127.0.0.1",)) == (loop.repeats, loop.clients)
+    assert {None, -1} >= {change.offset for change in changes_of_loops}
+
+
+def test_a_page_shows_the_groups_and_events_of_polls(tmp_path: Path) -> None:
+    polls = Polls()
+    notices: list[str] = []
+    page = WatchPage(str(tmp_path / "page.html"), "main", polls.watcher, notices.append)
+    for members in ((member("a", 0, 1),), BOTH, (member("b", 0),), ()):
+        page.add(polls.see(group(*members)))
+    page.finish()
+
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "Two polls show this" in text
+    assert "generation not known" in text
+    assert [] == notices
+
+
+def test_metrics_count_what_polls_show() -> None:
+    polls = Polls()
+    metrics = WatchMetrics(polls.watcher, threading.Lock())
+    polls.see(group(member("a", 0, 1), kind="consumer"))
+    metrics.observe(polls.see(group(member("a", 0), member("b", 1), kind="consumer")))
+    metrics.observe(polls.see(group(member("a", 0), kind="consumer")))
+
+    found = {
+        (sample.name, *sorted(sample.labels.items())): sample.value
+        for metric in metrics.collect()
+        for sample in metric.samples
+    }
+
+    label = ("group", "billing")
+    assert 1 == found["assignor_group_members", label, ("kind", "consumer")]
+    assert 2 == found["assignor_group_rebalances_total", label]
+    assert 1 == found["assignor_unowned_partitions", label]
+    assert 1 == found["assignor_rebalances_total", ("cause", "consumer_subscribed"), label, ("kind", "consumer")]
+    assert 0 == found["assignor_records_total",]

@@ -23,7 +23,7 @@ LONGEST = 400
 
 class _Detail(NamedTuple):
     at: int
-    generation: int
+    generation: int | None
     text: str
 
 

@@ -62,8 +62,8 @@ class _Cell:
 
     def __init__(self) -> None:
         self.rebalances = self.joined = self.left = self.moved = self.not_known = 0
-        self.first: tuple[int, int] | None = None
-        self.last: tuple[int, int] | None = None
+        self.first: tuple[int, int | None] | None = None
+        self.last: tuple[int, int | None] | None = None
         self.unowned_last: int | None = None
         self.unowned_most: int | None = None
         self.details = Details()
@@ -94,7 +94,7 @@ class _Cell:
             self._extend(other.first, other.last, other.unowned_last)
             self.unowned_most = max(most, default=None)
 
-    def _extend(self, first: tuple[int, int], last: tuple[int, int], unowned: int | None) -> None:
+    def _extend(self, first: tuple[int, int | None], last: tuple[int, int | None], unowned: int | None) -> None:
         if self.first is None or first < self.first:
             self.first = first
         if self.last is None or last >= self.last:
@@ -255,6 +255,13 @@ def _coarsen(cells: Mapping[tuple[str, int, str], _Cell], number: int) -> tuple[
     return number, merged
 
 
+def _generations(first: int | None, last: int | None) -> str:
+    """Return the first and the last generation of a cell; a watch by polls does not know them."""
+    if first is None or last is None:
+        return "not known"
+    return str(first) if first == last else f"{first}–{last}"
+
+
 def _row(key: tuple[str, int, str], cell: _Cell, step: int) -> Row:
     group, start, cause = key
     first, last = cell.first or (start, 0), cell.last or (start, 0)
@@ -265,7 +272,7 @@ def _row(key: tuple[str, int, str], cell: _Cell, step: int) -> Row:
         "end": start + step,
         "first": first[0],
         "last": last[0],
-        "generations": str(first[1]) if first[1] == last[1] else f"{first[1]}–{last[1]}",
+        "generations": _generations(first[1], last[1]),
         "rebalances": cell.rebalances,
         "joined": cell.joined,
         "left": cell.left,

@@ -104,8 +104,9 @@ def storm_title(colour: bool) -> str:
 
 
 def generation_number(event: Mapping[str, Any]) -> str:
-    """Return the number of a generation or an epoch."""
-    return f"{'generation' if event['kind'] == 'classic' else 'epoch'} {event['generation']}"
+    """Return the number of a generation or an epoch; a watch by polls does not know it."""
+    number = "not known" if event["generation"] is None else event["generation"]
+    return f"{'generation' if event['kind'] == 'classic' else 'epoch'} {number}"
 
 
 def rebalance_details(event: Event, names: MemberNames) -> Iterator[tuple[str, str]]:

@@ -60,11 +60,11 @@ class Poll:
     @classmethod
     def of(cls, description: ClusterDescription, asked: int, at: int) -> Poll:
         """Return the poll whose answers are in a description."""
-        failed = {group for group, _ in description.problems}
+        failed = {group for group, problem in description.problems if problem != UNREAD}
         groups = {group.group_id: group for group in description.groups if group.problem in (None, UNREAD)}
         committed: dict[str, dict[Place, int]] = {}
-        for name, group in groups.items():
-            if name in failed and group.problem is None:
+        for name in groups:
+            if name in failed:
                 continue  # its committed offsets could not be read
             rows = description.partitions.get(name, ())
             committed[name] = {
@@ -100,11 +100,6 @@ class PolledMember:
     topics: tuple[str, ...]
     assigned: tuple[Place, ...]
 
-    @property
-    def slot(self) -> tuple[object, ...]:
-        """What stays equal if a static member returns with another member id."""
-        return (self.instance or self.id, self.instance is None, self.topics, self.assigned)
-
 
 @dataclass(slots=True)
 class _Known:
@@ -116,6 +111,7 @@ class _Known:
         members: Its members, sorted by id.
         committed: Its committed offsets.
         description: The last description.
+        guessed: Whether a subscription was a guess at the poll before that one, and at that one.
         without: Number of the complete polls since then, which did not list the group.
     """
 
@@ -124,6 +120,7 @@ class _Known:
     generation: int = 0
     members: tuple[PolledMember, ...] = ()
     committed: dict[Place, int] = field(default_factory=dict)
+    guessed: tuple[bool, bool] = (False, False)
     without: int = 0
 
 
@@ -174,10 +171,16 @@ class PolledGroups:
         return [name for name, known in self._groups.items() if known.description.state in REBALANCING]
 
     def is_guessed(self, group: str) -> bool:
-        """Return True if the subscription of a member is not known, and is guessed to be the assigned topics."""
-        found = self.description(group)
-        return found is not None and any(
-            not isinstance(each.subscription, MemberSubscription) for each in found.members
+        """Return True if a subscription of a group is a guess, or was at the poll before: all assigned topics."""
+        known = self._groups.get(group)
+        return known is not None and any(known.guessed)
+
+    def _slots(self, group: str, members: Iterable[PolledMember]) -> list[tuple[object, ...]]:
+        """Return what stays equal without a rebalance: the id of a static member can change, and a guess can."""
+        is_guessed = self.is_guessed(group)
+        return sorted(
+            (each.instance or each.id, each.instance is None, () if is_guessed else each.topics, each.assigned)
+            for each in members
         )
 
     def _missing(self, poll: Poll) -> list[str]:
@@ -200,9 +203,10 @@ class PolledGroups:
         yield from (_commit(name, place, at, poll.at) for place, at in changed.items() if place in owned)
         if description.problem is None and description.state not in REBALANCING:
             members = tuple(polled_members(description))
+            is_guess = any(not isinstance(each.subscription, MemberSubscription) for each in description.members)
+            known.guessed = (known.guessed[1], is_guess)
             if members != known.members:
-                is_return = sorted(each.slot for each in members) == sorted(each.slot for each in known.members)
-                known.generation += 0 if is_return else 1
+                known.generation += self._slots(name, members) != self._slots(name, known.members)
                 known.members = members
                 yield _group(name, (known.generation, members))
             known.asked = poll.asked
