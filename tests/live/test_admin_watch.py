@@ -6,6 +6,7 @@ import contextlib
 import json
 import re
 import threading
+import time
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -19,6 +20,7 @@ from assignor.cli import main
 from assignor.cluster.connection import ClientSettings
 from assignor.replay import poll_watcher
 from assignor.replay.admin_watch import AdminWatch
+from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
 from tests.live.secured import SecuredCluster
 from tests.live.test_watch import Program
@@ -235,24 +237,40 @@ def test_options_that_do_not_fit_are_named(words: list[str], line: str, capfd: p
     assert f"assignor: {line}\n" == capfd.readouterr().err
 
 
-def test_a_watch_by_polls_survives_the_restart_of_the_broker(tmp_path: Path) -> None:
-    with running(SecuredCluster, tmp_path, (USER,)) as cluster, contextlib.ExitStack() as stack:
-        admin = AdminClient({"bootstrap.servers": cluster.address})
-        admin.create_topics([NewTopic(TOPIC, 1)])[TOPIC].result(30)
-        settings = ClientSettings.read(cluster.address, timeout=1.0)
+def test_a_coordinator_that_does_not_run_is_no_departure(tmp_path: Path) -> None:
+    offsets = {"offsets_topic_num_partitions": "6", "offsets_topic_replication_factor": "1"}
+    groups = [f"survivor-{number}" for number in range(6)]
+    with running(RackedCluster, tmp_path, ("a", "b", "c"), **offsets) as brokers, contextlib.ExitStack() as stack:
+        admin = AdminClient({"bootstrap.servers": brokers.address})
+        admin.create_topics([NewTopic(TOPIC, 1, 3)])[TOPIC].result(60)
+        consumers = [Consumer({"bootstrap.servers": brokers.address, "group.id": group}) for group in groups]
+        for consumer in consumers:
+            consumer.subscribe([TOPIC])
+        stack.callback(close_consumers, consumers)
+        settings = ClientSettings.read(brokers.address, timeout=2.0)
         polls = stack.enter_context(Watching("", settings=settings, make=AdminWatch, interval=0.5))
-        consumer = Consumer(
-            {"bootstrap.servers": cluster.address, "group.id": "survivor", "session.timeout.ms": 45_000}
-        )
-        consumer.subscribe([TOPIC])
-        until(lambda: consumer.poll(0.05) is None and owners(polls, "survivor"))
-        cluster.stop()
-        until(lambda: polls.noticed("waiting for the brokers"))
-        cluster.start()
-        until(lambda: consumer.poll(0.05) is None and polls.noticed("answers again"))
-        assert ["joined"] == [action for action, _ in membership(polls, "survivor")]
-        close_consumers([consumer])
-        until(lambda: [action for action, _ in membership(polls, "survivor")] == ["joined", "left"])
+        assert isinstance(polls.watch, AdminWatch)
+        polled = polls.watch.watcher.polled
+
+        def all_owned() -> bool:
+            for consumer in consumers:
+                consumer.poll(0.01)
+            return all(owners(polls, group) for group in groups)
+
+        until(all_owned)
+        before = list(polls.events)
+        described = [polled.description(group) for group in groups]
+        coordinators = [found.coordinator[0] for found in described if found is not None and found.coordinator]
+        stopped = max(coordinators)  # the first broker is the only controller
+        brokers.stop(stopped)
+        until(lambda: polled.lost)
+        until(lambda: polls.noticed(": no broker lists this group: its coordinator does not run"))
+        started = len(polls.notices)
+        time.sleep(2)  # several polls do not list the groups
+        brokers.start(stopped)
+        until(lambda: not polled.lost and len(polls.notices) > started)
+        until(all_owned)
+        assert before == polls.events, "a broker that stops is no change of members or owners"
 
 
 # ---- report

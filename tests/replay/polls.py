@@ -64,6 +64,7 @@ class Polls:
         unread: Iterable[str] = (),
         is_complete: bool = True,
         has_offsets: bool = True,
+        brokers: Iterable[int] = (),
     ) -> list[Event]:
         """Return the events of the next poll."""
         self.asked += STEP
@@ -78,6 +79,7 @@ class Polls:
             {each.group_id: offsets.get(each.group_id, {}) for each in groups if has_offsets},
             frozenset(unread),
             is_complete,
+            frozenset(brokers),
         )
         rows = [
             {"t": self.asked - 1, "topic": "orders", "topic_id": "", "partition": id, "racks": []}

@@ -190,6 +190,31 @@ def test_a_broker_that_does_not_answer_is_no_departure() -> None:
     assert [("left", "b"), ("rebalance", [], ["b"], [], [1], [])] == changes(events)
 
 
+def test_a_group_whose_coordinator_does_not_run_is_not_gone() -> None:
+    polls = Polls()
+    billing, other = group(member("a", 0, 1)), group(name="other")
+    billing.coordinator, other.coordinator = (3, "host", 9092), (2, "host", 9092)
+    polls.see(billing, other, brokers=(2, 3))
+
+    for _ in range(2 * POLLS_WITHOUT):
+        assert [] == polls.see(other, brokers=(2,)), "no broker lists it, and none of those that run returns an error"
+        assert ["billing"] == polls.watcher.polled.lost
+    assert [] == polls.see(billing, other, brokers=(2, 3))
+    assert [] == polls.watcher.polled.lost
+    assert [] == polls.see(other, brokers=(2, 3))
+    assert ["left", "group_deleted"] == [
+        event.get("action", event["event"]) for event in polls.see(other, brokers=(2, 3))
+    ]
+
+
+def test_a_share_or_streams_group_is_not_known_to_be_gone() -> None:
+    polls = Polls()
+    polls.see(group(problem=UNREAD, kind=""))
+
+    for _ in range(2 * POLLS_WITHOUT):
+        assert [] == polls.see()
+
+
 def test_the_members_of_a_group_that_could_not_be_described_before_have_not_joined_now() -> None:
     polls = Polls()
     polls.see(unread=["billing"])

@@ -61,6 +61,7 @@ class ClusterDescription:
         counts: Number of partitions of each topic that this client can describe.
         is_complete: True if every broker listed its groups. If not, a group that is missing may exist.
         unanswered: Partitions whose leader did not return the end offset.
+        brokers: Ids of the brokers that ran when the groups were listed.
     """
 
     cluster: str
@@ -72,6 +73,7 @@ class ClusterDescription:
     counts: dict[str, int]
     is_complete: bool = True
     unanswered: frozenset[Place] = frozenset()
+    brokers: frozenset[int] = frozenset()
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor describe --json` prints."""
@@ -177,7 +179,7 @@ class _Reader:
     def read(self, wanted: list[str]) -> ClusterDescription:
         """Read the cluster."""
         pa.array([], pa.int64())  # imports pandas, which takes seconds, before any offset is read
-        cluster = self._settings.metadata(self._admin).cluster_id or ""
+        metadata = self._settings.metadata(self._admin)
         groups = self._groups(wanted)
         described = self._settings.metadata(self._admin).topics
         topics = described.keys()
@@ -193,7 +195,7 @@ class _Reader:
         for row in rows.to_pylist():
             by_group.setdefault(row["group_id"], []).append(row)
         return ClusterDescription(
-            cluster,
+            metadata.cluster_id or "",
             tuple(groups),
             {row["group_id"]: row for row in group_lag(rows).to_pylist()},
             {(row["group_id"], row["member_id"]): row for row in member_lag(rows).to_pylist()},
@@ -202,6 +204,7 @@ class _Reader:
             {name: len(topic.partitions) for name, topic in described.items() if topic.error is None},
             self._is_complete,
             self._unanswered,
+            frozenset(metadata.brokers),
         )
 
     def _groups(self, wanted: list[str]) -> list[GroupDescription]:
@@ -215,6 +218,7 @@ class _Reader:
         others, error = list_members(admin, wanted or None, timeout)
         if error:
             self._problems.append(("", f"share and streams groups could not be listed: {error}"))
+            self._is_complete = False
         if wanted:
             missing = [name for name in wanted if name not in listed and name not in others]
             reason = "does not exist, or this client has no permission to describe it"

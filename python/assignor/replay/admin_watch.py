@@ -76,7 +76,7 @@ class AdminWatch(WatchLoop):
         super().__init__(settings, options, watcher, LongRebalances(TIMEOUT_NAME), report, notice)
         self._series = LagSeries(watcher)
         self._polls = Background(self._try)
-        self._problems: tuple[tuple[str, str], ...] = ()
+        self._problems: set[tuple[str, bool]] = set()
 
     def run(self) -> None:
         """Watch until the time is over, or until Ctrl-C.
@@ -151,14 +151,18 @@ class AdminWatch(WatchLoop):
     def _note_problems(self, description: ClusterDescription) -> None:
         """Send a notice if the groups that cannot be read have changed. End offsets have notices of their own."""
         listed = {group.group_id for group in description.groups}
-        problems = tuple(
+        problems = [
             (group, text)
             for group, text in description.problems
             if (group in listed) or (not group and not text.startswith("end offset of "))
-        )
-        if problems == self._problems:
+        ]
+        problems += [
+            (group, "no broker lists this group: its coordinator does not run") for group in self.watcher.polled.lost
+        ]
+        named = {(group, text == UNREAD) for group, text in problems}
+        if named == self._problems:
             return
-        self._problems = problems
+        self._problems = named
         unread = [group for group, text in problems if text == UNREAD]
         if unread:
             self._notice(f"{format_count(len(unread), 'group')} without members, such as {escape(unread[0])}: {UNREAD}")

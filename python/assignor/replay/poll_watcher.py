@@ -79,7 +79,7 @@ class PollWatcher(Watcher):
         self._since.update(changes.since)
         self._at, self._unknown_before = poll.at, changes.unknown_before
         self._kinds.update((name, group.kind) for name, group in poll.groups.items() if group.kind)
-        if poll.unread or not poll.is_complete:
+        if poll.unread or self.polled.lost or not poll.is_complete:
             self.interrupt_all(poll.at)
         first = self.positions.get(PARTITION, 0)
         end = first + len(changes.records)

@@ -7,7 +7,8 @@ replay finds the events. It has no clock and does no I/O.
 A poll is not a log. Rules for what it does not show:
 
 * A group that could not be described, or that waits for its members to join, keeps its last known members and owners.
-* A group is gone if `POLLS_WITHOUT` complete polls in a row do not list it.
+* A group is gone if `POLLS_WITHOUT` complete polls in a row do not list it although its last coordinator runs. A group
+  whose coordinator does not run is listed by no broker.
 * A group that is described for the first time has changed only if an earlier complete poll did not list it. Otherwise
   its members may have joined long before: it is in `Changes.unknown_before`.
 """
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     Bytes = tuple[bytes, bytes | None]
 
 POLLS_WITHOUT = 2
-"""Number of complete polls in a row that must not list a group that is gone: while its coordinator moves to another
-broker, no broker lists it."""
+"""Number of complete polls in a row that must not list a group that is gone: while its coordinator moves from one
+running broker to another, it may be listed by neither."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,7 @@ class Poll:
         committed: Committed offsets of the groups whose offsets could be read.
         unread: Ids of the groups that exist and could not be described.
         is_complete: True if every broker listed its groups.
+        brokers: Ids of the brokers that run.
     """
 
     asked: int
@@ -56,6 +58,7 @@ class Poll:
     committed: Mapping[str, Mapping[Place, int]] = field(default_factory=dict)
     unread: frozenset[str] = frozenset()
     is_complete: bool = True
+    brokers: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, description: ClusterDescription, asked: int, at: int) -> Poll:
@@ -71,7 +74,7 @@ class Poll:
                 (row["topic"], row["partition"]): row["committed"] for row in rows if row["committed"] is not None
             }
         unread = frozenset(group.group_id for group in description.groups if group.group_id not in groups)
-        return cls(asked, at, groups, committed, unread, description.is_complete)
+        return cls(asked, at, groups, committed, unread, description.is_complete, description.brokers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,7 @@ class _Known:
         committed: Its committed offsets.
         description: The last description.
         guessed: Whether a subscription was a guess at the poll before that one, and at that one.
-        without: Number of the complete polls since then, which did not list the group.
+        without: Number of the polls in a row that show that the group may be gone.
     """
 
     asked: int
@@ -125,9 +128,14 @@ class _Known:
 
 
 class PolledGroups:
-    """Groups of a cluster, as successive polls show them."""
+    """Groups of a cluster, as successive polls show them.
+
+    Attributes:
+        lost: Ids of the groups that the last poll does not list because their coordinators do not run.
+    """
 
     def __init__(self) -> None:
+        self.lost: list[str] = []
         self._groups: dict[str, _Known] = {}
         self._complete: int | None = None
         self._unread: frozenset[str] = frozenset()
@@ -184,12 +192,18 @@ class PolledGroups:
         )
 
     def _missing(self, poll: Poll) -> list[str]:
-        """Return the known groups that are gone, and count the polls that do not list the others."""
-        gone = []
+        """Return the known groups that are gone, and note those that are lost.
+
+        A description of a share or streams group has no coordinator, so such a group is not known to be gone.
+        """
+        gone, self.lost = [], []
         for name, known in self._groups.items():
+            node = known.description.coordinator
             if name in poll.groups or name in poll.unread:
                 known.without = 0
-            elif poll.is_complete:
+            elif node is not None and node[0] not in poll.brokers:
+                self.lost.append(name)
+            elif poll.is_complete and known.description.problem is None:
                 known.without += 1
                 if known.without >= POLLS_WITHOUT:
                     gone.append(name)

@@ -76,6 +76,10 @@ class RackedCluster:
         """Stop a broker, which hands its partitions over to others first."""
         self._nodes[broker - 1].stop()
 
+    def start(self, broker: int) -> None:
+        """Start a broker that was stopped."""
+        self._nodes[broker - 1].launch()
+
     def kill(self) -> None:
         """Kill all processes."""
         for node in self._nodes:
