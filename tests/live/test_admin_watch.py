@@ -237,6 +237,7 @@ def test_options_that_do_not_fit_are_named(words: list[str], line: str, capfd: p
     assert f"assignor: {line}\n" == capfd.readouterr().err
 
 
+@pytest.mark.long
 def test_a_coordinator_that_does_not_run_is_no_departure(tmp_path: Path) -> None:
     offsets = {"offsets_topic_num_partitions": "6", "offsets_topic_replication_factor": "1"}
     groups = [f"survivor-{number}" for number in range(6)]
@@ -273,6 +274,19 @@ def test_a_coordinator_that_does_not_run_is_no_departure(tmp_path: Path) -> None
         assert before == polls.events, "a broker that stops is no change of members or owners"
 
 
+@pytest.mark.parametrize(
+    ("pattern", "code", "groups"), [("befor*", 0, ["before"]), ("before", 0, ["before"]), ("absent-*", 1, [])]
+)
+def test_groups_are_described_by_pattern(
+    secured: SecuredCluster, capfd: pytest.CaptureFixture[str], pattern: str, code: int, groups: list[str]
+) -> None:
+    assert code == main(["describe", "--bootstrap-server", secured.address, "--group", pattern, "--json"])
+
+    found = json.loads(capfd.readouterr().out)
+    assert groups == [group["group"] for group in found["groups"]]
+    assert ([pattern] if code else []) == [problem["group"] for problem in found["problems"]]
+
+
 # ---- report
 
 
@@ -299,6 +313,10 @@ def test_a_report_without_the_permission_to_read_the_log_describes_the_cluster(
     assert ("Empty", 0, RECORDS - 1) == (group["state"], group["members"], group["lag"]["lag"])
     assert found == json.loads((tmp_path / "out" / "report.json").read_text())
     assert 4 == report(secured, tmp_path, "--json"), "a later report replaces it"
+    capfd.readouterr()
+    assert 4 == report(secured, tmp_path, "--json", "--group", "befor?")
+    assert ["before"] == [each["group"] for each in json.loads(capfd.readouterr().out)["groups"]]
+    assert 3 == report(secured, tmp_path, "--until", "2026-01-01"), "the past is only in the log"
 
 
 def test_a_report_by_an_admin_client_can_be_asked_for(
@@ -325,6 +343,7 @@ def test_a_report_by_an_admin_client_can_be_asked_for(
     [
         (["--keep", "folder"], "--admin describes a live cluster and records nothing: --keep cannot be used with it"),
         ([], "--admin describes a live cluster and records nothing: it needs --bootstrap-server"),
+        (["--until", "1"], "--until needs the log of the past: it cannot be used with --admin"),
     ],
 )
 def test_options_that_do_not_fit_to_a_description_are_named(

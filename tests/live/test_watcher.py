@@ -298,3 +298,14 @@ def test_the_distance_to_the_end_counts_offsets_that_a_reader_can_reach() -> Non
     watcher.push(batch(commit(4, 1_000)), {3: 5})
 
     assert 7 == watcher.behind({3: LogEnd(8, 20), 4: LogEnd(4, 4)})
+
+
+@pytest.mark.parametrize(("wanted", "count"), [("billing", 1), ("bill*", 1), ("?illing", 1), ("bill", 0), ("*x", 0)])
+def test_groups_are_followed_by_name_or_pattern(wanted: str, count: int) -> None:
+    watcher = Watcher(groups=[wanted])
+    watcher.start()
+
+    watcher.push(batch(generation(0, 1_000, 1)), {3: 1})
+
+    assert count == len(watcher.groups())
+    assert bool(count) == watcher.follows("billing")

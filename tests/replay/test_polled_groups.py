@@ -401,8 +401,9 @@ def test_no_record_of_a_log_is_counted() -> None:
     assert [0] == [row["records"] for row in polls.watcher.groups()]
 
 
-def test_only_wanted_groups_have_events() -> None:
-    polls = Polls(groups=["other"])
+@pytest.mark.parametrize("wanted", ["other", "oth*", "?ther"])
+def test_only_wanted_groups_have_events(wanted: str) -> None:
+    polls = Polls(groups=[wanted])
     polls.see(group(member("a", 0, 1)), group(member("c", 0), name="other"))
 
     events = polls.see(group(*BOTH), group(name="other"))

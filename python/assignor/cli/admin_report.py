@@ -47,9 +47,9 @@ def print_admin_report(options: argparse.Namespace) -> Report:
         check_page(options.page)
     with status_line() as show:
         admin, at = settings.admin(), local_ms()
-        description = describe(settings, admin=admin, on_progress=show)
+        description = describe(settings, options.group, admin=admin, on_progress=show)
         topics = topic_rows(settings, admin, local_ms())
-    found = report_of(description, topics, at)
+    found = report_of(description, topics, at, since=options.since)
     with replace_report_folder(place) as part:
         (part / REPORT_FILE).write_text(json_text(found.to_json(), indent=1) + "\n", encoding="utf-8")
     if options.page is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
 INCOMPLETE = 1
-"""Exit code if a group that `--group` names cannot be described."""
+"""Exit code if a group that `--group` chooses cannot be described."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -35,7 +35,9 @@ def run(options: argparse.Namespace) -> int:
     if not options.json:
         import assignor.report.description_text  # noqa: F401  # fails before any work if rich is missing
     from assignor.cluster.description import describe
+    from assignor.cluster.group_patterns import GroupPatterns
 
+    chosen = GroupPatterns(options.group)
     with status_line() as show:
         found = describe(settings, options.group, on_progress=show)
     if options.json:
@@ -43,6 +45,6 @@ def run(options: argparse.Namespace) -> int:
     else:
         from assignor.report.description_text import render
 
-        print_lines(render(found, is_detailed=True if options.group else None).split("\n"))
-    named = set(options.group)
-    return INCOMPLETE if any(group in named for group, _ in found.problems) else 0
+        is_named = bool(options.group) and chosen.are_names
+        print_lines(render(found, is_detailed=True if is_named else None).split("\n"))
+    return INCOMPLETE if any(group and chosen.matches(group) for group, _ in found.problems) else 0

@@ -81,6 +81,8 @@ def run(options: argparse.Namespace) -> int:
     if options.admin and (options.bootstrap_server is None or options.keep is not None):
         wrong = "--keep cannot be used with it" if options.keep is not None else "it needs --bootstrap-server"
         raise IllegalArgumentError(f"--admin describes a live cluster and records nothing: {wrong}")
+    if options.admin and options.until is not None:
+        raise IllegalArgumentError("--until needs the log of the past: it cannot be used with --admin")
     if options.keep is not None:
         check_path(options.keep, "--keep")
     check_times(options)
@@ -97,6 +99,8 @@ def run(options: argparse.Namespace) -> int:
             # The name of the folder is the default name of the report.
             return _report(options, Path(options.keep or Path(temporary) / "live"), kinds)
         except AuthorizationError as error:
+            if options.until is not None:
+                raise
             notice(f"{error}; this report is made of one description by an Admin client instead")
     return _described(options, kinds, usual=DESCRIBED)
 

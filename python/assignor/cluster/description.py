@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
 from assignor.cluster.descriptions import GroupDescription, MemberSubscription, batches
+from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.topics import MARGIN_SECONDS, offsets
 from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
 from assignor.ordering import java_order
@@ -151,7 +152,7 @@ def describe(
 
     Args:
         settings: Settings of the clients.
-        groups: Group ids; all groups by default.
+        groups: Names of groups, or patterns as in `GroupPatterns`; all groups by default.
         admin: AdminClient of the cluster; a new one by default.
         on_progress: Called with a line of text before each batch of requests.
 
@@ -215,15 +216,17 @@ class _Reader:
         self._problems += [("", self._text(error, "list the groups")) for error in listing.errors or ()]
         self._is_complete = not listing.errors
         listed = {group.group_id: group for group in listing.valid or ()}
-        others, error = list_members(admin, wanted or None, timeout)
+        chosen = GroupPatterns(wanted) if wanted else None
+        others, error = list_members(admin, wanted if chosen is not None and chosen.are_names else None, timeout)
         if error:
             self._problems.append(("", f"share and streams groups could not be listed: {error}"))
             self._is_complete = False
-        if wanted:
-            missing = [name for name in wanted if name not in listed and name not in others]
+        if chosen is not None:
             reason = "does not exist, or this client has no permission to describe it"
+            missing = chosen.unmatched({**listed, **others})
             self._problems += [(name, f"group {name!r} {reason}") for name in missing]
-            listed = {name: listed[name] for name in wanted if name in listed}
+            listed = {name: group for name, group in listed.items() if chosen.matches(name)}
+            others = {name: group for name, group in others.items() if chosen.matches(name)}
         found = [_unlisted(group) for name, group in others.items() if name not in listed]
         done = 0
         for names in batches(list(listed), GROUPS_PER_CALL):

@@ -41,6 +41,11 @@ class GroupPatterns:
         """Regular expression of Java that finds a match in the chosen groups only."""
         return rf"(?s)\A(?:{'|'.join(map(_body, self.patterns))})\z"
 
+    @property
+    def are_names(self) -> bool:
+        """True if each pattern is the name of one group."""
+        return not any(character in pattern for pattern in self.patterns for character in "*?")
+
     def matches(self, group: str | None) -> bool:
         """Return True if a group is chosen; None is the group of a record without one, which is not."""
         return group is not None and any(each.fullmatch(group) for each in self._compiled)

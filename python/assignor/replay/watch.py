@@ -173,9 +173,7 @@ class Watch(WatchLoop):
         self._rebalances.note(events)
         groups = self._rebalancing.take()
         if groups is not None:
-            wanted = self._options.groups
-            found = [group for group in groups if not wanted or group in wanted]
-            self._note_long_rebalances(now, found)
+            self._note_long_rebalances(now, filter(self.watcher.follows, groups))
         self._forget_gone()
         return moved
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid, is_valid_time
 from assignor.cluster.topic_timeline import TopicTimeline
 from assignor.lag import POSITIONS
@@ -59,7 +60,7 @@ class Watcher:
     groups is known before the first event is reported.
 
     Args:
-        groups: Group ids to replay; empty for all groups.
+        groups: Names of the groups to replay, or patterns as in `GroupPatterns`; empty for all groups.
         state: State of an earlier watcher, which this one continues; `groups` must be those of the state.
         cluster: Name of the cluster in the events.
 
@@ -89,7 +90,8 @@ class Watcher:
         self._timeouts: dict[str, int] = {}
         self._deleted: dict[str, int] = {}
         wanted = read_entries(groups, "groups", "an iterable of group ids")
-        self._groups = pa.array(sorted({check_name(group, "groups: a group id") for group in wanted}), pa.string())
+        self._groups = tuple(sorted({check_name(group, "groups: a group id") for group in wanted}))
+        self._chosen = GroupPatterns(self._groups) if self._groups else None
         self._clocks: dict[int, PartitionClock] = {}
         self._starts: dict[int, tuple[int, int]] | None = None
         self._waits_for_topics = False
@@ -105,6 +107,10 @@ class Watcher:
             self._starts = dict(state.starts)
             self._timeouts, self._deleted = dict(state.timeouts), dict(state.deleted)
             self._waits_for_topics = True
+
+    def follows(self, group: str) -> bool:
+        """Return True if a group is one of those to replay."""
+        return self._chosen is None or self._chosen.matches(group)
 
     @property
     def is_silent(self) -> bool:
@@ -156,8 +162,8 @@ class Watcher:
         self._waits_for_topics |= self.has_group_records(records)
         ids = pa.array(_core.record_groups(records["key"]))
         silences = self._observe_silences(records, ids) if received is not None else []
-        if len(self._groups):
-            records = records.filter(pc.is_in(ids, self._groups))
+        if self._chosen is not None:
+            records = records.filter(self._chosen.mask(ids))
         self._note(records)
         columns = {name: records[name] for name in _REPLAYED}
         columns["cluster"] = records["partition"].cast(pa.string())
@@ -306,7 +312,7 @@ class Watcher:
         """
         return WatchState(
             cluster_id=cluster_id,
-            groups=tuple(self._groups.to_pylist()),
+            groups=self._groups,
             positions=dict(self.positions),
             starts=dict(self._starts or {}),
             clocks={id: (clock.latest, clock.now) for id, clock in self._clocks.items()},

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _SEEN = "An Admin client described the group with this assignment; since when it has had it is not known."
 
 
-def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int) -> Report:
+def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int, *, since: int | None = None) -> Report:
     """Return the report on the groups of a description.
 
     Args:
@@ -37,6 +37,7 @@ def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int) 
         topics: Topic metadata that was read after the groups, with the columns of `topics.parquet`. Otherwise a
             partition that was added in between would seem not to exist.
         at: Time of the description in milliseconds.
+        since: Time of `Report.since`.
     """
     partitions: dict[str, list[int]] = defaultdict(list)
     for row in topics.select(["topic", "partition"]).to_pylist():
@@ -57,6 +58,7 @@ def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int) 
         groups=tuple(groups),
         remarks=(),
         members=tuple(members) if len(groups) <= MOST_GROUPS_WITH_MEMBERS else (),
+        since=since,
         mode=ADMIN,
         undescribed=frozenset(undescribed),
         problems=description.problems,
