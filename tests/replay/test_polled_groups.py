@@ -447,6 +447,7 @@ def test_a_page_shows_the_groups_and_events_of_polls(tmp_path: Path) -> None:
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Two polls show this" in text
     assert "generation not known" in text
+    assert "<dt>records</dt>" not in text, "no record was read"
     assert [] == notices
 
 

@@ -159,7 +159,7 @@ class WatchPage:
         data = PageData(
             title=self._title,
             events=(),
-            records=self._watcher.records,
+            records=self._watcher.records or None,  # a watch by polls reads no records
             groups=[_group(row) for row in states.values()],
             findings=list(self._findings()),
             members=lambda groups: _members(states[group] for group in groups if group in states),
