@@ -104,7 +104,14 @@ def changes(events: Iterable[Event]) -> list[tuple[Any, ...]]:
 
 def described(*groups: GroupDescription, **given: Any) -> ClusterDescription:
     """Return the description of a cluster with these groups; `given` replaces fields."""
-    fields: dict[str, Any] = {"cluster": "c", "lag": {}, "member_lag": {}, "partitions": {}, "problems": ()}
+    fields: dict[str, Any] = {
+        "cluster": "c",
+        "lag": {},
+        "member_lag": {},
+        "partitions": {},
+        "problems": (),
+        "counts": {},
+    }
     return ClusterDescription(groups=groups, **{**fields, **given})
 
 

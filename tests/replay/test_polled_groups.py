@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from assignor.cluster.description import UNREAD, ClusterDescription
+from assignor.cluster.description import UNREAD
 from assignor.page.watch_page import WatchPage
 from assignor.replay.event_lines import EventLines
 from assignor.replay.events import FIELDS, to_json
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS
 from assignor.replay.metrics import WatchMetrics
 from assignor.replay.polled_groups import POLLS_WITHOUT, Poll
-from tests.replay.polls import STEP, TOOK, Polls, changes, group, member
+from tests.replay.polls import STEP, TOOK, Polls, changes, described, group, member
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -355,19 +355,14 @@ def test_a_member_that_stops_committing_is_silent_but_not_while_brokers_do_not_a
 
 def test_a_description_becomes_a_poll() -> None:
     row = {"topic": "orders", "partition": 0}
-    described = ClusterDescription(
-        "c",
-        (
-            group(*BOTH),
-            group(name="broken", problem="no answer"),
-            group(name="shared", problem=UNREAD, kind=""),
-            group(name="offsets-unread"),
-            group(name="streams-unread", problem=UNREAD, kind=""),
-        ),
-        {},
-        {},
-        {"billing": [{**row, "committed": 5}, {**row, "partition": 1, "committed": None}]},
-        (
+    description = described(
+        group(*BOTH),
+        group(name="broken", problem="no answer"),
+        group(name="shared", problem=UNREAD, kind=""),
+        group(name="offsets-unread"),
+        group(name="streams-unread", problem=UNREAD, kind=""),
+        partitions={"billing": [{**row, "committed": 5}, {**row, "partition": 1, "committed": None}]},
+        problems=(
             *(
                 ("broken", "no answer"),
                 ("shared", UNREAD),
@@ -376,10 +371,10 @@ def test_a_description_becomes_a_poll() -> None:
             ),
             *(("streams-unread", UNREAD), ("streams-unread", "no answer")),
         ),
-        False,
+        is_complete=False,
     )
 
-    poll = Poll.of(described, 1, 2)
+    poll = Poll.of(description, 1, 2)
 
     assert {"billing", "shared", "offsets-unread", "streams-unread"} == poll.groups.keys()
     assert {"billing": {("orders", 0): 5}, "shared": {}} == poll.committed
