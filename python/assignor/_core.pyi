@@ -314,6 +314,15 @@ class Replay:
     def observe_silences(self, silences: Sequence[tuple[int, int, Sequence[int], bool]]) -> None:
         """Add silences of the log: since, until, partitions of the log, and True if the whole log was silent."""
 
+    def observe_broker_log(
+        self,
+        rebalances: Sequence[
+            tuple[str, int | None, int, str | None, Sequence[tuple[Sequence[str], Sequence[str], str]]]
+        ],
+        cluster: str,
+    ) -> None:
+        """Add rebalances that brokers logged: group, generation, time, reason, and facts with causes and members."""
+
     def snapshot(self) -> bytes:
         """Return the state as bytes."""
 

@@ -44,7 +44,7 @@ impl ColumnType {
 use ColumnType::{Comparison as Compared, Flag, Number, Numbers, Partitions, Text, Texts};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 40] = [
+pub const COLUMNS: [(&str, ColumnType); 43] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -85,6 +85,9 @@ pub const COLUMNS: [(&str, ColumnType); 40] = [
     ("timestamp", Number),
     ("log_partitions", Texts),
     ("groups", Number),
+    ("logged_at", Number),
+    ("logged_reason", Text),
+    ("inferred_causes", Texts),
 ];
 
 /// Fields and their meanings.
@@ -104,7 +107,11 @@ pub const COMMON: Meanings = &[
         "`classic`, `consumer` (KIP-848), `share`, `streams`, or `offsets` before the first group record; null without a group",
     ),
     ("at", "timestamp of the record, or the deadline, in milliseconds"),
-    ("offset", "offset of the record, or of the last record of the group before the deadline; -1 without a group"),
+    (
+        "offset",
+        "offset of the record, or of the last record of the group before the deadline; -1 without a group, and for a rebalance that \
+         only the log of a broker has",
+    ),
 ];
 
 /// Kinds of events in the order of the events of one record, with their fields after the common ones in the order of JSON.
@@ -227,6 +234,16 @@ pub const KINDS: [(&str, Meanings); 12] = [
             ("replaced", "new ids of static members that returned"),
             ("moved", "partitions with another owner than the last known one; null if that cannot be known"),
             ("unowned", "partitions of subscribed topics without an owner; null without topic metadata"),
+            (
+                "logged_at",
+                "time at which the rebalance began, from the [log of a broker](start-from-what-you-have.md#the-log-of-a-broker); null \
+                 without a line about it",
+            ),
+            (
+                "logged_reason",
+                "the reason as the broker logged it; null without one. The first of `causes` is certain exactly if it is not null",
+            ),
+            ("inferred_causes", "the causes that the records alone allow; null without a line"),
         ],
     ),
     (
@@ -362,10 +379,24 @@ impl Event {
                 set!(row, "same_members" = ColumnValue::Flag(*same_members));
                 set!(row, "comparison" = comparison.as_ref().map(ColumnValue::Comparison));
             }
-            EventDetails::Rebalance { generation, causes, evidence, joined, left, replaced, moved, unowned } => {
+            EventDetails::Rebalance {
+                generation,
+                causes,
+                evidence,
+                joined,
+                left,
+                replaced,
+                moved,
+                unowned,
+                logged,
+            } => {
                 set!(row, "generation" = i64::from(*generation), "causes" = texts(causes), "evidence" = (&**evidence));
                 set!(row, "joined" = texts(joined), "left" = texts(left), "replaced" = texts(replaced));
                 set!(row, "moved" = moved.as_deref(), "unowned" = unowned.as_deref());
+                if let Some(logged) = logged {
+                    set!(row, "logged_at" = logged.at, "logged_reason" = logged.reason.as_deref());
+                    set!(row, "inferred_causes" = texts(&logged.inferred));
+                }
             }
             EventDetails::Member {
                 action,

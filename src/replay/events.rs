@@ -25,6 +25,17 @@ pub struct Event {
     pub details: EventDetails,
 }
 
+/// What a broker logged about a rebalance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// Time at which the rebalance began, in milliseconds since 1970.
+    pub at: i64,
+    /// The reason; None if the line has none.
+    pub reason: Option<String>,
+    /// The causes that the records alone allow.
+    pub inferred: Vec<&'static str>,
+}
+
 /// Fields of one kind of event, whose meanings `event_schema::KINDS` has. Lists of partitions are sorted.
 #[allow(missing_docs, reason = "each meaning is written once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +62,7 @@ pub enum EventDetails {
         replaced: Vec<Arc<str>>,
         moved: Option<Vec<Partition>>,
         unowned: Option<Vec<Partition>>,
+        logged: Option<Logged>,
     },
     /// A change of a member.
     Member {

@@ -20,6 +20,7 @@ use super::group_records::{
     raise_highest, record_before,
 };
 use super::known_member::{KnownMember, largest_ids};
+use super::logged_causes::explain;
 use super::membership::member_events;
 use super::model::GroupKind;
 use super::problem_events::set_assigned;
@@ -107,8 +108,8 @@ pub(super) fn apply_classic(
         let (moved, free) = move_owners(context, state, owners, topics.as_ref(), (place.0, true)).unzip();
         let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
         let moved = if is_partial { None } else { moved };
-        let details = rebalance_details(after.generation, open, moved, free.flatten());
-        events.push(state.event(place.0, place.1, Some(after.kind), details));
+        let owners = (moved, free.flatten());
+        events.push(rebalance_event(context, state, place, (after.kind, after.generation), open, owners));
         storm_begin(context, state, place, same_members, events);
     }
     if let Some(before) = &before {
@@ -196,22 +197,21 @@ fn open_rebalance(changes: &Difference, causes: Vec<&'static str>, evidence: Str
     OpenRebalance { causes, evidence, joined: ids(&changes.joined), left: ids(&changes.left), replaced }
 }
 
-fn rebalance_details(
-    generation: i32,
-    open: OpenRebalance,
-    moved: Option<Vec<Partition>>,
-    unowned: Option<Vec<Partition>>,
-) -> EventDetails {
-    EventDetails::Rebalance {
-        generation,
-        causes: open.causes,
-        evidence: open.evidence,
-        joined: open.joined,
-        left: open.left,
-        replaced: open.replaced,
-        moved,
-        unowned,
-    }
+/// Build the event of a rebalance; its causes come from the log of a broker if that has a line about it. `place` is the time and the offset
+/// of its record.
+fn rebalance_event(
+    context: &Context,
+    state: &GroupState,
+    (at, offset): (i64, i64),
+    (kind, generation): (GroupKind, i32),
+    mut open: OpenRebalance,
+    (moved, unowned): (Option<Vec<Partition>>, Option<Vec<Partition>>),
+) -> Event {
+    let logged = explain(context, state, (kind, generation, at), &mut open);
+    let OpenRebalance { causes, evidence, joined, left, replaced } = open;
+    let details =
+        EventDetails::Rebalance { generation, causes, evidence, joined, left, replaced, moved, unowned, logged };
+    state.event(at, offset, Some(kind), details)
 }
 
 /// Partitions that moved from their last known owner, and those without an owner.
@@ -340,7 +340,7 @@ pub(super) fn close_epoch(context: &Context, state: &mut GroupState, owners: Opt
             moved = None;
         }
     }
-    let details = rebalance_details(number, rebalance, moved, free.flatten());
-    events.push(state.event(at, offset, Some(kind), details));
+    let owners = (moved, free.flatten());
+    events.push(rebalance_event(context, state, (at, offset), (kind, number), rebalance, owners));
     storm_begin(context, state, (at, offset), same_members, events);
 }

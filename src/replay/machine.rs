@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::apply::apply;
+use super::broker_log::LoggedRebalance;
 use super::commits::{Committing, apply_commit, set_owners};
 use super::deadlines::{complete, deadline, fire};
 use super::deletions::flush_deletion;
@@ -275,6 +276,15 @@ impl Replay {
     /// Add silences of the log. Only deadlines and departures after this call take them into account.
     pub fn observe_silences(&mut self, silences: impl IntoIterator<Item = Silence>) {
         self.context.silences.extend(silences);
+    }
+
+    /// Add rebalances of the groups of a cluster that brokers logged. Only records after this call take them into account.
+    pub fn observe_broker_log(
+        &mut self,
+        cluster: &str,
+        rebalances: impl IntoIterator<Item = (Arc<str>, LoggedRebalance)>,
+    ) {
+        self.context.broker_log.extend(cluster, rebalances);
     }
 
     /// Return the state of all groups as bytes.

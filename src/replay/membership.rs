@@ -9,6 +9,7 @@ use super::difference::{Difference, GroupRecord};
 use super::events::{Event, EventDetails};
 use super::evidence::Evidence;
 use super::known_member::KnownMember;
+use super::logged_causes::explain_departure;
 use super::model::GroupKind;
 use super::state::{Context, GroupState, PendingLeave, StaticReturn};
 use crate::offsets::FieldValue;
@@ -59,7 +60,9 @@ pub(super) fn member_events(
     let mut events = Vec::new();
     let (generation, kind) = (Some(after.generation), Some(GroupKind::Classic));
     for old in &changes.left {
-        let causes = evidence.departure(old, before, after).names;
+        let line = (after.kind, generation, place.0);
+        let found = evidence.departure(old, before, after);
+        let causes = explain_departure(evidence.context, state, line, &old.id, found).names;
         events.push(Change { causes, ..Change::new("left", old, generation) }.event(state, place, kind));
     }
     for (old, new) in &changes.replaced {
@@ -96,6 +99,7 @@ pub(super) fn apply_member(
         forget_commits(state, &id.into(), place, events);
         if let Some(member) = state.members.remove(id) {
             let found = Evidence::until(context, state, place.0).epoch_departure(&member, place.0);
+            let found = explain_departure(context, state, (kind, None, place.0), &member.id, found);
             let leave = pending_leave(state, member, place, (kind, epoch), found);
             state.departed.insert(Arc::clone(&leave.member.id), place.0);
             if state.departed.len() > DEPARTED {

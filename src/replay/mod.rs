@@ -9,6 +9,7 @@
 //! either gone, or only has committed offsets.
 
 mod apply;
+mod broker_log;
 mod busiest_minute;
 mod cadence;
 mod causes;
@@ -32,6 +33,7 @@ mod generations;
 mod group_records;
 mod healing;
 mod known_member;
+mod logged_causes;
 mod machine;
 mod member;
 mod membership;
@@ -58,8 +60,9 @@ mod timeline_order;
 pub mod times;
 mod topic_causes;
 
+pub use broker_log::{BrokerLog, LoggedFact, LoggedRebalance, logged_cause};
 pub use comparison::{Comparison, ComparisonClass, ComparisonOutcome};
-pub use events::{Event, EventDetails, Partition};
+pub use events::{Event, EventDetails, Logged, Partition};
 pub use healing::classes;
 pub use machine::Replay;
 pub use member::RecordedMember;

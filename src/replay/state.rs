@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::broker_log::BrokerLog;
 use super::classic::ClassicGroup;
 use super::committed::Committed;
 use super::current_owners::CurrentOwners;
@@ -63,6 +64,8 @@ pub struct Context {
     pub metadata: Arc<Metadata>,
     /// Silences of the log.
     pub silences: Silences,
+    /// Rebalances that brokers logged.
+    pub broker_log: BrokerLog,
     /// Thresholds of events.
     pub settings: Settings,
     /// True if later topic metadata can follow.

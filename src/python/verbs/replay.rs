@@ -17,7 +17,10 @@ use crate::python::read::arrow::batch;
 use crate::python::read::recordings::{self, RecordColumns};
 use crate::replay::event_schema::{COLUMNS, COMMON, KINDS};
 use crate::replay::times;
-use crate::replay::{Context, Event, EventDetails, LogRecord, Metadata, Replay, Settings, Silence};
+use crate::replay::{
+    Context, Event, EventDetails, LogRecord, LoggedFact, LoggedRebalance, Metadata, Replay, Settings, Silence,
+    logged_cause,
+};
 
 /// Replay of many groups, by cluster and group id. `assignor.replay.Replay` is its public form.
 #[pyclass(frozen, name = "Replay", module = "assignor._core")]
@@ -42,6 +45,22 @@ type Record = (i64, i64, Option<Vec<u8>>, Option<Vec<u8>>);
 
 /// Result of `push_groups`.
 type PushedGroups = (Option<ArrowArray>, Option<ArrowArray>, Vec<ArrowArray>, (ArrowArray, ArrowArray));
+
+/// Logged rebalance: group, generation, time, reason, and facts with their causes, members and sentence.
+type LoggedRow = (String, Option<i32>, i64, Option<String>, Vec<(Vec<String>, Vec<String>, String)>);
+
+fn logged((group, generation, at, reason, facts): LoggedRow) -> PyResult<(Arc<str>, LoggedRebalance)> {
+    let cause = |name: String| {
+        logged_cause(&name)
+            .ok_or_else(|| IllegalArgumentError::new_err(format!("cause {name:?}: a broker logs no such cause")))
+    };
+    let fact = |(causes, members, sentence): (Vec<String>, Vec<String>, String)| {
+        let causes = causes.into_iter().map(cause).collect::<PyResult<_>>()?;
+        Ok(LoggedFact { causes, members: members.into_iter().map(Arc::from).collect(), sentence })
+    };
+    let facts = facts.into_iter().map(fact).collect::<PyResult<_>>()?;
+    Ok((group.into(), LoggedRebalance { generation, at, reason, facts }))
+}
 
 impl PyReplay {
     fn groups(&self) -> MutexGuard<'_, Groups> {
@@ -176,6 +195,14 @@ impl PyReplay {
             is_whole_log,
         });
         self.groups().replay.observe_silences(silences);
+    }
+
+    /// Add rebalances that brokers logged: group, generation or None, time, reason or None, and facts. A fact is the causes that agree with
+    /// a line, the most specific one first, the members that it names, and a sentence.
+    fn observe_broker_log(&self, rebalances: Vec<LoggedRow>, cluster: &str) -> PyResult<()> {
+        let rebalances: Vec<_> = rebalances.into_iter().map(logged).collect::<PyResult<_>>()?;
+        self.groups().replay.observe_broker_log(cluster, rebalances);
+        Ok(())
     }
 
     /// Return the state as bytes.
