@@ -6,6 +6,7 @@ import contextlib
 import json
 from typing import TYPE_CHECKING
 
+from assignor.cli.broker_log import add_broker_log, read_broker_log
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.selection import add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from assignor.cluster import Recording
+    from assignor.replay.logged_events import LogMatches
+    from assignor.sources.broker_log import BrokerLog
 
 ISOLATION_LEVELS = ("read_committed", "read_uncommitted")
 """Values of `--isolation`, as Kafka's consumer names them."""
@@ -40,6 +43,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         default=ISOLATION_LEVELS[0],
         help="whether records of aborted transactions are replayed (default: %(default)s, which omits them)",
     )
+    add_broker_log(command)
     add_engine(command)
 
 
@@ -55,15 +59,18 @@ def _replay(recording: Recording, options: argparse.Namespace) -> None:
     """Print the events of a recording."""
     from assignor.cluster.copies import count_copies
     from assignor.replay.history import write_history
+    from assignor.replay.logged_events import LogMatches
     from assignor.replay.recorded import end_of
     from assignor.replay.series import find_series
     from assignor.replay.spool import LineSpool
 
     copies = count_copies(recording)
-    note = "\n".join(_notes(recording, options.isolation, copies))
+    log = read_broker_log(options, recording)
+    matches = LogMatches(log.rebalances)
+    notes = [*_notes(recording, options.isolation, copies), *log.notes]
     with LineSpool() as spool:
         groups = set()
-        for group, at, offset, line in _events(recording, options, has_copies=copies > 0):
+        for group, at, offset, line in _events(recording, options, log, matches, has_copies=copies > 0):
             groups.add(group)
             if options.since is not None and at < options.since:
                 continue
@@ -72,13 +79,14 @@ def _replay(recording: Recording, options: argparse.Namespace) -> None:
             spool.add((at, name, offset, tie) if options.json else (name, at, offset, tie), line)
         if recording.groups is not None:
             recording.groups.check_matched(filter(None, groups), recording.source)
+        notes += matches.comparison().lines() if log.rebalances else ()
         if options.json:
-            for each in note.splitlines():
+            for each in notes:
                 notice(each)
             for line in spool:
                 print_json_text(line)
             return
-        print_lines([*note.splitlines(), "Times are in UTC.", ""])
+        print_lines([*notes, "Times are in UTC.", ""])
         series = find_series(map(json.loads, spool), end_of(recording))
         print_lines(write_history(map(json.loads, spool), series, colour=colours(), width=width()))
 
@@ -107,9 +115,24 @@ def _isolation_note(recording: Recording, isolation: str) -> str:
 
 
 def _events(
-    recording: Recording, options: argparse.Namespace, *, has_copies: bool
+    recording: Recording, options: argparse.Namespace, log: BrokerLog, matches: LogMatches, *, has_copies: bool
 ) -> Iterator[tuple[str | None, int, int, str]]:
-    """Yield group, time, offset and JSON of each event."""
+    """Yield group, time, offset and JSON of each event, at last of those that only the log of the broker has."""
+    from assignor.replay.events import to_json
+
+    for row in _recorded(recording, options, log, has_copies=has_copies):
+        if log.rebalances and row[-1].startswith('{"event": "rebalance"'):
+            matches.add(json.loads(row[-1]))
+        yield row
+    for event in matches.unrecorded():
+        line = to_json(event, ascii_only=options.json and needs_ascii())
+        yield event["group"], event["at"], event["offset"], line
+
+
+def _recorded(
+    recording: Recording, options: argparse.Namespace, log: BrokerLog, *, has_copies: bool
+) -> Iterator[tuple[str | None, int, int, str]]:
+    """Yield group, time, offset and JSON of each event of the recording."""
     from assignor.spark.progress import progress
 
     is_committed = options.isolation == ISOLATION_LEVELS[0]
@@ -119,7 +142,7 @@ def _events(
         from assignor.replay.events import to_json
 
         with progress(None, "replaying", quiet=False):
-            for event in recorded.replay(recording, is_committed=is_committed):
+            for event in recorded.replay(recording, is_committed=is_committed, logged=log.rebalances):
                 yield event["group"], event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
         return
     with contextlib.ExitStack() as stack:
@@ -133,4 +156,5 @@ def _events(
                 is_committed=is_committed,
                 has_copies=has_copies,
                 ascii_only=ascii_only,
+                logged=log.rebalances,
             )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.cli.admin_report import DESCRIBED, print_admin_report
+from assignor.cli.broker_log import add_broker_log, read_broker_log
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
 from assignor.cli.selection import add_groups, add_times, check_times
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from assignor.cluster import Recording
+    from assignor.sources.broker_log import BrokerLog
 
 
 FOUND = 1
@@ -66,6 +68,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_groups(command)
     add_times(command, "findings and silences that ended before this time")
+    add_broker_log(command)
     add_engine(command)
 
 
@@ -138,9 +141,10 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
             spark = start_spark(stack, "assignor report") if uses_spark(options.engine, recording) else None
             from assignor.report.summary import summarize
 
-            _write_tables(spark, recording, part)
+            log = read_broker_log(options, recording)
+            _write_tables(spark, recording, part, log)
             with progress(None, "summarizing", quiet=False):
-                found = summarize(recording, part, groups=options.group, since=options.since)
+                found = summarize(recording, part, groups=options.group, since=options.since, log=log)
         if options.page is not None:
             from assignor.page import write_page
             from assignor.page.report_data import page_data
@@ -152,10 +156,13 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
             notice(f"{NO_TOPICS}.")
         for note in found.notes:
             notice(f"{note}.")
+        for note in log.notes:
+            notice(note)
         print_json(found.to_json())
     else:
         from assignor.report.text import render
 
+        print_lines(log.notes)
         print_lines(render(found, colour=colours(), width=width()).split("\n"))
         print_line(f"Parquet files: {out}")
         if options.page is not None:
@@ -172,14 +179,14 @@ def _kinds(text: str) -> tuple[str, ...]:
     return kinds
 
 
-def _write_tables(spark: SparkSession | None, recording: Recording, part: Path) -> None:
+def _write_tables(spark: SparkSession | None, recording: Recording, part: Path, log: BrokerLog) -> None:
     if spark is None:
         from assignor.report import local
         from assignor.spark.progress import progress
 
         with progress(None, "decoding and replaying", quiet=False):
-            local.write_tables(recording, part)
+            local.write_tables(recording, part, log.rebalances)
         return
     from assignor.spark.report import write_tables
 
-    write_tables(spark, recording, part)
+    write_tables(spark, recording, part, log.rebalances)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.lines import escape, format_count, format_duration, format_time, member_name
 from assignor.replay import event_text, loop_text
-from assignor.replay.event_text import MemberNames, generation_number, group_title, rebalance_details
+from assignor.replay.event_text import MemberNames, causes_text, generation_number, group_title, rebalance_details
 from assignor.replay.hidden_events import hidden_events
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class EventLines:
             case "generation":
                 return _generation(event), []
             case "rebalance":
-                title = f"rebalance, {generation_number(event)}: {', '.join(event['causes'])}"
+                title = f"rebalance, {generation_number(event)}: {causes_text(event)}"
                 details = list(rebalance_details(event, self._names))
                 self._names.forget(event["left"])
                 return title, details

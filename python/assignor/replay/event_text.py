@@ -104,9 +104,15 @@ def storm_title(colour: bool) -> str:
 
 
 def generation_number(event: Mapping[str, Any]) -> str:
-    """Return the number of a generation or an epoch; a watch by polls does not know it."""
+    """Return the number of a generation or an epoch; a watch by polls, or a line of a broker, may not know it."""
     number = "not known" if event["generation"] is None else event["generation"]
     return f"{'generation' if event['kind'] == 'classic' else 'epoch'} {number}"
+
+
+def causes_text(event: Mapping[str, Any]) -> str:
+    """Return the causes of a rebalance; the first one is certain if a broker logged it."""
+    first, *others = event["causes"]
+    return ", ".join([f"{first} (certain)" if event.get("logged_reason") is not None else first, *others])
 
 
 def rebalance_details(event: Event, names: MemberNames) -> Iterator[tuple[str, str]]:

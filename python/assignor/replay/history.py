@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from assignor.lines import escape, format_count, format_duration, format_time, wrap
 from assignor.replay import event_text
-from assignor.replay.event_text import MemberNames, generation_number, group_title, rebalance_details
+from assignor.replay.event_text import MemberNames, causes_text, generation_number, group_title, rebalance_details
 from assignor.replay.series import SeriesEntry
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ class _GroupHistory:
             facts.append(format_count(generation["members"], "member"))
             if generation["duration_ms"] is not None:
                 facts.append(f"{format_duration(generation['duration_ms'])} after the previous one")
-        yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {', '.join(event['causes'])}"
+        yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {causes_text(event)}"
         yield from (f"      {label}: {text}" for label, text in rebalance_details(event, self._names))
         comparison = generation and generation["comparison"]
         if not comparison or comparison["outcome"] != "different":

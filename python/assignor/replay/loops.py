@@ -45,8 +45,12 @@ class Loops:
         self._now: dict[str, int] = {}
 
     def apply(self, events: Iterable[Mapping[str, Any]]) -> list[Change]:
-        """Apply events, each group in the order of a replay, and return the loops that begin or end."""
-        return [change for event in events if event["event"] in KINDS for change in self._apply(event)]
+        """Apply events, each group in the order of a replay, and return the loops that begin or end.
+
+        Rebalances that only the log of a broker has are left out: their places among the events are not known.
+        """
+        chosen = (event for event in events if event["event"] in KINDS and event["offset"] >= 0)
+        return [change for event in chosen for change in self._apply(event)]
 
     def _apply(self, event: Mapping[str, Any]) -> Iterator[Change]:
         key = (event["cluster"] or "", event["group"])

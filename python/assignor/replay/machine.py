@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor.cluster.metadata import pyarrow, topic_batch, topic_rows
 from assignor.replay.events import event_dicts
+from assignor.sources.logged_rebalances import LoggedRebalance
 from assignor.validation import as_bytes, check_name, read_bool, read_entries, read_int, wrong_type
 
 if TYPE_CHECKING:
@@ -146,6 +147,26 @@ class Replay:
     def forget(self, group: str, cluster: str = "") -> bool:
         """Forget a group, whose later records then begin a new log; return False if there is no such group."""
         return self._core.forget(check_name(group, "group"), check_name(cluster, "cluster"))
+
+    def observe_broker_log(self, rebalances: Iterable[LoggedRebalance], cluster: str = "") -> None:
+        """Add rebalances that brokers of a cluster logged; call it before the records that follow them.
+
+        The logged cause of a rebalance becomes the first one. A snapshot does not have the rebalances.
+
+        Args:
+            rebalances: `rebalances` of `assignor.sources.broker_log.read_broker_log`.
+            cluster: Name of the cluster.
+
+        Raises:
+            IllegalArgumentError: A cause is none that a broker logs, or UTF-8 cannot encode the cluster.
+            WrongTypeError: One of the rebalances is no LoggedRebalance, or the cluster is no str.
+        """
+        rows = []
+        for place, each in enumerate(read_entries(rebalances, "rebalances", "an iterable of LoggedRebalance")):
+            if not isinstance(each, LoggedRebalance):
+                raise wrong_type(f"rebalances[{place}]", "a LoggedRebalance", each)
+            rows.append(each.row())
+        self._core.observe_broker_log(rows, check_name(cluster, "cluster"))
 
     def snapshot(self) -> bytes:
         """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
     from assignor.cluster.folder import Recording
     from assignor.replay.events import Event
     from assignor.replay.silences import Silence
+    from assignor.sources.broker_log import LoggedRebalance
 
 _REPLAYED = ["partition", "offset", "timestamp", "key", "value"]
 
 
-def replay(recording: Recording, *, is_committed: bool = True) -> Iterator[Event]:
+def replay(
+    recording: Recording, *, is_committed: bool = True, logged: Sequence[LoggedRebalance] = ()
+) -> Iterator[Event]:
     """Replay a recording in this process, and yield its events in the order in which the replay returns them.
 
     If groups are chosen, the silences of the log, which are of no group, are not among the events.
@@ -32,6 +35,7 @@ def replay(recording: Recording, *, is_committed: bool = True) -> Iterator[Event
     Args:
         recording: The recording.
         is_committed: True to omit the records of aborted transactions, as a read_committed reader does.
+        logged: Rebalances that brokers logged.
 
     Raises:
         IllegalArgumentError: A file of the recording cannot be read.
@@ -47,11 +51,15 @@ def replay(recording: Recording, *, is_committed: bool = True) -> Iterator[Event
     silences = silences_of(recording)
     if recording.groups is None:
         yield from silence_events(silences)
-    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), silences)
+    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), silences, logged)
 
 
 def replay_batches(
-    batches: Iterable[pa.RecordBatch], topics: pa.RecordBatch, end: int | None, silences: Sequence[Silence] = ()
+    batches: Iterable[pa.RecordBatch],
+    topics: pa.RecordBatch,
+    end: int | None,
+    silences: Sequence[Silence] = (),
+    logged: Sequence[LoggedRebalance] = (),
 ) -> Iterator[Event]:
     """Replay records and yield the events. The records of each group are in the order of the log.
 
@@ -60,9 +68,11 @@ def replay_batches(
         topics: Topic metadata.
         end: Time up to which deadlines fire at the end; None for an empty log.
         silences: Silences of the log.
+        logged: Rebalances that brokers logged.
     """
     machine = _core.Replay(topics)
     machine.observe_silences(silences)
+    machine.observe_broker_log([each.row() for each in logged], "")
     for batch in batches:
         yield from _rows(machine.push(batch.select(_REPLAYED)))
     if end is not None:

@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 
     from assignor.cluster.folder import Recording
     from assignor.replay.silences import Silence
+    from assignor.sources.broker_log import LoggedRebalance
 
 _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 """Tables and their columns without nulls."""
 
 
-def write_tables(recording: Recording, part: Path) -> None:
+def write_tables(recording: Recording, part: Path, logged: Sequence[LoggedRebalance] = ()) -> None:
     """Decode and replay the records of a recording, and write the tables of a report.
 
     All records are held in memory.
@@ -39,6 +40,7 @@ def write_tables(recording: Recording, part: Path) -> None:
     Args:
         recording: The recording.
         part: Existing folder; the tables become folders in it.
+        logged: Rebalances that brokers logged.
 
     Raises:
         IllegalArgumentError: A file of the recording cannot be read.
@@ -48,7 +50,7 @@ def write_tables(recording: Recording, part: Path) -> None:
     metadata, end = topics_table(recording.topics()), end_of(recording)
     silences = silences_of(recording)
     write_silences(silences, part)
-    write_batches(by_group(recording), metadata, end, part, silences=silences)
+    write_batches(by_group(recording), metadata, end, part, silences=silences, logged=logged)
 
 
 def write_batches(
@@ -58,6 +60,7 @@ def write_batches(
     part: Path,
     *,
     silences: Sequence[Silence],
+    logged: Sequence[LoggedRebalance] = (),
     file: str = "part-0",
 ) -> None:
     """Decode and replay records, and write them to one file of each table.
@@ -71,10 +74,12 @@ def write_batches(
         end: Time up to which deadlines fire at the end; None for an empty log.
         part: Folder of the tables.
         silences: Silences of the log.
+        logged: Rebalances that brokers logged.
         file: Name of the files, without extension.
     """
     replay, marker = _core.Replay(metadata), CopyMarker()
     replay.observe_silences(silences)
+    replay.observe_broker_log([each.row() for each in logged], "")
     with _Tables(part, f"{file}.parquet") as tables, ThreadPoolExecutor(1) as thread:
         before: Future[Pushed] | None = None
         for batch in itertools.chain(batches, (None,)):

@@ -9,6 +9,7 @@ from assignor.report.group_findings import findings_of
 from assignor.report.group_report import by_group
 
 if TYPE_CHECKING:
+    from assignor.replay.logged_events import LogComparison
     from assignor.replay.silences import Silence
     from assignor.report.findings import Finding
     from assignor.report.group_report import GroupReport, MemberReport, Remark
@@ -62,6 +63,7 @@ class Report:
         mode: `LOG`, or `ADMIN` for a report without a log. What only a log has is then null in JSON.
         undescribed: Of a report without a log: ids of the groups whose members or owners are not known.
         problems: Of a report without a log: group id, or "" for the cluster, and what could not be read.
+        broker_log: Causes that brokers logged, compared with those of the records; None without a log of the brokers.
     """
 
     records: int
@@ -78,6 +80,7 @@ class Report:
     mode: str = LOG
     undescribed: frozenset[str] = frozenset()
     problems: tuple[tuple[str, str], ...] = ()
+    broker_log: LogComparison | None = None
 
     @property
     def invalid_timestamps(self) -> int:
@@ -100,6 +103,7 @@ class Report:
             **({"notes": list(self.notes)} if self.notes else {}),
             "silences": [silence.to_json() for silence in self.silences],
             "since": self.since,
+            "broker_log": None if self.broker_log is None else self.broker_log.to_json(),
             "groups": [
                 {
                     **group.to_json(),

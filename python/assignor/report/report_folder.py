@@ -32,7 +32,9 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 """Codes of the errors of a full disk, of a file that is too large, and of a used up quota."""
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
-_ADDED = {"findings", "duplicates", "silences", "since", "invalid_timestamps", "notes", "mode", "problems"}
+_ADDED = {
+    *("findings", "duplicates", "silences", "since", "broker_log", "invalid_timestamps", "notes", "mode", "problems"),
+}
 """Keys that reports of earlier versions do not have."""
 
 

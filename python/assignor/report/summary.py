@@ -14,6 +14,7 @@ from assignor.cluster.copies import count_copies
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid_time
 from assignor.lines import json_text
+from assignor.replay.logged_events import LogMatches
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from assignor.cluster.folder import Recording
     from assignor.lines import Span
+    from assignor.sources.broker_log import BrokerLog
 
 _GROUP_FIELDS = (
     *("kind", "state", "protocol", "generation", "topics", "partitions", "unowned", "idle_members"),
@@ -38,7 +40,14 @@ _GROUP_FIELDS = (
 """Columns of the table `groups` that are fields of `GroupReport` with the same name."""
 
 
-def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), since: int | None = None) -> Report:
+def summarize(
+    recording: Recording,
+    part: Path,
+    *,
+    groups: Sequence[str] = (),
+    since: int | None = None,
+    log: BrokerLog | None = None,
+) -> Report:
     """Read the tables of a report, and write `report.json` next to them.
 
     Args:
@@ -47,6 +56,8 @@ def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), s
         groups: Patterns of the groups that the report lists, see `GroupPatterns`; empty for all groups. Other groups
             still count as evidence, and in the numbers of records.
         since: Time in milliseconds; findings and silences that ended before it are left out. None for no limit.
+        log: Log of the brokers with which the tables were written. Rebalances that only the log has are added to the
+            table `events`.
 
     Returns:
         The report.
@@ -67,6 +78,11 @@ def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), s
         chosen.check_matched((each.group for each in reported), recording.source)
         reported = [each for each in reported if chosen.matches(each.group)]
     names = {each.group for each in reported}
+    matches = (
+        None if log is None or not log.rebalances else _matches(log, part, GroupPatterns(groups) if groups else None)
+    )
+    if matches is not None:
+        _write_unrecorded(matches, part)
     found = Report(
         records=counts.total(),
         records_by_type=by_type,
@@ -75,6 +91,7 @@ def summarize(recording: Recording, part: Path, *, groups: Sequence[str] = (), s
         silences=tuple(each for each in read_silences(part) if since is None or each.until >= since),
         since=since,
         notes=recording.notes,
+        broker_log=None if matches is None else matches.comparison(),
         bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
         groups=tuple(reported),
         remarks=tuple(each for each in _remarks(part) if each.group in names),
@@ -102,6 +119,25 @@ def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[st
                 since, until = bad.get(row["group_id"], (time, time))
                 bad[row["group_id"]] = (min(since, time), max(until, time))
     return found, bad
+
+
+def _matches(log: BrokerLog, part: Path, chosen: GroupPatterns | None) -> LogMatches:
+    """Return the matches of the logged rebalances of some groups with the events of a report; None for all groups."""
+    found = LogMatches([each for each in log.rebalances if chosen is None or chosen.matches(each.group)])
+    columns = ["group", "generation", "at", "causes", "logged_at", "logged_reason", "inferred_causes"]
+    for event in pq.read_table(
+        part / "events", columns=columns, filters=pc.is_valid(pc.field("logged_at"))
+    ).to_pylist():
+        if chosen is None or chosen.matches(event["group"]):
+            found.add(event)
+    return found
+
+
+def _write_unrecorded(matches: LogMatches, part: Path) -> None:
+    """Add the rebalances that only the log of the brokers has to the table `events`."""
+    schema = pq.read_schema(next((part / "events").iterdir()))
+    rows = [{name: event.get(name) for name in schema.names} for event in matches.unrecorded()]
+    pq.write_table(pa.Table.from_pylist(rows, schema), part / "events" / "part-logged.parquet")
 
 
 def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -> list[GroupReport]:

@@ -92,6 +92,8 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         silences.append(f"and {len(report.silences) - _FINDINGS_SHOWN:,} earlier silences, see --json")
     if silences:
         yield "Silences of the log", silences
+    if report.broker_log is not None:
+        yield "Log of the broker", list(report.broker_log.lines())
     attention = list(_attention(report.findings()))
     if attention:
         yield "Groups that need attention", attention

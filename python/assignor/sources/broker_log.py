@@ -1,7 +1,8 @@
 """Log files of brokers, such as server.log: when rebalances began, and why.
 
-A broker logs a line with the reason when a rebalance of a classic group begins, and lines about members and epochs of other groups. The lines
-of all files are sorted by time, so that rotated files and the files of several brokers can be given in any order.
+A broker logs a line with the reason when a rebalance of a classic group begins, and lines about members and epochs of
+other groups. The lines of all files are sorted by time, so that rotated files and the files of several brokers can be
+given in any order.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.sources.log_lines import MARK, read_message
 from assignor.sources.log_zones import Zone, chosen_offset, describe_offset
-from assignor.sources.logged_rebalances import LoggedRebalance, TimedEvent, rebalances_of
 from assignor.sources.logged_reasons import read_event
+from assignor.sources.logged_rebalances import LoggedRebalance, TimedEvent, rebalances_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["BrokerLog", "LoggedRebalance", "read_broker_log"]
 
 _LONGEST_LINE = 1 << 20
-_EXPECTED = "expected lines of a Kafka broker's log such as '[...] INFO [GroupCoordinator ...] Preparing to rebalance group ...'"
+_EXPECTED = (
+    "expected lines of a Kafka broker such as '[...] INFO [GroupCoordinator ...] Preparing to rebalance group ...'"
+)
 
 
 class BrokerLog(NamedTuple):
@@ -58,8 +61,8 @@ class _File(NamedTuple):
 def read_broker_log(paths: Sequence[Path], recording: Recording, zone: Zone | None = None) -> BrokerLog:
     """Read the log files of the brokers of a recording.
 
-    A time without a time zone is one of `zone`. Without `zone`, the offset from UTC is the one, in whole quarters of an hour, with which
-    most rebalances of the file precede the records of their generations; it is UTC if there are none.
+    A time without a time zone is one of `zone`. Without `zone`, the offset from UTC is the one, in whole quarters of an
+    hour, with which most rebalances of the file precede the records of their generations; it is UTC if there are none.
 
     Args:
         paths: Log files, also compressed with gzip.
@@ -119,8 +122,8 @@ def _problem(file: _File) -> str:
         return f"{file.path}: its {format_count(file.lines, 'line')} about groups have no date"
     if file.has_levels and not file.has_info:
         return (
-            f"{file.path} has lines of level WARN or ERROR, and none of level INFO, at which group coordinators log (loggers "
-            "kafka.coordinator.group and org.apache.kafka.coordinator.group)"
+            f"{file.path} has lines of level WARN or ERROR, and none of level INFO, at which group coordinators log "
+            "(loggers kafka.coordinator.group and org.apache.kafka.coordinator.group)"
         )
     return f"{file.path} has no line about a group"
 
@@ -169,5 +172,8 @@ def _offset_of(file: _File, generations: Generations, zone: Zone | None) -> tupl
     lines = ((time.local, event) for _, time, _, event in file.events if time.offset is None)
     offset, is_found = chosen_offset(lines, generations)
     if not is_found:
-        return 0, "the times have no time zone and match no record, so they are taken as UTC; --broker-log-zone sets it."
+        return (
+            0,
+            "the times have no time zone and match no record, so they are taken as UTC; --broker-log-zone sets it.",
+        )
     return offset, f"the times are in {describe_offset(offset)}, with which they match the records."

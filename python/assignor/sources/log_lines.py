@@ -1,7 +1,8 @@
 """Lines of a broker's log file: the time, the broker and the message of the group coordinator.
 
-A line can have a prefix of journald, of a container, or of a collector of logs. It may also be a JSON object with the line as a value.
-The layout of log4j is the administrator's choice, so only what Kafka itself writes is fixed: `[GroupCoordinator id=1 ...] message`.
+A line can have a prefix of journald, of a container, or of a collector of logs. It may also be a JSON object with the
+line as a value. The layout of log4j is the administrator's choice, so only what Kafka itself writes is fixed:
+`[GroupCoordinator id=1 ...] message`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Time zone of a broker's log file: given by the user, or found by comparing its lines with the records of a recording."""
+"""Time zone of a broker's log file: given by the user, or found by comparing its lines with a recording."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 r"""Messages of a group coordinator: which group they are about, what happened, and the causes that agree with it.
 
-The texts are those of Kafka 1.0 to 4.3: `GroupCoordinator` up to 3.9, `GroupMetadataManager` since 3.7. Kafka 2.0 and 2.1 log that a
-rebalance begins without a reason.
+The texts are those of Kafka 1.0 to 4.3: `GroupCoordinator` up to 3.9, `GroupMetadataManager` since 3.7. Kafka 2.0 and
+2.1 log that a rebalance begins without a reason.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Event", "Fact", "read_event", "reason_facts"]
+__all__ = ["Event", "Fact", "read_event", "reason_fact"]
 
 CLOSED, POLL = "consumer_closed", "poll_interval_exceeded"
 EXPIRED = ("consumer_dead", "application_crashed", "coordinator_moved")
@@ -35,8 +35,8 @@ class Event(NamedTuple):
     """Message about a group.
 
     Attributes:
-        what: `prepare` (a rebalance begins), `end` (its join phase is complete), `load`, `fact`, `leave`, `epoch` or `member`. The last
-            two are of groups with an epoch.
+        what: `prepare` (a rebalance begins), `end` (its join phase is complete), `load`, `fact`, `leave`, `epoch` or
+            `member`. The last two are of groups with an epoch.
         group: The group.
         kind: Kind of the group; empty if the message does not show it.
         generation: Of `prepare`: the generation that ends. Of `epoch`: the new epoch. Otherwise None.
@@ -51,8 +51,8 @@ class Event(NamedTuple):
 
 
 _PREPARE = re.compile(
-    r"Preparing to re(?:balance|stabilize) group (?P<group>.*?)(?: in state \w+)? with old generation (?P<generation>-?\d+)"
-    r"(?: \(\S+-\d+\))?(?: \(reason: (?P<reason>.*)\))?\.?$",
+    r"Preparing to re(?:balance|stabilize) group (?P<group>.*?)(?: in state \w+)? with old generation "
+    r"(?P<generation>-?\d+)(?: \(\S+-\d+\))?(?: \(reason: (?P<reason>.*)\))?\.?$",
     re.DOTALL,
 )
 _END = re.compile(
@@ -65,13 +65,14 @@ _FAILED = re.compile(r"Member (?P<member>.*?) in group (?P<group>.*) has failed,
 _NOT_REJOINED = re.compile(r"Group (?P<group>.*) removed dynamic members who haven't joined: (?P<members>.*)$")
 _LEFT = (
     re.compile(
-        r"\[Group(?:Id)? (?P<group>.*?)\] (?:Static |Dynamic )?[Mm]ember (?P<member>.*?)(?: with instance id (?P<instance>.*?))? has left "
-        r"group through explicit `LeaveGroup` request; client reason: (?P<reason>.*)$",
+        r"\[Group(?:Id)? (?P<group>.*?)\] (?:Static |Dynamic )?[Mm]ember (?P<member>.*?)"
+        r"(?: with instance id (?P<instance>.*?))? has left group through explicit `LeaveGroup` request; "
+        r"client reason: (?P<reason>.*)$",
         re.DOTALL,
     ),
     re.compile(
-        r"Member MemberMetadata\(memberId=(?P<member>.*?), groupInstanceId=(?P<instance>.*?), clientId=.*?\) has left group "
-        r"(?P<group>.*?) through explicit `LeaveGroup`(?: request)?(?:; client reason: (?P<reason>.*))?$",
+        r"Member MemberMetadata\(memberId=(?P<member>.*?), groupInstanceId=(?P<instance>.*?), clientId=.*?\) has "
+        r"left group (?P<group>.*?) through explicit `LeaveGroup`(?: request)?(?:; client reason: (?P<reason>.*))?$",
         re.DOTALL,
     ),
     re.compile(
@@ -83,13 +84,16 @@ _LEFT = (
 _GROUP_ID = re.compile(r"\[GroupId (?P<group>.*?)\](?:\[MemberId (?P<member>.*?)\])? (?P<text>.*)$", re.DOTALL)
 _EPOCH = re.compile(r"Bumped (?P<kind>streams )?group epoch to (?P<epoch>\d+)\b")
 _JOINS = re.compile(
-    r"(?:Static member|Member) (?:(?P<member>\S+) )?(?:with instance id .* )?joins the (?P<kind>consumer|share|streams) group\b"
+    r"(?:Static member|Member) (?:(?P<member>\S+) )?(?:with instance id .* )?joins the "
+    r"(?P<kind>consumer|share|streams) group\b"
 )
 _REJOINS = re.compile(
-    r"Static member with instance id .* re-joins the (?P<kind>\w+) group\b.*Created a new member (?P<member>\S+) to replace"
+    r"Static member with instance id .* re-joins the (?P<kind>\w+) group\b.*"
+    r"Created a new member (?P<member>\S+) to replace"
 )
 _LEAVES = re.compile(
-    r"(?:Static )?[Mm]ember (?:(?P<member>\S+) )?(?:with instance id .* )?left the (?P<kind>consumer|share|streams) group\b"
+    r"(?:Static )?[Mm]ember (?:(?P<member>\S+) )?(?:with instance id .* )?left the "
+    r"(?P<kind>consumer|share|streams) group\b"
 )
 _FENCED = re.compile(r"(?P<streams>Streams member|Member) (?P<member>\S+) fenced from the group because (?P<why>.*)$")
 _UPDATED = re.compile(r"Member (?:(?P<member>\S+) )?updated its (?:subscribed|member met)")
@@ -132,30 +136,30 @@ _LEAVE_REQUEST = re.compile(r"explicit `LeaveGroup` request for \((?P<members>.*
 _NO_INSTANCE = {None, "None", "null"}
 
 
-def reason_facts(reason: str) -> list[Fact]:
+def reason_fact(reason: str) -> Fact:
     """Return what the reason of a rebalance says; the causes are empty if the reason is not known.
 
     Example:
-        >>> reason_facts("removing member c-1 on heartbeat expiration")[0].causes[0]
+        >>> reason_fact("removing member c-1 on heartbeat expiration").causes[0]
         'consumer_dead'
-        >>> reason_facts("Removing member c-1 on LeaveGroup; client reason: consumer poll timeout has expired.")[0].causes
+        >>> reason_fact("Removing member c on LeaveGroup; client reason: consumer poll timeout has expired.").causes
         ('poll_interval_exceeded',)
     """
     found = _CLIENT_REASON.match(reason)
     text, client = (found["text"], found["reason"]) if found else (reason, None)
     if found := _ADDED.match(text):
-        return [Fact(("consumer_subscribed",), (found["member"],), reason)]
+        return Fact(("consumer_subscribed",), (found["member"],), reason)
     if found := _LEAVE_REASON.match(text):
-        return [Fact(_leave_causes(client, None), (found["member"],), reason)]
+        return Fact(_leave_causes(client, None), (found["member"],), reason)
     if found := _LEAVE_REQUEST.match(text):
         members = _members(found["members"])
-        return [Fact(_leave_causes(client, None) if members else ("member_removed",), members, reason)]
+        return Fact(_leave_causes(client, None) if members else ("member_removed",), members, reason)
     for pattern, causes in _REASONS:
         if found := pattern.match(text):
             named = found.groupdict()
             members = _members(named["members"]) if "members" in named else tuple(filter(None, [named.get("member")]))
-            return [Fact(_specific(causes, client), members, reason)]
-    return [Fact((), (), reason)]
+            return Fact(_specific(causes, client), members, reason)
+    return Fact((), (), reason)
 
 
 def _specific(causes: tuple[str, ...], client: str | None) -> tuple[str, ...]:
@@ -188,12 +192,12 @@ def read_event(text: str) -> Event | None:
     """Return what a message of a group coordinator says about a group; None for another message.
 
     Example:
-        >>> read_event("Preparing to rebalance group g in state Stable with old generation 4 (reason: Adding new member c)")
-        Event(what='prepare', group='g', kind='classic', generation=4, fact=Fact(causes=('consumer_subscribed',), members=('c',), \
-text='Adding new member c'))
+        >>> event = read_event("Preparing to rebalance group g with old generation 4 (reason: Adding new member c)")
+        >>> event.what, event.group, event.generation, event.fact.causes, event.fact.members
+        ('prepare', 'g', 4, ('consumer_subscribed',), ('c',))
     """
     if found := _PREPARE.match(text):
-        fact = reason_facts(found["reason"])[0] if found["reason"] is not None else None
+        fact = reason_fact(found["reason"]) if found["reason"] is not None else None
         return Event("prepare", found["group"], "classic", int(found["generation"]), fact)
     if found := _END.match(text):
         return Event("end", found["stable"] if found["stable"] is not None else found["empty"], "classic")
@@ -219,7 +223,8 @@ def _of_epoch(group: str, member: str | None, text: str) -> Event | None:
     """Return what a message says about a group with an epoch."""
     if found := _EPOCH.match(text):
         return Event("epoch", group, "streams" if found["kind"] else "", int(found["epoch"]))
-    kind, causes = "", ()
+    kind = ""
+    causes: tuple[str, ...] = ()
     if found := _JOINS.match(text):
         kind, causes = found["kind"], ("consumer_subscribed",)
     elif found := _REJOINS.match(text):

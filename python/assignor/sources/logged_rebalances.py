@@ -1,8 +1,8 @@
 """Rebalances that brokers logged, from what the lines of their logs say about groups.
 
-The line with which a rebalance of a classic group begins has its reason. Lines before it have details, such as the reason that a client gave
-for its leave; lines after it say what happened until the join phase was complete. Lines about a group with an epoch belong to the epoch that
-was logged at the same time.
+The line with which a rebalance of a classic group begins has its reason. Lines before it have details, such as the
+reason that a client gave for its leave; lines after it say what happened until the join phase was complete. Lines about
+a group with an epoch belong to the epoch that was logged at the same time.
 """
 
 from __future__ import annotations
@@ -192,8 +192,8 @@ def _with_epochs(group: str, events: Sequence[TimedEvent]) -> Iterator[LoggedReb
 def _epoch_of(at: int, fact: Fact, times: Sequence[int]) -> int | None:
     """Return the place of the epoch that a fact belongs to; None without one.
 
-    A broker writes the epoch after a leave at once, that after a join when it has found the topics, and that after a join with a pattern when
-    it has resolved the pattern.
+    A broker writes the epoch after a leave at once, that after a join when it has found the topics, and that after a
+    join with a pattern when it has resolved the pattern.
     """
     is_departure = bool(fact.causes) and fact.causes[0] in _DEPARTED
     latest = _SAME_WRITE_MS if is_departure else _SAME_REQUEST_MS

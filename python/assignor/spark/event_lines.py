@@ -14,11 +14,12 @@ from assignor.spark.recording_files import read_records
 from assignor.spark.replay_events import events
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from pyspark.sql import SparkSession
 
     from assignor.cluster import Recording
+    from assignor.sources.broker_log import LoggedRebalance
 
 _COLUMNS = pa.schema([("group", pa.string()), ("at", pa.int64()), ("offset", pa.int64()), ("line", pa.string())])
 
@@ -32,6 +33,7 @@ def event_lines(
     is_committed: bool = True,
     has_copies: bool = False,
     ascii_only: bool = False,
+    logged: Sequence[LoggedRebalance] = (),
 ) -> Iterator[tuple[str | None, int, int, str]]:
     """Replay a recording, and yield group, time, offset and JSON of each event; see `assignor.replay.recorded.replay`.
 
@@ -44,6 +46,7 @@ def event_lines(
         is_committed: True to omit the records of aborted transactions.
         has_copies: True if several records have the same partition and offset; each counts once.
         ascii_only: True to escape other characters.
+        logged: Rebalances that brokers logged.
     """
     records = read_records(spark, recording, is_committed=is_committed)
     if has_copies:
@@ -62,6 +65,8 @@ def event_lines(
     if recording.groups is None:
         for event in silence_events(silences):
             yield None, event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
-    found = events(records, recording.topics(), until=end_of(recording), delay_ms=None, silences=silences)
+    found = events(
+        records, recording.topics(), until=end_of(recording), delay_ms=None, silences=silences, logged=logged
+    )
     for row in found.mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

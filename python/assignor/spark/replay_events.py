@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from assignor.replay.silences import Silence
+    from assignor.sources.broker_log import LoggedRebalance
 
 
 DELAY_MS = 10_000
@@ -40,6 +41,7 @@ def events(
     idle_ms: int | None = IDLE_MS,
     buckets: int = 1,
     silences: Sequence[Silence] = (),
+    logged: Sequence[LoggedRebalance] = (),
     **settings: Any,
 ) -> DataFrame:
     """Return the events of each group: rebalances with their causes, members, storms, stuck members and more.
@@ -67,6 +69,9 @@ def events(
             partitions. Each part has a clock of its own.
         silences: Silences of the log, which `assignor.replay.silences.silences_of` finds in a recording. They decide on
             causes and on stuck members. Their own events are not in the result: see `silence_events`.
+        logged: Rebalances that brokers logged, of the cluster without a name: `rebalances` of
+            `assignor.sources.broker_log.read_broker_log`. Those without a record are not in the result: see
+            `assignor.replay.logged_events`.
         **settings: Settings of `assignor.replay.Replay`, such as `storm_rebalances` and `stuck_factor`.
 
     Returns:
@@ -86,7 +91,9 @@ def events(
             _check_number(name, value, 0)
     if until is not None:
         _check_number("until", until, -(2**63))
-    new_replay = functools.partial(_new_replay, topics_table(topics), list(silences), settings)
+    new_replay = functools.partial(
+        _new_replay, topics_table(topics), list(silences), [each.row() for each in logged], settings
+    )
     new_replay()  # report invalid metadata and settings here, not from a worker
     if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
@@ -107,9 +114,12 @@ def events(
     return ordered.mapInArrow(run, EVENTS)
 
 
-def _new_replay(topics: pa.RecordBatch, silences: Sequence[Any], settings: dict[str, Any]) -> _core.Replay:
+def _new_replay(
+    topics: pa.RecordBatch, silences: Sequence[Any], logged: Sequence[Any], settings: dict[str, Any]
+) -> _core.Replay:
     replay = _core.Replay(topics, **settings)
     replay.observe_silences(silences)
+    replay.observe_broker_log(logged, "")
     return replay
 
 

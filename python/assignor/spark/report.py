@@ -20,17 +20,25 @@ from assignor.spark.schemas import RECORDS
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from pyspark.sql import SparkSession
 
     from assignor.cluster import Recording
+    from assignor.sources.broker_log import LoggedRebalance
 
 _COLUMNS = StructType([*RECORDS.fields, StructField("aborted", BooleanType())])
 
 
-def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet: bool = False) -> None:
+def write_tables(
+    spark: SparkSession,
+    recording: Recording,
+    part: Path,
+    logged: Sequence[LoggedRebalance] = (),
+    *,
+    quiet: bool = False,
+) -> None:
     """Decode the records of a recording, replay its groups, and compare their assignments with Kafka's assignors.
 
     The records of a group go to one task, in the order of the log. A task holds the state of one group at a time, and
@@ -49,6 +57,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         spark: A session on this machine.
         recording: The recording.
         part: Folder of the tables.
+        logged: Rebalances that brokers logged.
         quiet: True to print no progress on standard error.
 
     Raises:
@@ -66,7 +75,7 @@ def write_tables(spark: SparkSession, recording: Recording, part: Path, *, quiet
         assert task is not None
         records = (each for batch in batches for each in record_slices(batch))
         file = f"part-{task.partitionId()}"
-        write_batches(records, metadata, end, part, silences=silences, file=file)
+        write_batches(records, metadata, end, part, silences=silences, logged=logged, file=file)
         return iter(())
 
     with progress(spark, "decoding and replaying", quiet=quiet):
