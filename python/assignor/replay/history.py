@@ -123,7 +123,7 @@ class _GroupHistory:
 
     def _lines(self, event: Event) -> Iterator[str]:
         name = event["event"]
-        if name != "rebalance":
+        if name != "rebalance" or event["offset"] < 0:  # only the log of a broker has the rebalance
             yield from self._without_rebalance()
         if name == "generation":
             self._generation = event

@@ -125,6 +125,8 @@ def _classic(group: str, events: Sequence[TimedEvent]) -> Iterator[LoggedRebalan
         elif event.what in {"fact", "leave"} and event.fact is not None:
             if opened is None:
                 before.append(TimedFact(at, event.fact))
+            elif _is_leave(facts, at) and event.what == "leave":
+                facts = _first_facts(at, facts[0].fact, [TimedFact(at, event.fact)])
             else:
                 _extend(facts, [TimedFact(at, event.fact)])
         if event.what in {"end", "load"} and opened is not None:
@@ -157,6 +159,11 @@ def _first_facts(at: int, reason: Fact | None, before: Sequence[TimedFact]) -> l
     _, separator, client = first.fact.text.rpartition("; client reason: ")
     text = f"{reason.text.rstrip('.')}{separator}{client}"
     return [TimedFact(at, Fact(causes, reason.members or first.fact.members, text)), *others]
+
+
+def _is_leave(facts: Sequence[TimedFact], at: int) -> bool:
+    """Return True if the only fact is a leave of the same time whose client reason is not known yet."""
+    return len(facts) == 1 and facts[0].at == at and facts[0].fact.text.startswith("explicit `LeaveGroup`")
 
 
 def _after_load(each: TimedFact, loaded: int) -> TimedFact:
