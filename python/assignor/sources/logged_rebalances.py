@@ -109,29 +109,23 @@ def _classic(group: str, events: Sequence[TimedEvent]) -> Iterator[LoggedRebalan
     opened: tuple[int, int] | None = None
     loaded: int | None = None
     for at, event in events:
-        if event.what == "load":
-            loaded = at
-        elif event.what == "prepare" and event.generation is not None:
-            if opened is not None and opened[1] == event.generation:  # the same join phase, of a line that is repeated
-                _extend(facts, [] if event.fact is None else [TimedFact(at, event.fact)])
-                continue
-            if opened is not None:
-                yield LoggedRebalance(group, "classic", opened[1] + 1, opened[0], tuple(facts))
-            near = [each for each in before if at - each.at <= _SAME_REQUEST_MS]
-            facts = _first_facts(at, event.fact, near)
-            if loaded is not None and at - loaded <= _LOADED_MS:
-                facts = [_after_load(each, loaded) for each in facts]
-            opened, before, loaded = (at, event.generation), [], None
-        elif event.what in {"fact", "leave"} and event.fact is not None:
-            if opened is None:
-                before.append(TimedFact(at, event.fact))
-            elif _is_leave(facts, at) and event.what == "leave":
-                facts = _first_facts(at, facts[0].fact, [TimedFact(at, event.fact)])
-            else:
-                _extend(facts, [TimedFact(at, event.fact)])
-        if event.what in {"end", "load"} and opened is not None:
+        fact = None if event.fact is None else _after_load(TimedFact(at, event.fact), loaded)
+        is_repeated = opened is not None and event.what == "prepare" and opened[1] == event.generation
+        if event.what in {"prepare", "end", "load"} and opened is not None and not is_repeated:
             yield LoggedRebalance(group, "classic", opened[1] + 1, opened[0], tuple(facts))
             opened, facts = None, []
+        if event.what in {"load", "end"}:
+            loaded = at if event.what == "load" else None
+        elif event.what == "prepare" and event.generation is not None and not is_repeated:
+            facts = _first_facts(fact, [each for each in before if at - each.at <= _SAME_REQUEST_MS])
+            opened, before = (at, event.generation), []
+        elif fact is not None and event.what in {"prepare", "fact", "leave"}:
+            if opened is None:
+                before.append(fact)
+            elif event.what == "leave" and _is_leave(facts, at):
+                facts = _first_facts(facts[0], [fact])
+            else:
+                _extend(facts, [fact])
     if opened is not None:
         yield LoggedRebalance(group, "classic", opened[1] + 1, opened[0], tuple(facts))
 
@@ -144,21 +138,22 @@ def _extend(facts: list[TimedFact], new: Iterable[TimedFact]) -> None:
             facts.append(each)
 
 
-def _first_facts(at: int, reason: Fact | None, before: Sequence[TimedFact]) -> list[TimedFact]:
+def _first_facts(reason: TimedFact | None, before: Sequence[TimedFact]) -> list[TimedFact]:
     """Return the facts of a line with which a rebalance begins, and of the lines of the same request before it."""
     if reason is None:
         return list(before[:1])
-    if not reason.text.startswith("explicit `LeaveGroup`"):
-        return [TimedFact(at, reason)]
+    at, fact = reason
+    if not fact.text.startswith("explicit `LeaveGroup`"):
+        return [reason]
     # A leave of several members has one line for each, with the reason that its client gave.
-    found = [each for each in before if not reason.members or set(each.fact.members) <= set(reason.members)]
+    found = [each for each in before if not fact.members or set(each.fact.members) <= set(fact.members)]
     if not found:
-        return [TimedFact(at, reason)]
+        return [reason]
     first, *others = found
-    causes = first.fact.causes if reason.members else reason.causes
+    causes = first.fact.causes if fact.members else fact.causes
     _, separator, client = first.fact.text.rpartition("; client reason: ")
-    text = f"{reason.text.rstrip('.')}{separator}{client}"
-    return [TimedFact(at, Fact(causes, reason.members or first.fact.members, text)), *others]
+    text = f"{fact.text.rstrip('.')}{separator}{client}"
+    return [TimedFact(at, Fact(causes, fact.members or first.fact.members, text)), *others]
 
 
 def _is_leave(facts: Sequence[TimedFact], at: int) -> bool:
@@ -166,10 +161,10 @@ def _is_leave(facts: Sequence[TimedFact], at: int) -> bool:
     return len(facts) == 1 and facts[0].at == at and facts[0].fact.text.startswith("explicit `LeaveGroup`")
 
 
-def _after_load(each: TimedFact, loaded: int) -> TimedFact:
+def _after_load(each: TimedFact, loaded: int | None) -> TimedFact:
     """Return a fact; a session that expired soon after the coordinator had loaded the group expired because of that."""
     at, fact = each
-    if fact.causes != EXPIRED:
+    if loaded is None or at - loaded > _LOADED_MS or fact.causes != EXPIRED:
         return each
     text = f"{fact.text.rstrip('.')}, {format_duration(at - loaded)} after the coordinator had loaded the group"
     return TimedFact(at, Fact(("coordinator_moved", *EXPIRED[:2]), fact.members, text))
