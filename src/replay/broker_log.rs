@@ -40,7 +40,7 @@ pub fn logged_cause(name: &str) -> Option<&'static str> {
     CAUSES.into_iter().find(|cause| *cause == name)
 }
 
-/// A rebalance of which a broker logged the beginning.
+/// A rebalance whose beginning a broker logged.
 #[derive(Debug, Clone)]
 pub struct LoggedRebalance {
     /// The generation or epoch that it leads to; None if the line has none.
