@@ -75,7 +75,9 @@ impl BrokerLog {
         for (group, rebalance) in found {
             groups.entry(group).or_default().push(rebalance);
         }
-        groups.values_mut().for_each(|of_group| of_group.sort_by_key(|rebalance| rebalance.at));
+        for of_group in groups.values_mut() {
+            of_group.sort_by_key(|rebalance| rebalance.at);
+        }
     }
 
     /// Return true if no broker logged a rebalance.

@@ -3,7 +3,7 @@
 //! Everything that shows events uses it: Arrow batches, Spark's schema, the keys of JSON, and the documentation.
 
 use super::comparison::Comparison;
-use super::events::{Event, EventDetails, Partition};
+use super::events::{Event, EventDetails, Logged, Partition};
 use super::model::GroupKind;
 
 /// Type of a column. All columns are nullable.
@@ -349,6 +349,13 @@ macro_rules! set {
     )*};
 }
 
+fn set_logged<'a>(row: &mut Row<'a>, logged: Option<&'a Logged>) {
+    if let Some(logged) = logged {
+        set!(row, "logged_at" = logged.at, "logged_reason" = logged.reason.as_deref());
+        set!(row, "inferred_causes" = texts(&logged.inferred));
+    }
+}
+
 impl Event {
     /// Return the values of the columns.
     #[must_use]
@@ -393,10 +400,7 @@ impl Event {
                 set!(row, "generation" = i64::from(*generation), "causes" = texts(causes), "evidence" = (&**evidence));
                 set!(row, "joined" = texts(joined), "left" = texts(left), "replaced" = texts(replaced));
                 set!(row, "moved" = moved.as_deref(), "unowned" = unowned.as_deref());
-                if let Some(logged) = logged {
-                    set!(row, "logged_at" = logged.at, "logged_reason" = logged.reason.as_deref());
-                    set!(row, "inferred_causes" = texts(&logged.inferred));
-                }
+                set_logged(&mut row, logged.as_ref());
             }
             EventDetails::Member {
                 action,

@@ -31,7 +31,7 @@ class LogComparison:
         logged: Number of rebalances that brokers logged.
         first: Number of rebalances in which the logged cause is also the first one of the records.
         among: Number in which it is another one of the records.
-        missing: Number in which it is none of them.
+        missing: Number in which the records do not give it.
         without_reason: Number of rebalances whose lines have no reason, or one that is not known.
         only_logged: Number of rebalances that only the log has.
         differences: A row for each rebalance of `among` and `missing`: group, generation, at, `logged` (the cause) and

@@ -158,7 +158,7 @@ class Replay:
             cluster: Name of the cluster.
 
         Raises:
-            IllegalArgumentError: A cause is none that a broker logs, or UTF-8 cannot encode the cluster.
+            IllegalArgumentError: A broker logs no such cause, or UTF-8 cannot encode the cluster.
             WrongTypeError: One of the rebalances is no LoggedRebalance, or the cluster is no str.
         """
         rows = []
