@@ -400,7 +400,7 @@ impl Event {
                 set!(row, "generation" = i64::from(*generation), "causes" = texts(causes), "evidence" = (&**evidence));
                 set!(row, "joined" = texts(joined), "left" = texts(left), "replaced" = texts(replaced));
                 set!(row, "moved" = moved.as_deref(), "unowned" = unowned.as_deref());
-                set_logged(&mut row, logged.as_ref());
+                set_logged(&mut row, logged.as_deref());
             }
             EventDetails::Member {
                 action,

@@ -62,7 +62,7 @@ pub enum EventDetails {
         replaced: Vec<Arc<str>>,
         moved: Option<Vec<Partition>>,
         unowned: Option<Vec<Partition>>,
-        logged: Option<Logged>,
+        logged: Option<Box<Logged>>,
     },
     /// A change of a member.
     Member {

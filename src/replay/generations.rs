@@ -207,7 +207,7 @@ fn rebalance_event(
     mut open: OpenRebalance,
     (moved, unowned): (Option<Vec<Partition>>, Option<Vec<Partition>>),
 ) -> Event {
-    let logged = explain(context, state, (kind, generation, at), &mut open);
+    let logged = explain(context, state, (kind, generation, at), &mut open).map(Box::new);
     let OpenRebalance { causes, evidence, joined, left, replaced } = open;
     let details =
         EventDetails::Rebalance { generation, causes, evidence, joined, left, replaced, moved, unowned, logged };
