@@ -201,6 +201,26 @@ def test_a_leave_has_the_reason_of_its_client(client: str, cause: str, tmp_path:
     assert f"explicit `LeaveGroup` request for (c-1) members; client reason: {client}" == found.reason
 
 
+@pytest.mark.parametrize(("instance", "removed"), [("Some(i)", True), ("None", False)])
+def test_a_static_member_that_leaves_may_have_been_removed(
+    instance: str, removed: bool, tmp_path: Path, recording: Recording
+) -> None:
+    """Kafka 2.4 to 2.8 log the instance id before the reason."""
+    left = f"Member[group.instance.id {instance}, member.id c-1] in group g has left, removing it from the group"
+    begins = BEGINS.format("removing member c-1 on LeaveGroup")
+    (found,) = read(tmp_path, recording, lines(left, begins, layout=SCALA)).rebalances
+
+    assert removed == ("member_removed" in found.facts[0].fact.causes)
+
+
+@pytest.mark.parametrize(
+    "token", [" with old generation 1", " has left group", "] Member ", " in group ", " (reason: "]
+)
+def test_a_line_that_repeats_a_phrase_is_read_in_time(token: str) -> None:
+    for start in ("Preparing to rebalance group ", "[Group g] Member c", "Member ", "[GroupId g] Member "):
+        assert (read_event(start + token * 3_000) is None) or start.startswith("Preparing")
+
+
 def test_what_happens_during_a_join_phase_comes_after_its_reason(tmp_path: Path, recording: Recording) -> None:
     content = lines(
         BEGINS.format("Adding new member c-3 with group instance id null; client reason: not provided"),

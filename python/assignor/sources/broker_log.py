@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BrokerLog", "LoggedRebalance", "read_broker_log"]
 
-_LONGEST_LINE = 1 << 20
+_LONGEST_LINE = 1 << 18
 _EXPECTED = (
     "expected lines of a Kafka broker such as '[...] INFO [GroupCoordinator ...] Preparing to rebalance group ...'"
 )

@@ -67,8 +67,11 @@ class Zone:
         """Return the time of a local time; both in milliseconds. A time that occurs twice is the earlier one."""
         if self._offset is not None:
             return local - self._offset
-        naive = (_EPOCH + local * _MILLISECOND).replace(tzinfo=self._zone)
-        return (naive.astimezone(UTC) - _EPOCH) // _MILLISECOND
+        try:
+            naive = (_EPOCH + local * _MILLISECOND).replace(tzinfo=self._zone)
+            return (naive.astimezone(UTC) - _EPOCH) // _MILLISECOND
+        except OverflowError:  # in the first or the last year of a datetime
+            return local
 
 
 def describe_offset(offset: int) -> str:

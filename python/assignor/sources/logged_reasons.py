@@ -52,9 +52,10 @@ class Event(NamedTuple):
 
 _PREPARE = re.compile(
     r"Preparing to re(?:balance|stabilize) group (?P<group>.*?)(?: in state \w+)? with old generation "
-    r"(?P<generation>-?\d+)(?: \(\S+-\d+\))?(?: \(reason: (?P<reason>.*)\))?\.?$",
+    r"(?P<generation>-?\d+)",
     re.DOTALL,
 )
+_REASON = re.compile(r"(?: \(\S+-\d+\))? \(reason: (?P<reason>.*)\)\.?$", re.DOTALL)
 _END = re.compile(
     r"Stabilized group (?P<stable>.*?) generation \d+\b|Group (?P<empty>.*?) with generation \d+ is now empty"
 )
@@ -63,13 +64,13 @@ _LOAD = re.compile(
 )
 _FAILED = re.compile(r"Member (?P<member>.*?) in group (?P<group>.*) has failed, removing it from the group\.?$")
 _NOT_REJOINED = re.compile(r"Group (?P<group>.*) removed dynamic members who haven't joined: (?P<members>.*)$")
+_HAS_LEFT = " has left group through explicit `LeaveGroup` request; client reason: "
+_LEAVER = re.compile(
+    r"\[Group(?:Id)? (?P<group>.*?)\] (?:Static |Dynamic )?[Mm]ember (?P<member>.*?)"
+    r"(?: with instance id (?P<instance>.*))?$",
+    re.DOTALL,
+)
 _LEFT = (
-    re.compile(
-        r"\[Group(?:Id)? (?P<group>.*?)\] (?:Static |Dynamic )?[Mm]ember (?P<member>.*?)"
-        r"(?: with instance id (?P<instance>.*?))? has left group through explicit `LeaveGroup` request; "
-        r"client reason: (?P<reason>.*)$",
-        re.DOTALL,
-    ),
     re.compile(
         r"Member MemberMetadata\(memberId=(?P<member>.*?), groupInstanceId=(?P<instance>.*?), clientId=.*?\) has "
         r"left group (?P<group>.*?) through explicit `LeaveGroup`(?: request)?(?:; client reason: (?P<reason>.*))?$",
@@ -197,16 +198,21 @@ def read_event(text: str) -> Event | None:
         ('prepare', 'g', 4, ('consumer_subscribed',), ('c',))
     """
     if found := _PREPARE.match(text):
-        fact = reason_fact(found["reason"]) if found["reason"] is not None else None
+        reason = _REASON.match(text, found.end())
+        fact = None if reason is None else reason_fact(reason["reason"])
         return Event("prepare", found["group"], "classic", int(found["generation"]), fact)
     if found := _END.match(text):
         return Event("end", found["stable"] if found["stable"] is not None else found["empty"], "classic")
+    leaver, _, client = text.partition(_HAS_LEFT)
+    if client and (found := _LEAVER.match(leaver)):
+        kind = "consumer" if text.startswith("[GroupId") else "classic"
+        fact = Fact(_leave_causes(client, found["instance"]), (found["member"],), text)
+        return Event("member" if kind == "consumer" else "leave", found["group"], kind, None, fact)
     for pattern in _LEFT:
         if found := pattern.match(text):
-            causes = _leave_causes(found.groupdict().get("reason"), found.groupdict().get("instance"))
-            kind = "consumer" if text.startswith("[GroupId") else "classic"
-            what = "member" if kind == "consumer" else "leave"
-            return Event(what, found["group"], kind, None, Fact(causes, (found["member"],), text))
+            named = found.groupdict()
+            fact = Fact(_leave_causes(named.get("reason"), named.get("instance")), (found["member"],), text)
+            return Event("leave", found["group"], "classic", None, fact)
     if found := _FAILED.match(text):
         return Event("fact", found["group"], "classic", None, Fact(EXPIRED, (found["member"],), text))
     if found := _NOT_REJOINED.match(text):

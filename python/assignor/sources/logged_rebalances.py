@@ -144,7 +144,10 @@ def _first_facts(reason: TimedFact | None, before: Sequence[TimedFact]) -> list[
         return list(before[:1])
     at, fact = reason
     if not fact.text.startswith("explicit `LeaveGroup`"):
-        return [reason]
+        # Kafka 2.4 to 2.8 log the instance id of a member only before: a static member that leaves was removed.
+        same = [each.fact.causes for each in before if each.fact.members == fact.members]
+        is_static = fact.causes[:1] == ("consumer_closed",) and any("member_removed" in causes for causes in same)
+        return [TimedFact(at, Fact(same[0], fact.members, fact.text)) if is_static else reason]
     # A leave of several members has one line for each, with the reason that its client gave.
     found = [each for each in before if not fact.members or set(each.fact.members) <= set(fact.members)]
     if not found:
