@@ -137,3 +137,25 @@ def test_wrong_files_are_named(
     out = ("--out", str(tmp_path / "report")) if command == "report" else ()
     assert 2 == main([command, str(RECORDING), *options, *out])
     assert message in capsys.readouterr().err
+
+
+def test_lines_about_a_storm_and_about_an_epoch_without_a_number_are_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    layout = "[2026-11-20 23:{},000] INFO [GroupCoordinator id=1 topic=__consumer_offsets partition=0] {} (k.X)\n"
+    begins = (
+        f"Preparing to rebalance group {STORM} in state Stable with old generation 99999 (reason: Leader x re-joining)."
+    )
+    left = "[GroupId email-workers] Member x left the share group."
+    log = tmp_path / "server.log"
+    log.write_text("".join(layout.format(at, begins) for at in ("52:00", "52:01")) + layout.format("52:17", left))
+    options = ("--broker-log", str(log), "--broker-log-zone", "UTC")
+    assert 0 == main(["replay", str(RECORDING), "--group", STORM, "--group", "email-workers", *options])
+    text = capsys.readouterr().out
+    assert "generation 100000: unknown" in text
+    assert "epoch not known: consumer_closed (certain)" in text
+    assert "REBALANCE STORM: 12,459 rebalances" in text
+
+    page = tmp_path / "page.html"
+    assert 0 == main(["report", str(RECORDING), "--out", str(tmp_path / "report"), "--page", str(page), *options])
+    assert "epoch not known" in page.read_text(encoding="utf-8")

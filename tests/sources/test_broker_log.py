@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from assignor.cluster import Recording
 from assignor.errors import IllegalArgumentError
@@ -437,3 +439,14 @@ def test_a_file_without_such_lines_is_a_note_unless_all_are(tmp_path: Path, reco
         read_broker_log([tmp_path / "missing"], recording)
     with pytest.raises(IllegalArgumentError, match="has no line about a group"):
         read(tmp_path, recording, bytes(range(256)) * 9_000)
+
+
+@given(st.text(), st.sampled_from(["", "[GroupCoordinator 0]: ", "[GroupId g] ", "Preparing to rebalance group ", "{"]))
+def test_no_line_ends_the_reading(text: str, start: str) -> None:
+    for line in (
+        start + text,
+        f"[2026-99-99 13:00:00,000] [GroupCoordinator 0]: {start}{text}",
+        json.dumps({"log": text}),
+    ):
+        message = read_message(line)
+        read_event(line if message is None else message.text)

@@ -45,7 +45,7 @@ class Details:
             self._causes[cause] = self._causes.get(cause, 0) + 1
         if len(self._first) >= MOST_REBALANCES:
             return False
-        self._first.append(_Detail(at, event["generation"], _text(event, at)))
+        self._first.append(_Detail(at, event["generation"] or 0, _text(event, at)))
         return True
 
     def merge(self, other: Details) -> None:

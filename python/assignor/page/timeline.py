@@ -70,7 +70,7 @@ class _Cell:
 
     def add(self, event: Mapping[str, Any], at: int) -> bool:
         """Count a rebalance, which is the last one of the group so far; return True if its details are kept."""
-        stamp = (at, event["generation"])
+        stamp = (at, event["generation"] or 0)  # a line of a broker may name no epoch
         self.rebalances += 1
         self.joined += len(event["joined"] or ())
         self.left += len(event["left"] or ())

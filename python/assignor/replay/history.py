@@ -162,7 +162,8 @@ class _GroupHistory:
     def _rebalance(self, event: Event, generation: Event | None) -> Iterator[str]:
         self._replaced = []
         clients = self._names.clients((*event["joined"], *event["left"], *event["replaced"]))
-        found = next((each for each in self._series if each.covers(event["at"], clients)), None)
+        is_recorded = event["offset"] >= 0
+        found = next((each for each in self._series if is_recorded and each.covers(event["at"], clients)), None)
         if found is None:
             yield from self._entry(event, generation)
             return

@@ -77,7 +77,11 @@ class _Storms:
                 self._latest[key] = event
                 if recent:
                     self._first.setdefault(key, recent[-min(event["rebalances"], len(recent))])
-            elif event["event"] == "rebalance" and not (event["joined"] or event["left"] or event["replaced"]):
+            elif (
+                event["event"] == "rebalance"
+                and event["offset"] >= 0  # a record has it
+                and not (event["joined"] or event["left"] or event["replaced"])
+            ):
                 recent.append(event["at"])
             yield event
 
