@@ -23,7 +23,6 @@ TESTS = ROOT / "tests"
 ROOMS = {
     *("assign", "plan", "cli", "matching", "offsets", "wire", "replay", "fleet", "member", "coordinator", "sources"),
     *("hostile", "lag", "live", "page", "subscription_state", "clients", "spark", "broker", "conformance", "project"),
-    "sources",
 }
 SOURCES = sorted(path for folder in ("tests", "benches") for path in (ROOT / folder).rglob("*.py"))
 CLOCKS = {"monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "time", "time_ns"}

@@ -56,6 +56,7 @@ def test_json_has_the_promised_keys() -> None:
         "duplicates": 0,
         "silences": [],
         "since": None,
+        "broker_log": None,
         "groups": [
             {
                 "group": "orders",
