@@ -26,6 +26,7 @@ def causes_of(reason: str) -> set[str]:
     starts = {
         "Adding new member": {"consumer_subscribed"},
         "removing member": EXPIRED,
+        "Removing member": {"consumer_closed"},  # of Kafka 3
         # An empty member id: an administrator removed the member by its instance id.
         "explicit `LeaveGroup` request for () ": {"member_removed"},
         "explicit `LeaveGroup` request for (": {"consumer_closed"},
