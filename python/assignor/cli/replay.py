@@ -67,7 +67,7 @@ def _replay(recording: Recording, options: argparse.Namespace) -> None:
     copies = count_copies(recording)
     log = read_broker_log(options, recording)
     matches = LogMatches(log.rebalances)
-    notes = [*_notes(recording, options.isolation, copies), *log.notes]
+    notes = [*_notes(recording, options.isolation, copies), *map(escape, log.notes)]
     with LineSpool() as spool:
         groups = set()
         for group, at, offset, line in _events(recording, options, log, matches, has_copies=copies > 0):
@@ -79,7 +79,7 @@ def _replay(recording: Recording, options: argparse.Namespace) -> None:
             spool.add((at, name, offset, tie) if options.json else (name, at, offset, tie), line)
         if recording.groups is not None:
             recording.groups.check_matched(filter(None, groups), recording.source)
-        notes += matches.comparison().lines() if log.rebalances else ()
+        notes += map(escape, matches.comparison().lines()) if log.rebalances else ()
         if options.json:
             for each in notes:
                 notice(each)

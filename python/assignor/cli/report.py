@@ -15,6 +15,7 @@ from assignor.cli.selection import add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
 from assignor.dependencies import require
 from assignor.errors import AuthorizationError, IllegalArgumentError
+from assignor.lines import escape
 from assignor.report.findings import KINDS
 from assignor.report.report import NO_TOPICS
 from assignor.terminal import colours, notice, print_json, print_line, print_lines, width
@@ -157,12 +158,12 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
         for note in found.notes:
             notice(f"{note}.")
         for note in log.notes:
-            notice(note)
+            notice(escape(note))
         print_json(found.to_json())
     else:
         from assignor.report.text import render
 
-        print_lines(log.notes)
+        print_lines(map(escape, log.notes))
         print_lines(render(found, colour=colours(), width=width()).split("\n"))
         print_line(f"Parquet files: {out}")
         if options.page is not None:
