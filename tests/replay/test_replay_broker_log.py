@@ -159,3 +159,8 @@ def test_lines_about_a_storm_and_about_an_epoch_without_a_number_are_shown(
     page = tmp_path / "page.html"
     assert 0 == main(["report", str(RECORDING), "--out", str(tmp_path / "report"), "--page", str(page), *options])
     assert "epoch not known" in page.read_text(encoding="utf-8")
+
+
+def test_a_report_without_the_records_takes_no_log(capsys: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["report", "--bootstrap-server", "127.0.0.1:1", "--admin", "--broker-log", str(LOG)])
+    assert "--broker-log explains the rebalances of a log: it cannot be used with --admin" in capsys.readouterr().err

@@ -87,6 +87,8 @@ def run(options: argparse.Namespace) -> int:
         raise IllegalArgumentError(f"--admin describes a live cluster and records nothing: {wrong}")
     if options.admin and options.until is not None:
         raise IllegalArgumentError("--until needs the log of the past: it cannot be used with --admin")
+    if options.admin and options.broker_log:
+        raise IllegalArgumentError("--broker-log explains the rebalances of a log: it cannot be used with --admin")
     if options.keep is not None:
         check_path(options.keep, "--keep")
     check_times(options)
@@ -103,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
             # The name of the folder is the default name of the report.
             return _report(options, Path(options.keep or Path(temporary) / "live"), kinds)
         except AuthorizationError as error:
-            if options.until is not None:
+            if options.until is not None or options.broker_log:
                 raise
             notice(f"{error}; this report is made of one description by an Admin client instead")
     return _described(options, kinds, usual=DESCRIBED)
