@@ -185,7 +185,7 @@ def test_replicas_of_three_killed_brokers_are_merged(tmp_path: Path) -> None:
         admin.create_topics([NewTopic("orders", 3, 3)])["orders"].result(30)
         for number in range(20):
             commit_offset(cluster.address, f"group-{number % 3}", number)
-        assert main(["record", "--bootstrap-server", cluster.address, "--out", str(live), "--until-end"]) == 0
+        assert main(["record", str(live), "--bootstrap-server", cluster.address, "--until-end"]) == 0
     with open_source([place]) as read:
         assert rows(read.folder) == rows(live)
         assert not [note for note in read.notes if "replica" in note or "partitions of __consumer" in note]

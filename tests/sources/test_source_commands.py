@@ -86,8 +86,11 @@ def test_a_conversion_replaces_nothing(data: Path, tmp_path: Path) -> None:
 
     assert error_of("record", "--from", data, "--out", out) == f"{out} is not an empty folder; give a new folder"
     assert error_of("record", "--from", out, "--out", tmp_path / "b") == f"{out} is the folder of a recording already"
-    below_file = data / "meta.properties" / "x"
-    assert error_of("record", "--from", data, "--out", below_file).startswith("cannot create the folder ")
+    (tmp_path / "file").touch()
+    below_file = tmp_path / "file" / "x"
+    assert error_of("record", "--from", data, "--out", below_file).startswith(
+        f"cannot create the folder {below_file}: "
+    )
 
 
 def test_options_of_a_conversion_and_of_a_live_cluster_exclude_each_other(data: Path, tmp_path: Path) -> None:
@@ -105,6 +108,23 @@ def test_options_of_a_conversion_and_of_a_live_cluster_exclude_each_other(data: 
 def test_a_report_replaces_no_data(data: Path) -> None:
     for out in (data, data.parent, data.parent.parent):
         assert f"cannot replace {out}: it contains the recording" in error_of("report", data, "--json", "--out", out)
+
+
+def test_nothing_is_written_into_a_data_directory(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker does not start if its data directory has a folder that is no partition."""
+    problem = f"{data} is the data directory of a broker, which does not start if it has other folders"
+    monkeypatch.chdir(data)
+    assert problem in error_of("report", ".", "--json")
+    assert problem in error_of("report", RECORDING, "--json", "--out", data / "a" / "b")
+    assert problem in error_of("record", "recording", "--from", log_folder(data, 7))
+    (data / "meta.properties").unlink()
+    (data / "recovery-point-offset-checkpoint").touch()
+    assert problem in error_of("record", "recording", "--from", log_folder(data, 7))
+    assert sorted(path.name for path in data.iterdir() if path.is_dir()) == [
+        *(f"__consumer_offsets-{id}" for id in (7, 8)),
+        "orders-0",
+    ]
+    assert run(["record", tmp_path / "recording", "--from", log_folder(data, 7)]).code == 0
 
 
 FOREIGN: dict[str, tuple[bytes, str]] = {

@@ -122,9 +122,11 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
     require("pyarrow")
     from assignor.cluster import Recording
     from assignor.report.report_folder import check_report_folder, replace_report_folder
+    from assignor.sources.data_directory import check_outside
     from assignor.spark.progress import progress
 
     out = Path("assignor-report") / folder.resolve().name if options.out is None else Path(options.out)
+    check_outside(out)
     for path in (folder, *map(Path, options.paths)):
         place = check_report_folder(out, path)
     if not options.json:

@@ -37,6 +37,9 @@ MOST_FOLDERS = 1_000_000
 META_FILE = "meta.properties"
 """File of a data directory with the ids of the broker and the cluster."""
 
+RECOVERY_FILE = "recovery-point-offset-checkpoint"
+"""File that each data directory has after the first start of the broker."""
+
 EXPECTED = (
     f"expected a recording (records.parquet), a broker's data directory, a folder {OFFSETS_TOPIC}-N, or a segment such "
     "as 00000000000000000000.log"
@@ -116,6 +119,23 @@ def find_directories(paths: Iterable[str | os.PathLike[str]]) -> Directories:
     if not found.offsets:
         raise _nothing_found(given, found)
     return found
+
+
+def check_outside(out: Path) -> None:
+    """Check that a folder is not inside the data directory of a broker, which would not start with a foreign folder.
+
+    Args:
+        out: Path of a folder that a command creates.
+
+    Raises:
+        IllegalArgumentError: A folder above it is a data directory.
+    """
+    for folder in out.resolve().parents:
+        if any((folder / name).is_file() for name in (META_FILE, RECOVERY_FILE)):
+            raise IllegalArgumentError(
+                f"cannot write {out}: {folder} is the data directory of a broker, which does not start if it has other "
+                "folders; choose another --out folder"
+            )
 
 
 class _Search:

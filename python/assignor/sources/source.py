@@ -16,7 +16,7 @@ from assignor.cluster.folder import COLUMNS, Recording
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.sources.conversion import convert_directories, convert_dumps
-from assignor.sources.data_directory import EXPECTED, find_directories
+from assignor.sources.data_directory import EXPECTED, check_outside, find_directories
 from assignor.sources.dump_text import is_dump_file
 from assignor.sources.file_kinds import EMPTY, SEGMENT, kind_of
 from assignor.sources.segment_names import belongs_to_segment
@@ -126,10 +126,12 @@ def convert_to(
     if is_recording(paths):
         raise IllegalArgumentError(f"{os.fspath(paths[0])} is the folder of a recording already")
     place = Path(out)
+    check_outside(place)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise IllegalArgumentError(f"{place} is not an empty folder; give a new folder")
     part = place.with_name(f".{place.name}.{os.getpid()}")
     try:
+        place.parent.mkdir(parents=True, exist_ok=True)
         convert(paths, part, show)
         part.replace(place)
     except OSError as error:
