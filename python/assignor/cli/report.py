@@ -94,8 +94,10 @@ def run(options: argparse.Namespace) -> int:
     check_times(options)
     kinds = _kinds(options.fail_on)
     if options.paths:
-        for path in options.paths:
-            check_path(path, "the path", is_of_pyarrow=False)
+        require("pyarrow")
+        from assignor.sources.source import check_paths
+
+        check_paths(options.paths)
         first = Path(options.paths[0])
         return _report(options, first.absolute().parent if first.is_file() else first, kinds)
     if options.admin:

@@ -27,6 +27,7 @@ from assignor.sources.segment_names import (
     offsets_partition_in,
     partition_of,
 )
+from assignor.validation import check_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -128,8 +129,9 @@ def check_outside(out: Path) -> None:
         out: Path of a folder that a command creates.
 
     Raises:
-        IllegalArgumentError: A folder above it is a data directory.
+        IllegalArgumentError: A folder above it is a data directory, or the path cannot be opened.
     """
+    check_path(out, "the output folder")
     for folder in out.resolve().parents:
         if any((folder / name).is_file() for name in (META_FILE, RECOVERY_FILE)):
             raise IllegalArgumentError(

@@ -61,14 +61,27 @@ def open_source(
         yield Recording.open(folder)
 
 
+def check_paths(paths: Sequence[str | os.PathLike[str]]) -> None:
+    """Check that paths lead to something.
+
+    Raises:
+        IllegalArgumentError: A path does not exist or cannot be opened; the message names it.
+    """
+    for path in paths:
+        check_path(path, "the path", is_of_pyarrow=False)
+        try:
+            Path(path).stat()
+        except OSError as error:
+            raise IllegalArgumentError(f"{os.fspath(path)} cannot be read: {error.strerror}") from error
+
+
 def is_recording(paths: Sequence[str | os.PathLike[str]]) -> bool:
     """Return True for the path of a recording folder, False for paths that are converted.
 
     Raises:
         IllegalArgumentError: A recording folder is among several paths, or a path cannot be opened.
     """
-    for path in paths:
-        check_path(path, "the path", is_of_pyarrow=False)
+    check_paths(paths)
     found = [path for path in paths if any(os.path.lexists(Path(path) / name) for name in COLUMNS)]
     if found and len(paths) > 1:
         raise IllegalArgumentError(
