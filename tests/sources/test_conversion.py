@@ -221,7 +221,22 @@ def test_an_empty_log_is_a_recording_without_records(tmp_path: Path) -> None:
     log_folder(tmp_path, 2).mkdir()
 
     assert places(tmp_path) == []
-    assert notes(tmp_path)[0].startswith("found __consumer_offsets[0–2]; the number of partitions")
+    assert notes(tmp_path)[0] == (
+        "there is no segment (*.log) in __consumer_offsets[2]: the groups of these partitions are missing"
+    )
+    assert notes(tmp_path)[1].startswith("found __consumer_offsets[0–2]; the number of partitions")
+
+
+def test_folders_without_any_segment_are_an_error(tmp_path: Path) -> None:
+    """A backup that omits `*.log` leaves such folders; lists of ignored files often have this ending."""
+    for partition in (3, 4):
+        write_segment(log_folder(tmp_path, partition), 0, bytes(16), ending="index")
+
+    with pytest.raises(IllegalArgumentError) as raised:
+        notes(tmp_path)
+    assert str(raised.value) == (
+        f"{log_folder(tmp_path, 3)} and 1 more folder have no segments; expected files such as 00000000000000000000.log"
+    )
 
 
 def test_group_records_and_tombstones_are_kept_as_they_are(tmp_path: Path) -> None:

@@ -62,7 +62,10 @@ def test_each_command_reads_a_data_directory(data: Path, tmp_path: Path, monkeyp
     assert [group["group"] for group in json.loads(report.out)["groups"]] == groups
     assert [group["lag"]["lag"] for group in json.loads(report.out)["groups"]] == [7, 7]
     assert json.loads(report.out)["notes"] == [line.removeprefix("assignor: ")[:-1] for line in report.err.splitlines()]
-    text = run(["report", data / "..", "--out", "out"])
+    text = run(["report", data / "..", "--out", "out", "--page", "page.html"])
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert f"{data / '..'}</title>" in page
+    assert "Partition counts are those of the folders" in page
     assert "Notes on the files\n  48 of 50 partitions of __consumer_offsets are missing" in text.out
     assert sorted(path.name for path in (tmp_path / "assignor-report").iterdir()) == ["data"]
 

@@ -40,15 +40,17 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     """
     found: dict[str, Any] = report.to_json()
     times = _times(part)
+    is_converted = recording.source != str(recording.records)
+    notes = (*(() if report.has_topics else (NO_TOPICS,)), *report.notes)
     return PageData(
-        title=recording.folder.resolve().name,
+        title=recording.source if is_converted else recording.folder.resolve().name,
         events=itertools.chain(_events(part, [each.group for each in report.groups]), silence_events(report.silences)),
         records=report.records,
         since=times[0],
         until=times[1],
         groups=found["groups"],
         findings=found["findings"],
-        notes=() if report.has_topics else (f"{NO_TOPICS[0].upper()}{NO_TOPICS[1:]}.",),
+        notes=tuple(f"{note[0].upper()}{note[1:]}." for note in notes),
         members=lambda groups: _members(part, groups),
         topics=last_topics(recording.topics()),
         lag=_lag(part),

@@ -218,9 +218,14 @@ class _Run:
             self._files.add(_NO_ROWS, [(id, offset) for offset in outcome.aborted.tolist()], {})
 
     def _check_read(self) -> None:
-        """Raise an error if nothing could be read because no file is a segment, or because of permissions."""
+        """Raise an error if nothing could be read: no file is a segment, or permissions are missing."""
         if self._reading.files:
             return
+        if not any(folder.segments or folder.swaps for folder in self._found.offsets):
+            folders = self._found.offsets
+            more = f" and {format_count(len(folders) - 1, 'more folder')}" if len(folders) > 1 else ""
+            has = "have" if len(folders) > 1 else "has"
+            raise IllegalArgumentError(f"{folders[0].path}{more} {has} no segments; expected files such as {0:020}.log")
         for path, kind in self._reading.foreign[:1]:
             others = len(self._reading.foreign) - 1
             more = f" (as {format_count(others, 'other file')})" if others else ""

@@ -34,6 +34,7 @@ class PartitionNotes:
         end: The offset after the last record.
         offsets: Number of offsets with a record.
         unfinished: Number of records of transactions without an end.
+        has_segments: False if no folder of the partition has a segment.
     """
 
     base: int = 0
@@ -41,12 +42,14 @@ class PartitionNotes:
     end: int = 0
     offsets: int = 0
     unfinished: int = 0
+    has_segments: bool = True
 
     @classmethod
     def of(cls, folders: Iterable[PartitionFolder]) -> PartitionNotes:
         """Return the counts of a partition before its first record is read."""
-        bases = [base_offset(file.name) or 0 for folder in folders for file in folder.segments[:1]]
-        return cls(base=min(bases, default=0))
+        first = [file for folder in folders for files in (folder.segments, folder.swaps) for file in files[:1]]
+        bases = [base_offset(file.name) or 0 for file in first]
+        return cls(base=min(bases, default=0), has_segments=bool(first))
 
     def add(self, offsets: npt.NDArray[np.int64]) -> None:
         """Add the offsets of the next records, which are not empty."""
@@ -93,6 +96,8 @@ def notes_of(
 def _of_partitions(
     partitions: Mapping[int, PartitionNotes], count: int | None, placed: Mapping[Path, int], uncertain: Sequence[Path]
 ) -> Iterator[str]:
+    if bare := [id for id, notes in partitions.items() if not notes.has_segments]:
+        yield f"there is no segment (*.log) in {_ids(bare)}: the groups of these partitions are missing"
     by_id = Counter(placed.values())
     for path, id in sorted(placed.items()):
         if path in uncertain:
