@@ -4,6 +4,7 @@
 //! any bytes, and reserves no memory because of a count or length in a header: memory grows with the bytes that are there.
 
 mod batch;
+pub mod cluster_metadata;
 mod compression;
 mod message_set;
 mod reader;
