@@ -43,6 +43,7 @@ __all__ = [
     "match_each",
     "match_topics",
     "plan",
+    "read_cluster_metadata",
     "record_groups",
     "untrack",
 ]
@@ -249,6 +250,13 @@ def decode_batch(keys: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
 
 def record_groups(keys: ArrowArray) -> ArrowArray:
     """Return the group id of each record key; null if a key has no group id or is malformed."""
+
+def read_cluster_metadata(offsets: ArrowArray, timestamps: ArrowArray, values: ArrowArray) -> ArrowRecordBatch:
+    """Decode the values of records of `__cluster_metadata`; `assignor.sources.topic_history` describes the columns.
+
+    The result has a row for each record that says something about topics, partitions, brokers or transactions, that is
+    newer than the known ones, or that cannot be decoded.
+    """
 
 @final
 class SegmentReader:

@@ -27,6 +27,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::check::check;
     #[pymodule_export]
+    use super::verbs::cluster_metadata::read_cluster_metadata;
+    #[pymodule_export]
     use super::verbs::decode_batch::{decode_batch, record_groups};
     #[pymodule_export]
     use super::verbs::decoded_group::decoded_group;

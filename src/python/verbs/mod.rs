@@ -2,6 +2,7 @@
 
 pub(crate) mod assign;
 pub(crate) mod check;
+pub(crate) mod cluster_metadata;
 pub(crate) mod decode_batch;
 mod decoded_columns;
 pub(crate) mod decoded_group;
