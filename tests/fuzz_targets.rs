@@ -93,8 +93,13 @@ fn changed(seed: &[u8], changes: &[(Index, Change)]) -> Vec<u8> {
 
 /// Call a target with mutated seeds; the number of calls is eight times that of the cases of other properties.
 fn call_with_mutated_seeds(name: &str, target: Target) {
+    call_many_times(name, target, 8);
+}
+
+/// Call a target with mutated seeds; the number of calls is a multiple of that of the cases of other properties.
+fn call_many_times(name: &str, target: Target, factor: u32) {
     let seeds = seeds(name);
-    let config = ProptestConfig { cases: 8 * ProptestConfig::default().cases, ..ProptestConfig::default() };
+    let config = ProptestConfig { cases: factor * ProptestConfig::default().cases, ..ProptestConfig::default() };
     let inputs = (select(seeds), changes()).prop_map(|(seed, changes)| changed(&seed, &changes));
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let result = runner.run(&inputs, |data| {
@@ -109,6 +114,12 @@ fn no_mutated_message_breaks_a_decoder() {
     call_with_mutated_seeds("assignment", targets::assignment);
     call_with_mutated_seeds("subscription", targets::subscription);
     call_with_mutated_seeds("record", targets::record);
+}
+
+/// The long profile has 20,000 cases, so this makes 10^6 calls.
+#[test]
+fn no_mutated_cluster_metadata_breaks_its_decoder() {
+    call_many_times("cluster_metadata", targets::cluster_metadata, 50);
 }
 
 #[test]

@@ -12,6 +12,7 @@ use assignor::matching::pattern::Pattern;
 use assignor::offsets::json::{push_consumer_protocol_json, push_value_json};
 use assignor::offsets::{self, Content, DecodedRecord, FieldValue, Record, Status, Value, commit, protocol};
 use assignor::replay::{Event, LogRecord, Replay};
+use assignor::segments::cluster_metadata as metadata;
 use assignor::segments::{Records, SegmentEnd, SegmentReader};
 use assignor::wire::{self, Assignment, TopicPartitions};
 
@@ -19,8 +20,9 @@ use assignor::wire::{self, Assignment, TopicPartitions};
 pub type Target = fn(&[u8]) -> bool;
 
 /// Targets by name, which is also that of the program and of the folder of the seeds.
-pub const TARGETS: [(&str, Target); 10] = [
+pub const TARGETS: [(&str, Target); 11] = [
     ("assignment", assignment),
+    ("cluster_metadata", cluster_metadata),
     ("pattern_java", pattern_java),
     ("pattern_librdkafka", pattern_librdkafka),
     ("pattern_python", pattern_python),
@@ -87,6 +89,19 @@ pub fn assignment(data: &[u8]) -> bool {
 fn check_place(error: &WireError, size: usize) {
     assert!(error.offset.is_some_and(|offset| offset <= size), "{error}");
     assert!(!error.field.is_empty() && !error.reason.is_empty(), "{error}");
+}
+
+// ---- records of __cluster_metadata
+
+/// Decode the value of a record.
+pub fn cluster_metadata(data: &[u8]) -> bool {
+    match metadata::decode(data) {
+        Ok(found) => matches!(found, metadata::Decoded::Change(_)),
+        Err(error) => {
+            check_place(&error, data.len());
+            false
+        }
+    }
 }
 
 // ---- records of __consumer_offsets

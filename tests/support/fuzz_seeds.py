@@ -22,6 +22,7 @@ from assignor.cluster.records import SCHEMA
 from assignor.replay import Replay
 from assignor.replay.watcher import Watcher
 from tests.replay.generated_events import METADATA, random_log
+from tests.sources.metadata_records import every_version
 from tests.support import segment_bytes, vector_files
 from tests.support.border import COLUMNS, TOPICS
 from tests.support.fuzz import decoders
@@ -54,6 +55,7 @@ def made() -> dict[str, list[bytes]]:
     found = {
         "subscription": _spread(data for data, _ in decoders()["subscription"].samples),
         "assignment": _spread(data for data, _ in decoders()["assignment"].samples),
+        "cluster_metadata": [value for _, _, _, value in every_version()],
         "record": _records(),
         "replay": _small(map(log_bytes, logs)),
         "columns": _small(bytes(len(COLUMNS)) + log_bytes(log) for log in logs[: MOST // 3]),
