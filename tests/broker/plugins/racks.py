@@ -80,6 +80,15 @@ class RackedCluster:
         """Start a broker that was stopped."""
         self._nodes[broker - 1].launch()
 
+    def crash(self, broker: int) -> None:
+        """Kill the process of a broker."""
+        self._nodes[broker - 1].kill()
+
+    def restart(self, broker: int) -> None:
+        """Start a broker that was stopped or killed with its data, and wait until it sees all others."""
+        self.start(broker)
+        self._nodes[broker - 1].until_ready(brokers=len(self._nodes))
+
     def kill(self) -> None:
         """Kill all processes."""
         for node in self._nodes:

@@ -1,0 +1,78 @@
+"""Brokers of a cluster over time: the leaders of the partitions of `__consumer_offsets`, and which brokers were there.
+
+They are optional files of a recording; only the log of the controllers of a cluster has these facts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from assignor.cluster.folder import open_dataset, parquet_error
+from assignor.errors import IllegalArgumentError, WrongTypeError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assignor.cluster.folder import Recording
+
+COORDINATORS = pa.schema(
+    [
+        pa.field("at", pa.int64(), nullable=False),
+        pa.field("partition", pa.int32(), nullable=False),
+        pa.field("leader", pa.int32()),
+    ]
+)
+"""Columns of `coordinators.parquet`."""
+
+BROKERS = pa.schema(
+    [
+        pa.field("at", pa.int64(), nullable=False),
+        pa.field("broker", pa.int32(), nullable=False),
+        pa.field("rack", pa.string()),
+        pa.field("is_available", pa.bool_(), nullable=False),
+    ]
+)
+"""Columns of `brokers.parquet`."""
+
+
+def read_coordinators(recording: Recording) -> pa.Table:
+    """Read the leaders of the partitions of the log over time, by time; no rows without the file.
+
+    Raises:
+        IllegalArgumentError: The file cannot be read as Parquet, or a required value is null.
+        WrongTypeError: A column is missing or of another type.
+    """
+    return _read(recording.folder / "coordinators.parquet", COORDINATORS)
+
+
+def read_brokers(recording: Recording) -> pa.Table:
+    """Read the registrations of brokers over time, by time; no rows without the file.
+
+    Raises:
+        IllegalArgumentError: The file cannot be read as Parquet, or a required value is null.
+        WrongTypeError: A column is missing or of another type.
+    """
+    return _read(recording.folder / "brokers.parquet", BROKERS)
+
+
+def _read(path: Path, schema: pa.Schema) -> pa.Table:
+    if not path.exists():
+        return schema.empty_table()
+    try:
+        found = open_dataset(path).to_table()
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(path, error) from error
+    missing = [name for name in schema.names if name not in found.column_names]
+    if missing:
+        raise WrongTypeError(f"{path} has no column {missing[0]}; its columns are {', '.join(found.column_names)}")
+    nullable = pa.schema([field.with_nullable(True) for field in schema])
+    try:
+        table = found.select(schema.names).cast(nullable)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
+        raise WrongTypeError(f"{path} cannot be read as {schema.names}: {error}") from error
+    for field in schema:
+        if not field.nullable and table[field.name].null_count:
+            raise IllegalArgumentError(f"{path}: column {field.name} has nulls")
+    return table.cast(schema).sort_by([("at", "ascending")])

@@ -1,0 +1,296 @@
+"""History of a cluster from the log of its controllers: topics, coordinators of groups, and brokers over time.
+
+The topics are those that clients see: a replica on a broker that is not available has no rack. Each time at which
+partitions or racks of a topic changed has a full snapshot of all topics, because the readers of `topics.parquet` expect
+that. A large cluster with many changes would have too many rows; then successive changes are merged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from assignor.cluster.broker_history import BROKERS, COORDINATORS
+from assignor.cluster.metadata import topic_schema, topics_table
+from assignor.lines import format_count, format_duration
+from assignor.sources.metadata_log import read_metadata_log
+from assignor.sources.segment_names import OFFSETS_TOPIC
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from assignor.sources.metadata_log import MetadataChange
+
+MOST_ROWS = 2_000_000
+"""Number of rows of `topics.parquet` above which successive changes are merged."""
+
+_WINDOWS = (100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000)
+"""Times in milliseconds within which changes can be merged; the shortest one that is enough is used."""
+
+_NO_LEADER = -1
+
+
+@dataclass(frozen=True)
+class TopicHistory:
+    """History of a cluster.
+
+    Attributes:
+        topics: Snapshots of the topics, with the columns of `topics.parquet`.
+        coordinators: Leaders of the partitions of `__consumer_offsets`, with the columns of `coordinators.parquet`.
+        brokers: Registrations and availability of brokers, with the columns of `brokers.parquet`.
+        notes: What the history lacks, as sentences.
+    """
+
+    topics: pa.RecordBatch
+    coordinators: pa.Table
+    brokers: pa.Table
+    notes: tuple[str, ...]
+
+
+def topic_history(folders: Iterable[Path], *, most_rows: int = MOST_ROWS) -> TopicHistory:
+    """Return the history of a cluster.
+
+    Args:
+        folders: The folders `__cluster_metadata-0` in the data directories of one or more nodes of the cluster.
+        most_rows: Number of rows of `topics` above which successive changes are merged.
+    """
+    log = read_metadata_log(folders)
+    notes = list(log.notes)
+    planned = _Moments()
+    state = _Cluster()
+    _replay(log.changes, state, planned.add)
+    times, hides_fenced = planned.chosen(most_rows, notes)
+    snapshots = _Snapshots(times)
+    _replay(log.changes, _Cluster(hides_fenced=hides_fenced), snapshots.add)
+    topics = topics_table(pa.Table.from_batches(snapshots.batches, topic_schema()))
+    return TopicHistory(topics, _table(state.leaders, COORDINATORS), _table(state.registrations, BROKERS), tuple(notes))
+
+
+class _Broker(NamedTuple):
+    rack: str | None
+    is_available: bool
+
+
+class _Topic:
+    """Topic with its partitions, and its rows if they are up to date."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.replicas: dict[int, list[int]] = {}
+        self.rows: pa.RecordBatch | None = None
+
+
+class _Cluster:
+    """Topics and brokers at the time of the last change.
+
+    Args:
+        hides_fenced: True if the replicas of fenced brokers have no rack.
+
+    Attributes:
+        topics: Topics by id.
+        partitions: Number of partitions of all topics.
+        is_changed: True if partitions or racks have changed since the flag was reset.
+        is_topic_changed: True if they have not only changed because a broker was fenced or unfenced.
+        leaders: Rows of `COORDINATORS`.
+        registrations: Rows of `BROKERS`.
+    """
+
+    def __init__(self, *, hides_fenced: bool = True) -> None:
+        self._hides_fenced = hides_fenced
+        self._brokers: dict[int, _Broker] = {}
+        self._topics_of: dict[int, set[str]] = {}
+        self._leaders: dict[int, int] = {}
+        self.topics: dict[str, _Topic] = {}
+        self.partitions = 0
+        self.is_changed = self.is_topic_changed = False
+        self.leaders: list[tuple[int, int, int | None]] = []
+        self.registrations: list[tuple[int, int, str | None, bool]] = []
+
+    def apply(self, change: MetadataChange) -> None:
+        """Apply a change."""
+        match change.change:
+            case "topic":
+                self.topics[change.topic_id] = _Topic(change.topic)
+            case "topic_removed":
+                self._remove_topic(change)
+            case "partition" | "partition_changed":
+                self._change_partition(change)
+            case "broker":
+                self._set_broker(change, _Broker(change.rack, not change.is_fenced))
+            case "fencing":
+                rack = self._brokers.get(change.broker, _Broker(None, False)).rack
+                self._set_broker(change, _Broker(rack, not change.is_fenced))
+            case "broker_removed":
+                self._set_broker(change, None)
+
+    def rows_of(self, topic_id: str) -> pa.RecordBatch:
+        """Return the rows of a topic, with the time 0."""
+        topic = self.topics[topic_id]
+        if topic.rows is None:
+            ids = sorted(topic.replicas)
+            racks = [[self._rack(broker) for broker in topic.replicas[id]] for id in ids]
+            columns = [[0] * len(ids), [topic.name] * len(ids), [topic_id] * len(ids), ids, racks]
+            arrays = [pa.array(values, field.type) for values, field in zip(columns, topic_schema(), strict=True)]
+            topic.rows = pa.RecordBatch.from_arrays(arrays, schema=topic_schema())
+        return topic.rows
+
+    def _rack(self, broker: int) -> str | None:
+        found = self._brokers.get(broker)
+        return self._visible_rack(found) if found else None
+
+    def _visible_rack(self, broker: _Broker) -> str | None:
+        return broker.rack if broker.is_available or not self._hides_fenced else None
+
+    def _remove_topic(self, change: MetadataChange) -> None:
+        topic = self.topics.pop(change.topic_id, None)
+        if topic is None:
+            return
+        self.partitions -= len(topic.replicas)
+        self.is_changed = self.is_topic_changed = True
+        if topic.name == OFFSETS_TOPIC:
+            self.leaders += [(change.at, id, None) for id in sorted(self._leaders)]
+            self._leaders.clear()
+
+    def _change_partition(self, change: MetadataChange) -> None:
+        topic = self.topics.get(change.topic_id)
+        if topic is None:
+            return
+        before = topic.replicas.get(change.partition)
+        if change.replicas is not None and (before is None or change.replicas != before):
+            self.partitions += before is None
+            topic.replicas[change.partition] = change.replicas
+            for broker in change.replicas:
+                self._topics_of.setdefault(broker, set()).add(change.topic_id)
+            self.is_topic_changed |= before is None or [*map(self._rack, before)] != [*map(self._rack, change.replicas)]
+            self.is_changed |= self.is_topic_changed
+            topic.rows = None
+        if change.leader is not None and topic.name == OFFSETS_TOPIC:
+            self._set_leader(change.at, change.partition, change.leader)
+
+    def _set_leader(self, at: int, partition: int, leader: int) -> None:
+        if self._leaders.get(partition) != leader:
+            self._leaders[partition] = leader
+            self.leaders.append((at, partition, None if leader == _NO_LEADER else leader))
+
+    def _set_broker(self, change: MetadataChange, broker: _Broker | None) -> None:
+        before = self._brokers.get(change.broker)
+        if broker is not None:
+            self._brokers[change.broker] = broker
+        elif before is not None:
+            del self._brokers[change.broker]
+        else:
+            return
+        after = broker or _Broker(before.rack if before else None, False)
+        if before != after:
+            self.registrations.append((change.at, change.broker, *after))
+        old = before or _Broker(None, False)
+        is_other_rack = old.rack != after.rack
+        if not is_other_rack and self._visible_rack(old) == self._visible_rack(after):
+            return
+        topics = [topic for id in self._topics_of.get(change.broker, ()) if (topic := self.topics.get(id))]
+        for topic in topics:
+            topic.rows = None
+        self.is_changed |= bool(topics)
+        self.is_topic_changed |= bool(topics) and is_other_rack
+
+
+def _replay(changes: Sequence[MetadataChange], state: _Cluster, add: Callable[[int, _Cluster], None]) -> None:
+    """Apply changes, and call `add` with each time at which partitions or racks changed, after its last change."""
+    for place, change in enumerate(changes):
+        state.apply(change)
+        is_last = place + 1 == len(changes) or changes[place + 1].at != change.at
+        if is_last and state.is_changed:
+            add(change.at, state)
+            state.is_changed = state.is_topic_changed = False
+
+
+class _Moment(NamedTuple):
+    at: int
+    rows: int
+    is_topic_changed: bool
+
+
+class _Moments:
+    """Times at which topics changed, of which those are chosen that have a snapshot."""
+
+    def __init__(self) -> None:
+        self._all: list[_Moment] = []
+
+    def add(self, at: int, state: _Cluster) -> None:
+        """Add a time."""
+        self._all.append(_Moment(at, state.partitions, state.is_topic_changed))
+
+    def chosen(self, most_rows: int, notes: list[str]) -> tuple[set[int], bool]:
+        """Return the times of the snapshots, and True if fenced brokers count; add a note if changes are merged."""
+        if _rows(self._all) <= most_rows:
+            return {moment.at for moment in self._all}, True
+        of_topics = [moment for moment in self._all if moment.is_topic_changed]
+        if _rows(of_topics) <= most_rows:
+            notes.append(
+                "topics.parquet ignores that brokers were not available for a time, because it would have "
+                f"{_rows(self._all):,} rows."
+            )
+            return {moment.at for moment in of_topics}, False
+        for window in _WINDOWS:
+            merged = _merged(of_topics, window)
+            if _rows(merged) <= most_rows:
+                break
+        else:
+            merged = merged[-1:]
+        count, kept = format_count(len(of_topics), "change"), format_count(len(merged), "snapshot")
+        notes.append(
+            f"topics.parquet has {kept} for {count} of topics: changes within {format_duration(window)} are merged, "
+            f"because it would have {_rows(of_topics):,} rows."
+        )
+        return {moment.at for moment in merged}, False
+
+
+def _rows(moments: Iterable[_Moment]) -> int:
+    return sum(moment.rows for moment in moments)
+
+
+def _merged(moments: Sequence[_Moment], window: int) -> list[_Moment]:
+    """Return the last of the moments within each window; a window begins with the first moment after the one before."""
+    found: list[_Moment] = []
+    began = None
+    for moment in moments:
+        if began is not None and moment.at < began + window:
+            found[-1] = moment
+        else:
+            began = moment.at
+            found.append(moment)
+    return found
+
+
+class _Snapshots:
+    """Snapshots of all topics at chosen times.
+
+    Attributes:
+        batches: The snapshots, with the columns of `topic_schema`.
+    """
+
+    def __init__(self, times: set[int]) -> None:
+        self._times = times
+        self.batches: list[pa.RecordBatch] = []
+
+    def add(self, at: int, state: _Cluster) -> None:
+        """Add the topics if their time is one of the chosen ones."""
+        if at not in self._times:
+            return
+        ids = sorted(state.topics, key=lambda id: (state.topics[id].name, id))
+        parts = [state.rows_of(id) for id in ids]
+        if not parts:
+            return
+        rows = pa.Table.from_batches(parts).combine_chunks()
+        times = pa.repeat(pa.scalar(at, pa.int64()), rows.num_rows)
+        self.batches += rows.set_column(0, topic_schema().field(0), times).to_batches()
+
+
+def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
+    return pa.Table.from_arrays(
+        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+    )
