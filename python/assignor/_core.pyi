@@ -319,8 +319,8 @@ class Replay:
     def observe_topics(self, topics: ArrowArray) -> list[ArrowRecordBatch]:
         """Replace the topic metadata by a longer timeline; return the generations whose comparison waited for it."""
 
-    def observe_silences(self, silences: Sequence[tuple[int, int, Sequence[int], bool]]) -> None:
-        """Add silences of the log: since, until, partitions of the log, and True if the whole log was silent."""
+    def observe_silences(self, silences: Sequence[tuple[int, int, Sequence[int], bool, str]]) -> None:
+        """Add silences of the log, and moves of coordinators; see `assignor.replay.silences.Silence`."""
 
     def observe_broker_log(
         self,

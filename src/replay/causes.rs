@@ -4,7 +4,7 @@
 //! can have led from one record to the next, most likely first. The first reason that a broker logs for the rebalance is one of them.
 //! `departures` decides why a member is missing.
 
-use super::departures::{CLOSED, Departure, EXPIRED, Shown};
+use super::departures::{CLOSED, DELAY, Departure, EXPIRED, MOVED, Shown, moved_sentence};
 use super::difference::{Difference, GroupRecord};
 use super::durations::{between, duration};
 use super::evidence::{Evidence, longest_timeout, timed_out_join};
@@ -108,6 +108,7 @@ pub(super) fn classic_causes(
     }
     if causes.names.is_empty() {
         add_unchanged(&mut causes, changes, before, missing);
+        add_move(&mut causes, evidence, after.began);
     }
     if missing > 0 {
         add_missing(&mut causes, before, after);
@@ -307,6 +308,14 @@ fn add_unchanged(causes: &mut Causes, changes: &Difference, before: &GroupRecord
         causes.add(&["leader_rejoined"], sentence);
     } else {
         causes.add(&["leader_rejoined"], format!("{text}."));
+    }
+}
+
+/// Add a cause if the coordinator moved right before a rebalance of unchanged members, which then join again.
+fn add_move(causes: &mut Causes, evidence: &Evidence<'_>, began: i64) {
+    let moved = evidence.moved.filter(|_| !causes.names.is_empty());
+    if let Some(moved) = moved.filter(|moved| began.saturating_sub(moved.until) <= DELAY) {
+        causes.add(&[MOVED], moved_sentence(moved, began));
     }
 }
 

@@ -34,6 +34,8 @@ pub(super) struct Absence<'a> {
     pub(super) commits: Option<&'a CommitTimes>,
     /// The last silence of the log that ended before `until`.
     pub(super) silence: Option<&'a Silence>,
+    /// The last move of the coordinator before `until`.
+    pub(super) moved: Option<&'a Silence>,
     /// Session timeout of the broker, for a member whose record has none.
     pub(super) default_session: Option<i64>,
     /// Longest time that the join phase before `until` can have lasted.
@@ -74,11 +76,17 @@ impl Departure {
     }
 }
 
+/// Return a sentence about a move of the coordinator before a time.
+pub(super) fn moved_sentence(moved: &Silence, until: i64) -> String {
+    format!("Its coordinator changed {} before: {}.", between(moved.until, until), moved.moved)
+}
+
 impl Absence<'_> {
     /// Return the causes that the log allows.
     pub(super) fn departure(&self) -> Departure {
         let Some(session) = self.session() else { return self.undecided() };
         self.after_silence(session)
+            .or_else(|| self.after_move(session))
             .or_else(|| self.too_early_to_expire())
             .or_else(|| self.regular(session))
             .or_else(|| self.without_heartbeat(session))
@@ -146,12 +154,31 @@ impl Absence<'_> {
             return None;
         }
         let which = if silence.is_whole_log { "the log" } else { "its partition of __consumer_offsets" };
-        let text = format!(
+        let mut text = format!(
             "Its coordinator was not available, or moved: {which} had no records for {}, until {} before.",
             between(silence.since, silence.until),
             between(silence.until, self.until)
         );
+        if let Some(moved) = self.moved.filter(|moved| moved.until >= silence.since) {
+            text.extend([" ", &moved_sentence(moved, self.until)]);
+        }
         let first = [&[MOVED], &EXPIRED[..]].concat();
+        Some(Departure { names: self.causes(&first), text, shown: Shown::Silence })
+    }
+
+    /// Decide for an expired session if it ended one session timeout after the coordinator moved, and the member has not committed since.
+    ///
+    /// A broker that becomes the coordinator gives each member a new session.
+    fn after_move(&self, session: i64) -> Option<Departure> {
+        let moved = self.moved?;
+        let earliest = moved.until.saturating_add(session).saturating_sub(EXACT);
+        let latest = moved.until.saturating_add(session).saturating_add(self.longest_join).saturating_add(DELAY);
+        let active = self.active_began().into_iter().chain(self.last_commit()).max();
+        if !(earliest..=latest).contains(&self.until) || active.is_some_and(|active| active > moved.until) {
+            return None;
+        }
+        let first = [&[MOVED], &EXPIRED[..]].concat();
+        let text = moved_sentence(moved, self.until);
         Some(Departure { names: self.causes(&first), text, shown: Shown::Silence })
     }
 

@@ -15,12 +15,16 @@ pub(super) struct Evidence<'a> {
     pub(super) state: &'a GroupState,
     /// The last silence before the new record.
     silence: Option<&'a Silence>,
+    /// The last move of the coordinator before the new record.
+    pub(super) moved: Option<&'a Silence>,
 }
 
 impl<'a> Evidence<'a> {
     /// Collect the evidence for what happened until a time.
     pub(super) fn until(context: &'a Context, state: &'a GroupState, time: i64) -> Self {
-        Self { context, state, silence: context.silences.last_before(state.log_partition, time) }
+        let partition = state.log_partition;
+        let silence = context.silences.last_before(partition, time);
+        Self { context, state, silence, moved: context.silences.last_move_before(partition, time) }
     }
 
     fn commits(&self, member: &KnownMember) -> Option<&'a CommitTimes> {
@@ -42,6 +46,7 @@ impl<'a> Evidence<'a> {
             until: after.began,
             commits: self.commits(member),
             silence: self.silence,
+            moved: self.moved,
             default_session: None,
             longest_join: joining.map_or(0, i64::from),
         };
@@ -86,6 +91,7 @@ impl<'a> Evidence<'a> {
             until: at,
             commits: self.commits(member),
             silence: self.silence,
+            moved: self.moved,
             default_session: Some(self.context.settings.session_timeout),
             longest_join: 0,
         }

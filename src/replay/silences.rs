@@ -30,6 +30,9 @@ pub struct Silence {
     pub partitions: Vec<i32>,
     /// True if no partition of the log had a record.
     pub is_whole_log: bool,
+    /// How the coordinator of the groups of the partitions changed at `until`, as the end of a sentence. Empty for a silence; with a
+    /// text, records need not be missing, and `since` is `until`.
+    pub moved: String,
 }
 
 /// Silences of a log, found record by record.
@@ -100,7 +103,13 @@ impl SilenceFinder {
         let groups: usize =
             self.partitions.values_mut().map(|known| known.count_interrupted(since, since, until)).sum();
         let partitions = self.partitions.keys().copied();
-        (groups >= GROUPS).then(|| Silence { since, until, partitions: partitions.collect(), is_whole_log: true })
+        (groups >= GROUPS).then(|| Silence {
+            since,
+            until,
+            partitions: partitions.collect(),
+            is_whole_log: true,
+            moved: String::new(),
+        })
     }
 
     fn of_partition(&mut self, partition: i32, until: i64) -> Option<Silence> {
@@ -110,37 +119,48 @@ impl SilenceFinder {
         if until.saturating_sub(from) < SHORTEST || known.count_interrupted(since, from, until) < GROUPS {
             return None;
         }
-        Some(Silence { since, until, partitions: vec![partition], is_whole_log: false })
+        Some(Silence { since, until, partitions: vec![partition], is_whole_log: false, moved: String::new() })
     }
 }
 
-/// Silences that a replay knows, by time.
+/// Silences and moves of coordinators that a replay knows, by time.
 #[derive(Debug, Clone, Default)]
-pub struct Silences(Vec<Silence>);
+pub struct Silences {
+    found: Vec<Silence>,
+    moves: Vec<Silence>,
+}
 
 impl Silences {
-    /// Add silences; they stay in the order of their ends.
+    /// Add silences and moves; they stay in the order of their ends.
     pub fn extend(&mut self, found: impl IntoIterator<Item = Silence>) {
-        self.0.extend(found);
-        self.0.sort_by_key(|silence| (silence.until, silence.since));
+        for each in found {
+            if each.moved.is_empty() { &mut self.found } else { &mut self.moves }.push(each);
+        }
+        for each in [&mut self.found, &mut self.moves] {
+            each.sort_by_key(|silence| (silence.until, silence.since));
+        }
     }
 
     /// Return the last silence of a partition that ended at or before a time. Without a partition, only those of the whole log count.
     pub(super) fn last_before(&self, partition: Option<i32>, time: i64) -> Option<&Silence> {
-        let end = self.0.partition_point(|silence| silence.until <= time);
-        self.0[..end].iter().rev().find(|silence| silence.covers(partition))
+        last_before(&self.found, partition, time)
+    }
+
+    /// Return the last move of the coordinator of a partition at or before a time.
+    pub(super) fn last_move_before(&self, partition: Option<i32>, time: i64) -> Option<&Silence> {
+        last_before(&self.moves, partition, time)
     }
 
     /// Return true if a silence of a partition lies between two times.
     pub(super) fn is_between(&self, partition: Option<i32>, from: i64, until: i64) -> bool {
-        self.0.iter().any(|silence| silence.since >= from && silence.until <= until && silence.covers(partition))
+        self.found.iter().any(|silence| silence.since >= from && silence.until <= until && silence.covers(partition))
     }
 
     /// Return a time that lies `wait` milliseconds after another one, without the time of silences in between. None if an i64 cannot
     /// hold it.
     pub(super) fn after(&self, partition: Option<i32>, from: i64, wait: i64) -> Option<i64> {
         let mut end = deadline_after(from, wait)?;
-        for silence in self.0.iter().filter(|silence| silence.until > from && silence.covers(partition)) {
+        for silence in self.found.iter().filter(|silence| silence.until > from && silence.covers(partition)) {
             if silence.since >= end {
                 break;
             }
@@ -148,6 +168,11 @@ impl Silences {
         }
         Some(end)
     }
+}
+
+fn last_before(found: &[Silence], partition: Option<i32>, time: i64) -> Option<&Silence> {
+    let end = found.partition_point(|silence| silence.until <= time);
+    found[..end].iter().rev().find(|silence| silence.covers(partition))
 }
 
 impl Silence {

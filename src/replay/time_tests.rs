@@ -61,7 +61,8 @@ fn records() -> impl Strategy<Value = Pair> {
 }
 
 fn silences() -> impl Strategy<Value = Vec<Silence>> {
-    let silence = |(since, until)| Silence { since, until, partitions: vec![0], is_whole_log: true };
+    let silence =
+        |(since, until)| Silence { since, until, partitions: vec![0], is_whole_log: true, moved: String::new() };
     vec((edges(), edges()).prop_map(silence), 0..3)
 }
 

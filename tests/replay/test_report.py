@@ -57,6 +57,7 @@ def test_json_has_the_promised_keys() -> None:
         "silences": [],
         "since": None,
         "broker_log": None,
+        "brokers": None,
         "groups": [
             {
                 "group": "orders",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import shutil
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from confluent_kafka.admin import NewPartitions, NewTopic
+from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]  # the module does not list them
 from kio.schema.alter_partition_reassignments.v0 import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -135,7 +136,8 @@ def differences(history: TopicHistory, answers: Sequence[Answer]) -> list[object
 def connected(cluster: RackedCluster) -> Iterator[Connection]:
     """Yield a connection to the first broker."""
     with contextlib.ExitStack() as stack:
-        yield [stack.enter_context(connection) for connection in cluster.connect()][0]
+        first, *_ = [stack.enter_context(connection) for connection in cluster.connect()]
+        yield first
 
 
 def reassign(cluster: RackedCluster, topic: str, replicas: list[int]) -> None:
@@ -247,7 +249,7 @@ def shortened(single: Run, tmp_path: Path) -> Path:
     shutil.copytree(single.folders[0], folder)
     end = max(int(path.name[:20]) for path in folder.glob("*.checkpoint"))
     bases = sorted(int(path.stem) for path in folder.glob("*.log"))
-    covered = [base for base, following in zip(bases, bases[1:], strict=False) if following <= end]
+    covered = [base for base, following in itertools.pairwise(bases) if following <= end]
     assert covered
     for base in covered:
         (folder / f"{base:020}.log").unlink()

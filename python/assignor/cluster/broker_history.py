@@ -37,6 +37,11 @@ BROKERS = pa.schema(
 """Columns of `brokers.parquet`."""
 
 
+def has_history(recording: Recording) -> bool:
+    """Return True if a recording has the history of brokers, even an empty one."""
+    return any((recording.folder / name).exists() for name in ("coordinators.parquet", "brokers.parquet"))
+
+
 def read_coordinators(recording: Recording) -> pa.Table:
     """Read the leaders of the partitions of the log over time, by time; no rows without the file.
 

@@ -9,6 +9,10 @@ end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, st
                   partition; optional
 source.json       {"source": TEXT, "notes": [TEXT, ...]}: what a converted recording was made from, and what it lacks;
                   optional
+coordinators.parquet  at int64 (ms), partition int32, leader int32 (null: no leader): a row per leader of a partition of
+                  `__consumer_offsets`, at the time from which on it led; optional
+brokers.parquet   at int64 (ms), broker int32, rack string (null: no rack), is_available bool: a row each time a broker
+                  registered, was fenced (clients no longer saw it), came back or was removed; optional
 """
 
 from __future__ import annotations

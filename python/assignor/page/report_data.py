@@ -30,6 +30,10 @@ _EVENT_FIELDS = [
 """Fields of events that `Timeline` reads."""
 
 
+_CHANGES_SHOWN = 10
+"""Number of changes of coordinators and brokers that a page lists: the last ones."""
+
+
 def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     """Return the input of a page.
 
@@ -41,7 +45,6 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
     found: dict[str, Any] = report.to_json()
     times = _times(part)
     is_converted = recording.source != str(recording.records)
-    notes = (*(() if report.has_topics else (NO_TOPICS,)), *report.notes)
     return PageData(
         title=recording.source if is_converted else recording.folder.resolve().name,
         events=itertools.chain(_events(part, [each.group for each in report.groups]), silence_events(report.silences)),
@@ -50,12 +53,19 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
         until=times[1],
         groups=found["groups"],
         findings=found["findings"],
-        notes=tuple(f"{note[0].upper()}{note[1:]}." for note in notes),
+        notes=_notes(report),
         members=lambda groups: _members(part, groups),
         topics=last_topics(recording.topics()),
         lag=_lag(part),
         lag_over_time=_lag_over_time(part),
     )
+
+
+def _notes(report: Report) -> tuple[str, ...]:
+    """Return what is not known, and the last changes of coordinators and brokers."""
+    notes = (*(() if report.has_topics else (NO_TOPICS,)), *report.notes)
+    changes = [] if report.brokers is None else report.brokers.lines()[-_CHANGES_SHOWN:]
+    return tuple(f"{note[0].upper()}{note[1:]}." for note in (*notes, *changes))
 
 
 def _events(part: Path, groups: Sequence[str]) -> Iterator[Row]:

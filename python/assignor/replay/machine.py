@@ -202,10 +202,10 @@ class Replay:
         return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]
 
 
-def _read_silence(silence: object, what: str) -> tuple[int, int, list[int], bool]:
-    if not isinstance(silence, tuple) or len(silence) != 4:
+def _read_silence(silence: object, what: str) -> tuple[int, int, list[int], bool, str]:
+    if not isinstance(silence, tuple) or len(silence) not in (4, 5):
         raise wrong_type(what, "a Silence", silence)
-    since, until, partitions, is_whole_log = silence
+    since, until, partitions, is_whole_log, *moved = silence
     return (
         read_int(since, f"{what}: since", bits=64),
         read_int(until, f"{what}: until", bits=64),
@@ -214,4 +214,5 @@ def _read_silence(silence: object, what: str) -> tuple[int, int, list[int], bool
             for id in read_entries(partitions, f"{what}: partitions", "an iterable of int")
         ],
         read_bool(is_whole_log, f"{what}: is_whole_log"),
+        check_name(moved[0] if moved else "", f"{what}: moved"),
     )

@@ -12,6 +12,7 @@ from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import check_no_nulls, in_log_order, scan
 from assignor.cluster.timestamps import latest
+from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.silences import silence_events, silences_of
 
 if TYPE_CHECKING:
@@ -30,7 +31,8 @@ def replay(
 ) -> Iterator[Event]:
     """Replay a recording in this process, and yield its events in the order in which the replay returns them.
 
-    If groups are chosen, the silences of the log, which are of no group, are not among the events.
+    If groups are chosen, the silences of the log and the moves of coordinators, which are of no group, are not among
+    the events.
 
     Args:
         recording: The recording.
@@ -51,6 +53,7 @@ def replay(
     silences = silences_of(recording)
     if recording.groups is None:
         yield from silence_events(silences)
+        yield from coordinator_events(recording)
     yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), silences, logged)
 
 

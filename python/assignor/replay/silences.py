@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from assignor import _core
 from assignor.cluster.records import groups_of, scan
+from assignor.replay.coordinator_moves import moved_because, moves_of, outages_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,12 +42,15 @@ class Silence(NamedTuple):
         until: Time of the first record after it in milliseconds.
         partitions: Partitions of the log, in order.
         is_whole_log: True if no partition had a record.
+        moved: How the coordinator of the groups in the partitions changed at `until`, as the end of a sentence; ""
+            for a silence. Such a move is evidence like a silence, and not counted as one: `since` is `until`.
     """
 
     since: int
     until: int
     partitions: tuple[int, ...]
     is_whole_log: bool
+    moved: str = ""
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor report --json` prints: since, until and log_partitions (null for all)."""
@@ -55,7 +59,7 @@ class Silence(NamedTuple):
 
 
 def silences_of(recording: Recording) -> list[Silence]:
-    """Return the silences of a recording, by time.
+    """Return the silences of a recording, by time, then the moves of coordinators if the recording has them.
 
     The whole log was silent, or a partition of it, if it got no record for at least 10 s and for ten times the usual
     interval of at least two of its groups that had written records regularly until then.
@@ -64,7 +68,8 @@ def silences_of(recording: Recording) -> list[Silence]:
         recording: The recording; the columns partition, timestamp and key of all its records are read.
 
     Raises:
-        IllegalArgumentError: The records cannot be read as Parquet.
+        IllegalArgumentError: A file cannot be read as Parquet.
+        WrongTypeError: A column of the history of brokers is missing or of another type.
     """
     finder = _core.SilenceFinder()
     for batch in scan(recording, ["partition", "timestamp", "key"]):
@@ -72,7 +77,12 @@ def silences_of(recording: Recording) -> list[Silence]:
             part = batch.slice(start, len(groups))
             columns = [part["partition"], part["timestamp"], groups]
             finder.add(pa.RecordBatch.from_arrays(columns, ["partition", "timestamp", "group_id"]))
-    return taken(finder)
+    outages = outages_of(recording)
+    moves = [
+        Silence(move.at, move.at, (move.partition,), False, moved_because(move, outages))
+        for move in moves_of(recording)
+    ]
+    return [*taken(finder), *moves]
 
 
 def taken(finder: _core.SilenceFinder) -> list[Silence]:
@@ -82,7 +92,7 @@ def taken(finder: _core.SilenceFinder) -> list[Silence]:
 
 def write_silences(silences: Iterable[Silence], part: Path) -> None:
     """Write the table `silences` of a report."""
-    table = pa.Table.from_pylist([found._asdict() for found in silences], _TABLE)
+    table = pa.Table.from_pylist([found._asdict() for found in silences if not found.moved], _TABLE)
     (part / "silences").mkdir()
     pq.write_table(table, part / "silences" / "part-0.parquet")
 
@@ -106,4 +116,5 @@ def silence_events(silences: Iterable[Silence]) -> list[dict[str, Any]]:
             **found.to_json(),
         }
         for found in silences
+        if not found.moved
     ]

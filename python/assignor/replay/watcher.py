@@ -27,7 +27,7 @@ from assignor.replay.coordinators import Coordinators, moved_event
 from assignor.replay.events import event_dicts
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS, rebalance_timeouts
 from assignor.replay.loops import FIELDS, KINDS, Loops
-from assignor.replay.silences import silence_events, taken
+from assignor.replay.silences import Silence, silence_events, taken
 from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
 from assignor.replay.watch_state import WatchState, content_errors
 from assignor.validation import check_name, read_entries
@@ -231,7 +231,7 @@ class Watcher:
         Sessions that expire right after it then have the cause `coordinator_moved`, as after a silence of the log.
         """
         times = {id: self._clock(id).latest for id in partitions}
-        self._machine.observe_silences([(since, max(since, now), (id,), False) for id, since in times.items()])
+        self._machine.observe_silences([Silence(since, max(since, now), (id,), False) for id, since in times.items()])
 
     def interrupt(self, partitions: Iterable[int], now: int) -> None:
         """Note that coordinators did not answer, so that members could not commit.

@@ -10,6 +10,7 @@ from assignor.report.group_report import by_group
 
 if TYPE_CHECKING:
     from assignor.replay.logged_events import LogComparison
+    from assignor.replay.coordinator_moves import BrokerHistory
     from assignor.replay.silences import Silence
     from assignor.report.findings import Finding
     from assignor.report.group_report import GroupReport, MemberReport, Remark
@@ -64,6 +65,7 @@ class Report:
         undescribed: Of a report without a log: ids of the groups whose members or owners are not known.
         problems: Of a report without a log: group id, or "" for the cluster, and what could not be read.
         broker_log: Causes that brokers logged, compared with those of the records; None without a log of the brokers.
+        brokers: Moves of coordinators and outages of brokers; None if the recording has no history of them.
     """
 
     records: int
@@ -81,6 +83,7 @@ class Report:
     undescribed: frozenset[str] = frozenset()
     problems: tuple[tuple[str, str], ...] = ()
     broker_log: LogComparison | None = None
+    brokers: BrokerHistory | None = None
 
     @property
     def invalid_timestamps(self) -> int:
@@ -104,6 +107,7 @@ class Report:
             "silences": [silence.to_json() for silence in self.silences],
             "since": self.since,
             "broker_log": None if self.broker_log is None else self.broker_log.to_json(),
+            "brokers": None if self.brokers is None else self.brokers.to_json(),
             "groups": [
                 {
                     **group.to_json(),

@@ -33,7 +33,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 _ADDED = {
-    *("findings", "duplicates", "silences", "since", "broker_log", "invalid_timestamps", "notes", "mode", "problems"),
+    *("findings", "duplicates", "silences", "since", "broker_log", "invalid_timestamps", "notes", "mode", "problems", "brokers"),
 }
 """Keys that reports of earlier versions do not have."""
 

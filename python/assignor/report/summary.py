@@ -15,6 +15,7 @@ from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid_time
 from assignor.lines import json_text
 from assignor.replay.logged_events import LogMatches
+from assignor.replay.coordinator_moves import broker_history
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
@@ -92,6 +93,7 @@ def summarize(
         since=since,
         notes=recording.notes,
         broker_log=None if matches is None else matches.comparison(),
+        brokers=broker_history(recording, since),
         bad_records=sum(count for (_, _, status), count in counts.items() if status == "bad"),
         groups=tuple(reported),
         remarks=tuple(each for each in _remarks(part) if each.group in names),

@@ -94,6 +94,11 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Silences of the log", silences
     if report.broker_log is not None:
         yield "Log of the broker", list(report.broker_log.lines())
+    if report.brokers is not None and (lines := report.brokers.lines()):
+        if len(lines) > _FINDINGS_SHOWN:
+            earlier = f"and {len(lines) - _FINDINGS_SHOWN:,} earlier changes, see --json"
+            lines = [*lines[-_FINDINGS_SHOWN:], earlier]
+        yield "Coordinators and brokers", lines
     attention = list(_attention(report.findings()))
     if attention:
         yield "Groups that need attention", attention

@@ -173,7 +173,7 @@ class _Run:
         return 0, None
 
     def _read_snapshot(self, snapshot: _Snapshot) -> pa.Table | None:
-        """Return the rows of a snapshot, all at the time of the last record that it stands for; None if it is cut off."""
+        """Return the rows of a snapshot, all at the time of the last record before it; None if it is cut off."""
         batches = list(read_segment(snapshot.path, self._reading, _ignore))
         controls = [row for batch in batches for row in _controls(batch)]
         if not any(number == _SNAPSHOT_FOOTER for number, _ in controls):
@@ -240,8 +240,8 @@ class _Run:
         voters = {count for folder in self._folders if (count := _voters(folder)) is not None}
         if len(self._folders) == 1 and max(voters, default=1) > 1:
             notes.append(
-                f"{METADATA_TOPIC} was read from one of {max(voters)} controllers. Its last changes may be some that the "
-                "others never accepted: the log does not say up to where they agreed."
+                f"{METADATA_TOPIC} was read from one of {max(voters)} controllers. The others may never have accepted "
+                "its last changes: the log does not say up to where they agreed."
             )
 
 

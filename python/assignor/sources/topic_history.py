@@ -8,12 +8,13 @@ that. A large cluster with many changes would have too many rows; then successiv
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from assignor.cluster.broker_history import BROKERS, COORDINATORS
-from assignor.cluster.metadata import topic_schema, topics_table
+from assignor.cluster.metadata import topic_schema
 from assignor.lines import format_count, format_duration
 from assignor.sources.metadata_log import read_metadata_log
 from assignor.sources.segment_names import OFFSETS_TOPIC
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    import numpy.typing as npt
+
     from assignor.sources.metadata_log import MetadataChange
 
 MOST_ROWS = 2_000_000
 """Number of rows of `topics.parquet` above which successive changes are merged."""
 
-_WINDOWS = (100, 1_000, 10_000, 60_000, 600_000, 3_600_000, 21_600_000, 86_400_000, 604_800_000)
-"""Times in milliseconds within which changes can be merged; the shortest one that is enough is used."""
+_WINDOWS = tuple(round(100 * 1.25**power) for power in range(100))
+"""Times in milliseconds, up to 12 years, within which changes can be merged; the shortest sufficient one is used."""
 
 _NO_LEADER = -1
 
@@ -65,8 +68,8 @@ def topic_history(folders: Iterable[Path], *, most_rows: int = MOST_ROWS) -> Top
     times, hides_fenced = planned.chosen(most_rows, notes)
     snapshots = _Snapshots(times)
     _replay(log.changes, _Cluster(hides_fenced=hides_fenced), snapshots.add)
-    topics = topics_table(pa.Table.from_batches(snapshots.batches, topic_schema()))
-    return TopicHistory(topics, _table(state.leaders, COORDINATORS), _table(state.registrations, BROKERS), tuple(notes))
+    coordinators, brokers = _table(state.leaders, COORDINATORS), _table(state.registrations, BROKERS)
+    return TopicHistory(snapshots.rows(), coordinators, brokers, tuple(notes))
 
 
 class _Broker(NamedTuple):
@@ -75,12 +78,18 @@ class _Broker(NamedTuple):
 
 
 class _Topic:
-    """Topic with its partitions, and its rows if they are up to date."""
+    """Topic with its partitions.
+
+    Attributes:
+        name: The name.
+        replicas: Brokers of the replicas by partition.
+        rows: Numbers of its rows in `_Snapshots`; None if they are not up to date.
+    """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.replicas: dict[int, list[int]] = {}
-        self.rows: pa.RecordBatch | None = None
+        self.rows: npt.NDArray[np.int64] | None = None
 
 
 class _Cluster:
@@ -126,18 +135,8 @@ class _Cluster:
             case "broker_removed":
                 self._set_broker(change, None)
 
-    def rows_of(self, topic_id: str) -> pa.RecordBatch:
-        """Return the rows of a topic, with the time 0."""
-        topic = self.topics[topic_id]
-        if topic.rows is None:
-            ids = sorted(topic.replicas)
-            racks = [[self._rack(broker) for broker in topic.replicas[id]] for id in ids]
-            columns = [[0] * len(ids), [topic.name] * len(ids), [topic_id] * len(ids), ids, racks]
-            arrays = [pa.array(values, field.type) for values, field in zip(columns, topic_schema(), strict=True)]
-            topic.rows = pa.RecordBatch.from_arrays(arrays, schema=topic_schema())
-        return topic.rows
-
-    def _rack(self, broker: int) -> str | None:
+    def rack(self, broker: int) -> str | None:
+        """Return the rack of a broker as clients see it."""
         found = self._brokers.get(broker)
         return self._visible_rack(found) if found else None
 
@@ -164,7 +163,7 @@ class _Cluster:
             topic.replicas[change.partition] = change.replicas
             for broker in change.replicas:
                 self._topics_of.setdefault(broker, set()).add(change.topic_id)
-            self.is_topic_changed |= before is None or [*map(self._rack, before)] != [*map(self._rack, change.replicas)]
+            self.is_topic_changed |= before is None or [*map(self.rack, before)] != [*map(self.rack, change.replicas)]
             self.is_changed |= self.is_topic_changed
             topic.rows = None
         if change.leader is not None and topic.name == OFFSETS_TOPIC:
@@ -266,27 +265,45 @@ def _merged(moments: Sequence[_Moment], window: int) -> list[_Moment]:
 
 
 class _Snapshots:
-    """Snapshots of all topics at chosen times.
-
-    Attributes:
-        batches: The snapshots, with the columns of `topic_schema`.
-    """
+    """Snapshots of all topics at chosen times. The rows of a topic are stored once for all snapshots that have them."""
 
     def __init__(self, times: set[int]) -> None:
         self._times = times
-        self.batches: list[pa.RecordBatch] = []
+        self._stored: list[list[Any]] = [[] for _ in topic_schema().names[1:]]
+        self._chosen: list[npt.NDArray[np.int64]] = []
+        self._at: list[int] = []
 
     def add(self, at: int, state: _Cluster) -> None:
         """Add the topics if their time is one of the chosen ones."""
         if at not in self._times:
             return
-        ids = sorted(state.topics, key=lambda id: (state.topics[id].name, id))
-        parts = [state.rows_of(id) for id in ids]
-        if not parts:
-            return
-        rows = pa.Table.from_batches(parts).combine_chunks()
-        times = pa.repeat(pa.scalar(at, pa.int64()), rows.num_rows)
-        self.batches += rows.set_column(0, topic_schema().field(0), times).to_batches()
+        parts = []
+        for topic_id, topic in sorted(state.topics.items(), key=lambda item: (item[1].name, item[0])):
+            if topic.rows is None:
+                topic.rows = self._store(topic_id, topic, state)
+            parts.append(topic.rows)
+        if parts:
+            self._chosen.append(np.concatenate(parts))
+            self._at.append(at)
+
+    def rows(self) -> pa.RecordBatch:
+        """Return the snapshots, with the columns of `topic_schema`."""
+        counts = [len(chosen) for chosen in self._chosen]
+        chosen = pa.array(np.concatenate([np.empty(0, np.int64), *self._chosen]))
+        times = pa.array(np.repeat(np.array(self._at, np.int64), counts))
+        stored = zip(self._stored, list(topic_schema())[1:], strict=True)
+        columns = [times, *(pa.array(values, field.type).take(chosen) for values, field in stored)]
+        return pa.RecordBatch.from_arrays(columns, schema=topic_schema())
+
+    def _store(self, topic_id: str, topic: _Topic, state: _Cluster) -> npt.NDArray[np.int64]:
+        topics, ids, partitions, racks = self._stored
+        start = len(topics)
+        for partition in sorted(topic.replicas):
+            topics.append(topic.name)
+            ids.append(topic_id)
+            partitions.append(partition)
+            racks.append([state.rack(broker) for broker in topic.replicas[partition]])
+        return np.arange(start, len(topics))
 
 
 def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:

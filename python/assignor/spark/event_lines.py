@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silence_events, silences_of
@@ -63,7 +64,7 @@ def event_lines(
     # As in `assignor.replay.recorded.replay`, deadlines of groups without later records fire only at the end.
     silences = silences_of(recording)
     if recording.groups is None:
-        for event in silence_events(silences):
+        for event in (*silence_events(silences), *coordinator_events(recording)):
             yield None, event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
     found = events(
         records, recording.topics(), until=end_of(recording), delay_ms=None, silences=silences, logged=logged

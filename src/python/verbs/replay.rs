@@ -186,13 +186,14 @@ impl PyReplay {
         batches(events).map_err(too_large)
     }
 
-    /// Add silences of the log: since, until, partitions of the log, and true if the whole log was silent.
-    fn observe_silences(&self, silences: Vec<(i64, i64, Vec<i32>, bool)>) {
-        let silences = silences.into_iter().map(|(since, until, partitions, is_whole_log)| Silence {
+    /// Add silences of the log: since, until, partitions of the log, true if the whole log was silent, and how the coordinator moved.
+    fn observe_silences(&self, silences: Vec<(i64, i64, Vec<i32>, bool, String)>) {
+        let silences = silences.into_iter().map(|(since, until, partitions, is_whole_log, moved)| Silence {
             since,
             until,
             partitions,
             is_whole_log,
+            moved,
         });
         self.groups().replay.observe_silences(silences);
     }

@@ -74,7 +74,7 @@ impl Found {
             self.finder.add(partition, group, at)
         });
         found
-            .map(|Silence { since, until, partitions, is_whole_log }| (since, until, partitions, is_whole_log))
+            .map(|Silence { since, until, partitions, is_whole_log, .. }| (since, until, partitions, is_whole_log))
             .collect()
     }
 }
