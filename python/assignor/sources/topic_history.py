@@ -2,7 +2,9 @@
 
 The topics are those that clients see: a replica on a broker that is not available has no rack. Each time at which
 partitions or racks of a topic changed has a full snapshot of all topics, because the readers of `topics.parquet` expect
-that. A large cluster with many changes would have too many rows; then successive changes are merged.
+that. Shortly before a change there is another one, which shows that nothing has changed until then: readers take the
+first snapshot after a time into account, too. A large cluster with many changes would have too many rows; then the
+snapshots before changes are left out, and if that is not enough, successive changes are merged.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ MOST_ROWS = 2_000_000
 
 _WINDOWS = tuple(round(100 * 1.25**power) for power in range(100))
 """Times in milliseconds, up to 12 years, within which changes can be merged; the shortest sufficient one is used."""
+
+_BEFORE_CHANGE_MS = 1_000
+"""Time between the last snapshot before a change and the change, for the difference of the clocks of brokers."""
 
 _NO_LEADER = -1
 
@@ -65,9 +70,9 @@ def topic_history(folders: Iterable[Path], *, most_rows: int = MOST_ROWS) -> Top
     planned = _Moments()
     state = _Cluster()
     _replay(log.changes, state, planned.add)
-    times, hides_fenced = planned.chosen(most_rows, notes)
-    snapshots = _Snapshots(times)
-    _replay(log.changes, _Cluster(hides_fenced=hides_fenced), snapshots.add)
+    plan = planned.chosen(most_rows, notes)
+    snapshots = _Snapshots(plan)
+    _replay(log.changes, _Cluster(hides_fenced=plan.hides_fenced), snapshots.add)
     coordinators, brokers = _table(state.leaders, COORDINATORS), _table(state.registrations, BROKERS)
     return TopicHistory(snapshots.rows(), coordinators, brokers, tuple(notes))
 
@@ -212,6 +217,20 @@ class _Moment(NamedTuple):
     is_topic_changed: bool
 
 
+class _Plan(NamedTuple):
+    """Choice of snapshots.
+
+    Attributes:
+        times: Times of changes that have a snapshot.
+        hides_fenced: True if the replicas of fenced brokers have no rack.
+        shows_before: True if there is a snapshot shortly before each change, too.
+    """
+
+    times: set[int]
+    hides_fenced: bool = False
+    shows_before: bool = False
+
+
 class _Moments:
     """Times at which topics changed, of which those are chosen that have a snapshot."""
 
@@ -222,17 +241,17 @@ class _Moments:
         """Add a time."""
         self._all.append(_Moment(at, state.partitions, state.is_topic_changed))
 
-    def chosen(self, most_rows: int, notes: list[str]) -> tuple[set[int], bool]:
-        """Return the times of the snapshots, and True if fenced brokers count; add a note if changes are merged."""
-        if _rows(self._all) <= most_rows:
-            return {moment.at for moment in self._all}, True
+    def chosen(self, most_rows: int, notes: list[str]) -> _Plan:
+        """Return the snapshots; add a note if changes are left out or merged."""
+        rows = _rows(self._all)
+        if rows <= most_rows:
+            return _Plan({moment.at for moment in self._all}, True, 2 * rows <= most_rows)
         of_topics = [moment for moment in self._all if moment.is_topic_changed]
         if _rows(of_topics) <= most_rows:
             notes.append(
-                "topics.parquet ignores that brokers were not available for a time, because it would have "
-                f"{_rows(self._all):,} rows."
+                f"topics.parquet ignores that brokers were not available for a time: it would have {rows:,} rows."
             )
-            return {moment.at for moment in of_topics}, False
+            return _Plan({moment.at for moment in of_topics})
         for window in _WINDOWS:
             merged = _merged(of_topics, window)
             if _rows(merged) <= most_rows:
@@ -244,7 +263,7 @@ class _Moments:
             f"topics.parquet has {kept} for {count} of topics: changes within {format_duration(window)} are merged, "
             f"because it would have {_rows(of_topics):,} rows."
         )
-        return {moment.at for moment in merged}, False
+        return _Plan({moment.at for moment in merged})
 
 
 def _rows(moments: Iterable[_Moment]) -> int:
@@ -267,16 +286,20 @@ def _merged(moments: Sequence[_Moment], window: int) -> list[_Moment]:
 class _Snapshots:
     """Snapshots of all topics at chosen times. The rows of a topic are stored once for all snapshots that have them."""
 
-    def __init__(self, times: set[int]) -> None:
-        self._times = times
+    def __init__(self, plan: _Plan) -> None:
+        self._plan = plan
         self._stored: list[list[Any]] = [[] for _ in topic_schema().names[1:]]
         self._chosen: list[npt.NDArray[np.int64]] = []
         self._at: list[int] = []
 
     def add(self, at: int, state: _Cluster) -> None:
         """Add the topics if their time is one of the chosen ones."""
-        if at not in self._times:
+        if at not in self._plan.times:
             return
+        before = at - _BEFORE_CHANGE_MS
+        if self._plan.shows_before and self._at and self._at[-1] < before:
+            self._chosen.append(self._chosen[-1])
+            self._at.append(before)
         parts = []
         for topic_id, topic in sorted(state.topics.items(), key=lambda item: (item[1].name, item[0])):
             if topic.rows is None:
