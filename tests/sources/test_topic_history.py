@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import shutil
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]  # the module does not list them
 from kio.schema.alter_partition_reassignments.v0 import (
@@ -19,10 +23,14 @@ from kio.schema.find_coordinator.v6 import FindCoordinatorResponse
 from kio.schema.types import BrokerId, TopicName
 from kio.static.primitive import i32
 
+from assignor.cluster import Recording
 from assignor.cluster.connection import ClientSettings
 from assignor.cluster.log import OffsetsLog
+from assignor.cluster.records import SCHEMA
 from assignor.cluster.topics import topic_rows
 from assignor.errors import ClusterError
+from assignor.offsets import coordinator_partition
+from assignor.replay.recorded import replay
 from assignor.sources.metadata_log import FOLDER
 from assignor.sources.topic_history import TopicHistory, topic_history
 from tests.broker.admin import Admin, coordinator_request
@@ -32,14 +40,14 @@ from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.broker
 
 RACKS = ("a", "b", "c")
 
-SETTLED = 0.5
+SETTLED = 0.3
 """Seconds for which an answer must stay the same."""
 
 Row = dict[str, Any]
@@ -151,10 +159,64 @@ def reassign(cluster: RackedCluster, topic: str, replicas: list[int]) -> None:
 
 
 class Run(NamedTuple):
-    """A cluster's life: its folders of the log, and the answers over time."""
+    """A cluster's life.
+
+    Attributes:
+        folders: Folders of the log of its controllers.
+        answers: Answers over time.
+        records: The log of its groups, in the folder of a recording.
+    """
 
     folders: list[Path]
     answers: list[Answer]
+    records: Path
+
+
+def is_stable(admin: Any, groups: Iterable[str]) -> bool:
+    """Return True if each group is stable with two members."""
+    found = [future.result(30) for future in admin.describe_consumer_groups(list(groups)).values()]
+    return all(group.state.name == "STABLE" and len(group.members) == 2 for group in found)
+
+
+class Groups:
+    """Groups of two consumers each, by what happens to them when broker 2 is killed.
+
+    Attributes:
+        names: Name of the group `dying`, whose coordinator is broker 2 and one of whose consumers is killed with it; of
+            `staying`, with the same coordinator; and of `elsewhere`, one of whose consumers is killed, too.
+    """
+
+    def __init__(self, address: str, leaders: Mapping[int, int | None]) -> None:
+        self.names: dict[str, str] = {}
+        for name, is_of_2 in (("dying", True), ("staying", True), ("elsewhere", False)):
+            ids = (f"{name}-{number}" for number in itertools.count())
+            self.names[name] = next(id for id in ids if (leaders[coordinator_partition(id, 4)] == 2) == is_of_2)
+        program = [sys.executable, "-m", "tests.live.consumer_program", "librdkafka", address]
+        self._processes = {
+            (name, place): subprocess.Popen([*program, group, "two", f"{name}-{place}", "6000"])
+            for name, group in self.names.items()
+            for place in (0, 1)
+        }
+
+    def kill_one(self) -> None:
+        """Kill a consumer of each group but one."""
+        for name in ("dying", "elsewhere"):
+            self._processes[name, 1].kill()
+
+    def kill(self) -> None:
+        """Kill all consumers."""
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+
+
+def write_records(address: str, folder: Path) -> Path:
+    """Write the log of the groups as a recording."""
+    log = OffsetsLog(ClientSettings.read(address, timeout=20))
+    found = list(log.read(log.bounds(log.settings.admin())))
+    folder.mkdir()
+    pq.write_table(pa.Table.from_batches(found).select(SCHEMA.names), folder / "records.parquet")
+    return folder
 
 
 @pytest.fixture(scope="module")
@@ -162,15 +224,14 @@ def racked(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """Create, grow, delete, recreate and move topics on three brokers, one of which is killed and started again."""
     place = tmp_path_factory.mktemp("racked")
     settings = {"offsets.topic.num.partitions": "4", "offsets.topic.replication.factor": "2"}
-    with running(
-        RackedCluster, place, RACKS, **{name.replace(".", "_"): value for name, value in settings.items()}
-    ) as cluster:
+    with contextlib.ExitStack() as stack:
+        names = {name.replace(".", "_"): value for name, value in settings.items()}
+        cluster = stack.enter_context(running(RackedCluster, place, RACKS, **names))
         steps = Steps(cluster)
         steps.topics(one=3, two=4, two_more=2)
-        steps.keep("created")
         with connected(cluster) as connection:
             connection.ask(coordinator_request("group"), FindCoordinatorResponse)  # creates the topic
-        steps.keep("coordinators", lambda answer: len(answer.leaders) == 4)
+        steps.keep("created", lambda answer: len(answer.leaders) == 4)
         steps.grow("two", 6)
         steps.keep("grown")
         (row,) = (row for row in steps.answers[-1].topics if (row["topic"], row["partition"]) == ("two", 0))
@@ -183,15 +244,21 @@ def racked(tmp_path_factory: pytest.TempPathFactory) -> Run:
         steps.keep("deleted")
         steps.topics(one=1)
         steps.keep("created again")
+        first = cluster.address.partition(",")[0]
+        groups = Groups(first, steps.answers[-1].leaders)
+        stack.callback(groups.kill)
+        steps.keep("consumers", lambda _: is_stable(steps.admin, groups.names.values()))
         cluster.crash(2)
+        groups.kill_one()
         steps.keep("killed", lambda answer: 2 not in answer.brokers and 2 not in answer.leaders.values())
         steps.topics(two_later=2)
         steps.keep("created without broker 2")
         cluster.restart(2)
         steps.keep("started again", lambda answer: 2 in answer.brokers)
+        recording = write_records(first, place / "recording")
         cluster.stop(3)
         steps.keep("stopped", lambda answer: 3 not in answer.brokers and 3 not in answer.leaders.values())
-        return Run([place / str(node) / "data" / FOLDER for node in (1, 2, 3)], steps.answers)
+        return Run([place / str(node) / "data" / FOLDER for node in (1, 2, 3)], steps.answers, recording)
 
 
 @pytest.fixture(scope="module")
@@ -219,7 +286,7 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Run:
         steps.keep("started again", lambda answer: None not in answer.leaders.values())
         steps.topics(t1=7)
         steps.keep("created again")
-        return Run([place / "data" / FOLDER], steps.answers)
+        return Run([place / "data" / FOLDER], steps.answers, place)
 
 
 def test_the_history_of_three_brokers_is_what_the_admin_client_saw(racked: Run) -> None:
@@ -232,6 +299,28 @@ def test_each_node_and_any_nodes_together_have_the_history(racked: Run, nodes: t
     alive = racked.answers if 0 in nodes else racked.answers[:6]  # broker 2 was down, and broker 3 stopped at the end
 
     assert differences(topic_history(racked.folders[node] for node in nodes), alive) == []
+
+
+def test_only_the_group_whose_member_died_with_its_coordinator_blames_the_move(racked: Run) -> None:
+    history = topic_history(racked.folders)
+    for name, table in (("coordinators", history.coordinators), ("brokers", history.brokers)):
+        pq.write_table(table, racked.records / f"{name}.parquet")
+    pq.write_table(pa.Table.from_batches([history.topics]), racked.records / "topics.parquet")
+    events = list(replay(Recording.open(racked.records)))
+    left = {
+        name: [event for event in events if event["event"] == "rebalance" and name in event["group"] and event["left"]]
+        for name in ("dying", "staying", "elsewhere")
+    }
+
+    (dying,), (elsewhere,) = left["dying"], left["elsewhere"]
+    assert dying["causes"][:2] == ["coordinator_moved", "consumer_dead"]
+    assert "Its coordinator changed " in dying["evidence"]
+    assert "it moved from broker 2 to broker " in dying["evidence"]
+    assert "broker 2 was fenced from " in dying["evidence"]
+    assert left["staying"] == []
+    assert "coordinator_moved" not in elsewhere["causes"]
+    (moved,) = (event for event in events if event["event"] == "coordinator" and event["previous"] == "2")
+    assert moved["groups"] == 2
 
 
 def test_the_history_of_one_node_is_what_the_admin_client_saw(single: Run) -> None:
