@@ -221,7 +221,7 @@ def write_records(address: str, folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def racked(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Create, grow, delete, recreate and move topics on three brokers, one of which is killed and started again."""
+    """Create, grow, delete and move topics on three brokers, and kill and restart one of them."""
     place = tmp_path_factory.mktemp("racked")
     settings = {"offsets.topic.num.partitions": "4", "offsets.topic.replication.factor": "2"}
     with contextlib.ExitStack() as stack:

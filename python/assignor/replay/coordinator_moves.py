@@ -145,7 +145,7 @@ def moves_of(recording: Recording) -> list[Move]:
 def outages_of(recording: Recording) -> list[Outage]:
     """Return the times in `brokers.parquet` in which brokers were not available, by time; none without the file.
 
-    The time before a broker was available for the first time is none.
+    The time before a broker was available for the first time does not count.
 
     Raises:
         IllegalArgumentError: The file cannot be read.

@@ -232,7 +232,7 @@ class _Plan(NamedTuple):
 
 
 class _Moments:
-    """Times at which topics changed, of which those are chosen that have a snapshot."""
+    """Times at which topics changed, to choose those that have a snapshot."""
 
     def __init__(self) -> None:
         self._all: list[_Moment] = []
