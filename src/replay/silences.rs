@@ -127,28 +127,37 @@ impl SilenceFinder {
 #[derive(Debug, Clone, Default)]
 pub struct Silences {
     found: Vec<Silence>,
-    moves: Vec<Silence>,
+    /// Moves of the coordinator by partition; there can be many, of which a group needs only its own.
+    moves: FxHashMap<i32, Vec<Silence>>,
 }
 
 impl Silences {
     /// Add silences and moves; they stay in the order of their ends.
     pub fn extend(&mut self, found: impl IntoIterator<Item = Silence>) {
         for each in found {
-            if each.moved.is_empty() { &mut self.found } else { &mut self.moves }.push(each);
+            if each.moved.is_empty() {
+                self.found.push(each);
+                continue;
+            }
+            for partition in &each.partitions {
+                self.moves.entry(*partition).or_default().push(each.clone());
+            }
         }
-        for each in [&mut self.found, &mut self.moves] {
+        for each in std::iter::once(&mut self.found).chain(self.moves.values_mut()) {
             each.sort_by_key(|silence| (silence.until, silence.since));
         }
     }
 
     /// Return the last silence of a partition that ended at or before a time. Without a partition, only those of the whole log count.
     pub(super) fn last_before(&self, partition: Option<i32>, time: i64) -> Option<&Silence> {
-        last_before(&self.found, partition, time)
+        let end = self.found.partition_point(|silence| silence.until <= time);
+        self.found[..end].iter().rev().find(|silence| silence.covers(partition))
     }
 
     /// Return the last move of the coordinator of a partition at or before a time.
     pub(super) fn last_move_before(&self, partition: Option<i32>, time: i64) -> Option<&Silence> {
-        last_before(&self.moves, partition, time)
+        let moves = self.moves.get(&partition?)?;
+        moves[..moves.partition_point(|moved| moved.until <= time)].last()
     }
 
     /// Return true if a silence of a partition lies between two times.
@@ -168,11 +177,6 @@ impl Silences {
         }
         Some(end)
     }
-}
-
-fn last_before(found: &[Silence], partition: Option<i32>, time: i64) -> Option<&Silence> {
-    let end = found.partition_point(|silence| silence.until <= time);
-    found[..end].iter().rev().find(|silence| silence.covers(partition))
 }
 
 impl Silence {

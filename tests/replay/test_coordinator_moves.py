@@ -17,6 +17,7 @@ from assignor.cluster import Recording, records
 from assignor.cluster.broker_history import BROKERS, COORDINATORS
 from assignor.errors import AssignorError
 from assignor.replay.coordinator_moves import Move, Outage, coordinator_events, moved_because, moves_of, outages_of
+from assignor.replay.events import to_json
 from assignor.replay.recorded import replay
 from tests.replay.logs import CONSUMER, classic, commit, log, member, metadata
 from tests.replay.test_departures import SECOND, leaving
@@ -24,6 +25,8 @@ from tests.replay.test_departures import SECOND, leaving
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from pyspark.sql import SparkSession
 
     from tests.replay.logs import Event as Step
 
@@ -193,6 +196,21 @@ def test_replay_prints_the_moves_in_the_order_of_time(tmp_path: Path, capsys: py
     assert "coordinator of 1 group moved from broker 2 to broker 1" in capsys.readouterr().out
     assert main(["replay", str(tmp_path), "--json", "--engine", "local", "--group", "g"]) == 0
     assert '"coordinator"' not in capsys.readouterr().out
+
+
+@pytest.mark.spark
+def test_spark_finds_the_same_events_and_causes(tmp_path: Path, spark: SparkSession) -> None:
+    from assignor.spark.event_lines import event_lines
+
+    recording = made(tmp_path, DIES, moved(END - SESSION), [(0, 2, "a", True), (END - SESSION, 2, "a", False)])
+    found = sorted((json.loads(line) for *_, line in event_lines(spark, recording)), key=_place)
+
+    assert found == sorted((json.loads(to_json(event)) for event in replay(recording)), key=_place)
+    assert any("coordinator_moved" in (event.get("causes") or ()) for event in found)
+
+
+def _place(event: Row) -> tuple[int, str]:
+    return event["at"], json.dumps(event)
 
 
 def test_a_report_has_the_moves_and_the_outages(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assignor.cluster.folder import Recording
+    from assignor.replay.coordinator_moves import Outage
 
 __all__ = ["Silence", "read_silences", "silence_events", "silences_of", "taken", "write_silences"]
 
@@ -77,9 +78,11 @@ def silences_of(recording: Recording) -> list[Silence]:
             part = batch.slice(start, len(groups))
             columns = [part["partition"], part["timestamp"], groups]
             finder.add(pa.RecordBatch.from_arrays(columns, ["partition", "timestamp", "group_id"]))
-    outages = outages_of(recording)
+    outages: dict[int, list[Outage]] = {}
+    for outage in outages_of(recording):
+        outages.setdefault(outage.broker, []).append(outage)
     moves = [
-        Silence(move.at, move.at, (move.partition,), False, moved_because(move, outages))
+        Silence(move.at, move.at, (move.partition,), False, moved_because(move, outages.get(move.previous, ())))
         for move in moves_of(recording)
     ]
     return [*taken(finder), *moves]

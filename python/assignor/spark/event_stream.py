@@ -34,7 +34,7 @@ KEY = ("cluster", "partition", "bucket")
 """Columns that identify a machine: the log's partition, and the bucket of the group in it."""
 
 KEYED_RECORDS = StructType([*CLUSTER_RECORDS.fields, StructField("bucket", IntegerType())])
-RECORD_COLUMNS = ("cluster", "offset", "timestamp", "key", "value")
+RECORD_COLUMNS = ("cluster", "partition", "offset", "timestamp", "key", "value")
 
 _PACKED = StructType([*(KEYED_RECORDS[name] for name in KEY), StructField("packed", BinaryType())])
 _STATE = StructType([StructField("machine", BinaryType())])
