@@ -144,7 +144,7 @@ def test_a_transaction_counts_when_it_ends(tmp_path: Path, end: bytes | None, ex
 
     assert topics_at(found) == expected
     assert found.notes == (
-        () if end else ("__cluster_metadata ends within a transaction: its 2 changes were left out.",)
+        () if end else ("__cluster_metadata ends within a transaction: its 2 changes were left out",)
     )
 
 
@@ -179,7 +179,7 @@ def many(changes: int) -> Sequence[tuple[int, bytes]]:
     [
         (10_000, 3 * 20 + 1 + 20, None),
         (700, 3 * 20 + 1, None),
-        (600, 20 + 1, "topics.parquet ignores that brokers were not available for a time: it would have 691 rows."),
+        (600, 20 + 1, "topics.parquet ignores that brokers were not available for a time: it would have 691 rows"),
         (
             131,
             11,
@@ -221,7 +221,7 @@ def test_one_of_several_controllers_may_have_changes_that_the_others_do_not(tmp_
         (folder / "quorum-state").write_text(json.dumps(state))
 
     (note,) = topic_history(folders[:1]).notes
-    assert note.startswith("__cluster_metadata was read from one of 3 controllers.")
+    assert note.startswith("__cluster_metadata was read from one of 3 controllers,")
     assert topic_history(folders).notes == ()
     (folders[0] / "quorum-state").write_text("damaged")
     assert topic_history(folders[:1]).notes == ()
@@ -243,7 +243,7 @@ def test_the_oldest_snapshot_that_the_log_continues_counts(tmp_path: Path) -> No
     found = topic_history([tmp_path])
     assert next((at, len(topics["t"])) for at, topics in topics_at(found)) == (0, 1)
     assert found.notes == (
-        "__cluster_metadata lacks 5 offsets in the middle: changes of topics and brokers are missing.",
+        "__cluster_metadata lacks 5 offsets in the middle: changes of topics and brokers are missing",
     )
 
 
@@ -252,9 +252,9 @@ def test_records_that_cannot_be_read_are_counted_and_the_others_count(tmp_path: 
 
     assert topics_at(found) == [(0, {"t": [["a"]]})]
     assert found.notes == (
-        "1 record of __cluster_metadata is of a newer Kafka and left out (frame version 1, type 2, version 7).",
+        "1 record of __cluster_metadata is of a newer Kafka and left out (frame version 1, type 2, version 7)",
         "2 records of __cluster_metadata cannot be read and are left out (1 bytes are needed and 0 remain at offset 3 "
-        "while reading TopicRecord.name).",
+        "while reading TopicRecord.name)",
     )
 
 
@@ -269,7 +269,7 @@ def test_a_log_without_records_has_no_history(tmp_path: Path, files: dict[str, b
 
 def test_files_that_cannot_be_read_are_said(tmp_path: Path) -> None:
     (tmp_path / "00000000000000000000.log").write_bytes(b"PAR1" * 20)
-    assert topic_history([tmp_path]).notes == (f"{tmp_path}/00000000000000000000.log is left out: a Parquet file.",)
+    assert topic_history([tmp_path]).notes == (f"{tmp_path}/00000000000000000000.log is left out: a Parquet file",)
     missing = tmp_path / "missing"
     assert topic_history([missing]).notes == (f"{missing} cannot be read: {os.strerror(2)}",)
 

@@ -304,7 +304,7 @@ def test_each_node_and_any_nodes_together_have_the_history(racked: Run, nodes: t
 def test_only_the_group_whose_member_died_with_its_coordinator_blames_the_move(racked: Run) -> None:
     history = topic_history(racked.folders)
     for name, table in (("coordinators", history.coordinators), ("brokers", history.brokers)):
-        pq.write_table(table, racked.records / f"{name}.parquet")
+        pq.write_table(pa.Table.from_batches([table]), racked.records / f"{name}.parquet")
     pq.write_table(pa.Table.from_batches([history.topics]), racked.records / "topics.parquet")
     events = list(replay(Recording.open(racked.records)))
     left = {
@@ -361,14 +361,14 @@ def test_without_the_snapshot_the_notes_say_what_is_missing(shortened: Path) -> 
     (note,) = topic_history([shortened]).notes
 
     assert note.startswith("__cluster_metadata begins with offset ")
-    assert note.endswith("topics and brokers that are older are not known.")
+    assert note.endswith("topics and brokers that are older are not known")
 
 
 def test_a_snapshot_that_is_cut_off_is_left_out(shortened: Path) -> None:
     for path in shortened.glob("*.checkpoint"):
         path.write_bytes(path.read_bytes()[:-20])
 
-    assert any("is incomplete, and was left out: it has no end." in note for note in topic_history([shortened]).notes)
+    assert any("is incomplete, and was left out: it has no end" in note for note in topic_history([shortened]).notes)
 
 
 def test_a_snapshot_alone_is_the_state_at_its_time(shortened: Path, single: Run) -> None:

@@ -168,7 +168,7 @@ class _Run:
         if self._first is not None:
             self._log.notes.append(
                 f"{METADATA_TOPIC} begins with offset {self._first}, and no snapshot has what was before: topics and "
-                "brokers that are older are not known."
+                "brokers that are older are not known"
             )
         return 0, None
 
@@ -177,7 +177,7 @@ class _Run:
         batches = list(read_segment(snapshot.path, self._reading, _ignore))
         controls = [row for batch in batches for row in _controls(batch)]
         if not any(number == _SNAPSHOT_FOOTER for number, _ in controls):
-            self._log.notes.append(f"{snapshot.path} is incomplete, and was left out: it has no end.")
+            self._log.notes.append(f"{snapshot.path} is incomplete, and was left out: it has no end")
             return None
         headers = (value for number, value in controls if number == _SNAPSHOT_HEADER and len(value) >= 10)
         at = int.from_bytes(next(headers, bytes(10))[2:10], "big", signed=True)
@@ -223,7 +223,7 @@ class _Run:
             keep[began:] = False
             count = table.num_rows - began - 1
             self._log.notes.append(
-                f"{METADATA_TOPIC} ends within a transaction: its {format_count(count, 'change')} were left out."
+                f"{METADATA_TOPIC} ends within a transaction: its {format_count(count, 'change')} were left out"
             )
         return times, keep
 
@@ -231,17 +231,17 @@ class _Run:
         reading, notes = self._reading, self._log.notes
         if self._missing:
             missing = format_count(self._missing, "offset")
-            notes.append(f"{METADATA_TOPIC} lacks {missing} in the middle: changes of topics and brokers are missing.")
+            notes.append(f"{METADATA_TOPIC} lacks {missing} in the middle: changes of topics and brokers are missing")
         for path, position, reason in reading.damage[:1]:
             more = f" (and {len(reading.damage) - 1} more places)" if len(reading.damage) > 1 else ""
-            notes.append(f"{path} is damaged at byte {position}: {reason}{more}.")
+            notes.append(f"{path} is damaged at byte {position}: {reason}{more}")
         for path, reason in (*reading.unreadable, *reading.foreign)[:1]:
-            notes.append(f"{path} is left out: {reason}.")
+            notes.append(f"{path} is left out: {reason}")
         voters = {count for folder in self._folders if (count := _voters(folder)) is not None}
         if len(self._folders) == 1 and max(voters, default=1) > 1:
             notes.append(
-                f"{METADATA_TOPIC} was read from one of {max(voters)} controllers. The others may never have accepted "
-                "its last changes: the log does not say up to where they agreed."
+                f"{METADATA_TOPIC} was read from one of {max(voters)} controllers, and the others may never have "
+                "accepted its last changes: the log does not say up to where they agreed"
             )
 
 
@@ -258,10 +258,8 @@ def _controls(batch: pa.RecordBatch) -> list[tuple[int, bytes]]:
 def _unread(change: str, count: int, reason: str) -> str:
     records = format_count(count, "record")
     if change == "newer":
-        return (
-            f"{records} of {METADATA_TOPIC} {'is' if count == 1 else 'are'} of a newer Kafka and left out ({reason})."
-        )
-    return f"{records} of {METADATA_TOPIC} cannot be read and {'is' if count == 1 else 'are'} left out ({reason})."
+        return f"{records} of {METADATA_TOPIC} {'is' if count == 1 else 'are'} of a newer Kafka and left out ({reason})"
+    return f"{records} of {METADATA_TOPIC} cannot be read and {'is' if count == 1 else 'are'} left out ({reason})"
 
 
 def _voters(folder: Path) -> int | None:

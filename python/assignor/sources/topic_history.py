@@ -53,8 +53,8 @@ class TopicHistory:
     """
 
     topics: pa.RecordBatch
-    coordinators: pa.Table
-    brokers: pa.Table
+    coordinators: pa.RecordBatch
+    brokers: pa.RecordBatch
     notes: tuple[str, ...]
 
 
@@ -73,7 +73,7 @@ def topic_history(folders: Iterable[Path], *, most_rows: int = MOST_ROWS) -> Top
     plan = planned.chosen(most_rows, notes)
     snapshots = _Snapshots(plan)
     _replay(log.changes, _Cluster(hides_fenced=plan.hides_fenced), snapshots.add)
-    coordinators, brokers = _table(state.leaders, COORDINATORS), _table(state.registrations, BROKERS)
+    coordinators, brokers = _batch(state.leaders, COORDINATORS), _batch(state.registrations, BROKERS)
     return TopicHistory(snapshots.rows(), coordinators, brokers, tuple(notes))
 
 
@@ -249,7 +249,7 @@ class _Moments:
         of_topics = [moment for moment in self._all if moment.is_topic_changed]
         if _rows(of_topics) <= most_rows:
             notes.append(
-                f"topics.parquet ignores that brokers were not available for a time: it would have {rows:,} rows."
+                f"topics.parquet ignores that brokers were not available for a time: it would have {rows:,} rows"
             )
             return _Plan({moment.at for moment in of_topics})
         for window in _WINDOWS:
@@ -261,7 +261,7 @@ class _Moments:
         count, kept = format_count(len(of_topics), "change"), format_count(len(merged), "snapshot")
         notes.append(
             f"topics.parquet has {kept} for {count} of topics: changes within {format_duration(window)} are merged, "
-            f"because it would have {_rows(of_topics):,} rows."
+            f"because it would have {_rows(of_topics):,} rows"
         )
         return _Plan({moment.at for moment in merged})
 
@@ -329,8 +329,7 @@ class _Snapshots:
         return np.arange(start, len(topics))
 
 
-def _table(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
+def _batch(rows: Sequence[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch:
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.Table.from_arrays(
-        [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
-    )
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
