@@ -103,6 +103,26 @@ def test_a_fenced_broker_hides_its_rack_and_a_broker_can_return_with_another_one
     ]
 
 
+def test_while_no_broker_is_available_clients_see_no_change(tmp_path: Path) -> None:
+    found = history(
+        tmp_path,
+        (T0, made.topic(1, "t")),
+        (T0, made.partition(1, 0, [1, 2])),
+        (T0 + 1, made.fencing(3, is_fenced=True)),
+        (T0 + 2, made.fencing(2, is_fenced=True)),
+        (T0 + 3, made.fencing(1, is_fenced=True)),
+        (T0 + 4, made.partition(1, 1, [1])),
+        (T0 + 5, made.fencing(1, is_fenced=False)),
+        (T0 + 6, made.fencing(1, is_fenced=True)),
+    )
+
+    assert topics_at(found) == [
+        (0, {"t": [["a", "b"]]}),
+        (2, {"t": [["a", None]]}),
+        (5, {"t": [["a", None], ["a"]]}),
+    ]
+
+
 def test_leaders_of_the_log_of_the_groups_are_kept_and_those_of_other_topics_are_not(tmp_path: Path) -> None:
     found = history(
         tmp_path,

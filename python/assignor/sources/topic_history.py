@@ -123,6 +123,11 @@ class _Cluster:
         self.leaders: list[tuple[int, int, int | None]] = []
         self.registrations: list[tuple[int, int, str | None, bool]] = []
 
+    @property
+    def is_down(self) -> bool:
+        """True if no broker is available, so that clients see nothing new."""
+        return bool(self._brokers) and not any(broker.is_available for broker in self._brokers.values())
+
     def apply(self, change: MetadataChange) -> None:
         """Apply a change."""
         match change.change:
@@ -202,11 +207,14 @@ class _Cluster:
 
 
 def _replay(changes: Sequence[MetadataChange], state: _Cluster, add: Callable[[int, _Cluster], None]) -> None:
-    """Apply changes, and call `add` with each time at which partitions or racks changed, after its last change."""
+    """Apply changes, and call `add` with each time at which partitions or racks changed, after its last change.
+
+    What changes while no broker is available counts when one is available again.
+    """
     for place, change in enumerate(changes):
         state.apply(change)
         is_last = place + 1 == len(changes) or changes[place + 1].at != change.at
-        if is_last and state.is_changed:
+        if is_last and state.is_changed and not state.is_down:
             add(change.at, state)
             state.is_changed = state.is_topic_changed = False
 
