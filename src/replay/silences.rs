@@ -127,7 +127,7 @@ impl SilenceFinder {
 #[derive(Debug, Clone, Default)]
 pub struct Silences {
     found: Vec<Silence>,
-    /// Moves of the coordinator by partition; there can be many, of which a group needs only its own.
+    /// Moves of the coordinator by partition, so that a group finds its own without a search in all of them.
     moves: FxHashMap<i32, Vec<Silence>>,
 }
 

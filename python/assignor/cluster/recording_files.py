@@ -140,6 +140,17 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
         with self._errors():
             self._write("end_offsets", rows)
 
+    def write_brokers(self, coordinators: pa.RecordBatch, brokers: pa.RecordBatch) -> None:
+        """Write the history of brokers, with the columns of `assignor.cluster.broker_history`.
+
+        Raises:
+            OSError: The disk is full, or the folder cannot be written.
+        """
+        with self._errors():
+            for name, rows in (("coordinators", coordinators), ("brokers", brokers)):
+                (self.folder / f"{name}.parquet").mkdir(exist_ok=True)
+                self._write(name, rows)
+
     def write_source(self, source: str, notes: Iterable[str]) -> None:
         """Write what the recording was converted from, and what it lacks.
 

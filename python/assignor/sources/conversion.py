@@ -23,9 +23,10 @@ from assignor.lines import format_count
 from assignor.sources.conversion_notes import PartitionNotes, notes_of
 from assignor.sources.dump_text import read_dump
 from assignor.sources.log_keys import LogKeys, count_partitions, partitions_of_groups
-from assignor.sources.segment_names import OFFSETS_TOPIC
+from assignor.sources.segment_names import METADATA_LOG, OFFSETS_TOPIC
 from assignor.sources.segments import SegmentReading, merge_replicas, read_replica, transaction_rows
 from assignor.sources.topic_folders import TopicFolders
+from assignor.sources.topic_history import topic_history
 from assignor.sources.transactions import resolve_transactions
 
 if TYPE_CHECKING:
@@ -157,11 +158,23 @@ class _Run:
         at = self._latest if self._latest is not None else self._modified()  # 0 without files: there are no groups then
         count = count_partitions(self._partitions, self._keys)
         topics = TopicFolders(self._found, self._keys.committed, count)
-        self._files.write_topics(_batch(topics.rows(at), topic_schema()))
+        history = topic_history(each.path for each in self._found.folders if each.partition == METADATA_LOG)
+        if history.topics.num_rows:
+            self._files.write_topics(history.topics)
+            self._files.write_brokers(history.coordinators, history.brokers)
+        else:
+            self._files.write_topics(_batch(topics.rows(at), topic_schema()))
         self._show("reading the end offsets of topics")
         self._files.write_end_offsets(_batch(topics.end_offsets(at), TIMED_END_OFFSETS))
         return notes_of(
-            self._found, self._reading, self._partitions, count, topics, placed=self._placed, uncertain=self._uncertain
+            self._found,
+            self._reading,
+            self._partitions,
+            count,
+            topics,
+            history,
+            placed=self._placed,
+            uncertain=self._uncertain,
         )
 
     def _place(self, folder: PartitionFolder) -> int | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from assignor.sources.data_directory import Directories, PartitionFolder
     from assignor.sources.segments import SegmentReading
     from assignor.sources.topic_folders import TopicFolders
+    from assignor.sources.topic_history import TopicHistory
 
 _SHOWN = 3
 
@@ -70,6 +71,7 @@ def notes_of(
     partitions: Mapping[int, PartitionNotes],
     count: int | None,
     topics: TopicFolders,
+    history: TopicHistory,
     *,
     placed: Mapping[Path, int],
     uncertain: Sequence[Path],
@@ -81,7 +83,8 @@ def notes_of(
         reading: What was read from the segments.
         partitions: The partitions of the log.
         count: Number of partitions of the log in the cluster; None if it is not known.
-        topics: The topics of the cluster.
+        topics: The topics of the cluster by its folders.
+        history: The topics over time; without rows if the log of the controllers is missing.
         placed: Partition by path of the segments that were without the name of one.
         uncertain: Those of them whose groups belong to several partitions.
     """
@@ -89,7 +92,7 @@ def notes_of(
         *_of_partitions(partitions, count, placed, uncertain),
         *_of_records(reading, partitions),
         *_of_files(found, reading),
-        *_of_topics(topics),
+        *_of_topics(topics, history),
     ]
 
 
@@ -177,12 +180,14 @@ def _listed(problem: str, entries: Sequence[tuple[Path, str]]) -> Iterator[str]:
         yield f"{format_count(len(by_path) - _SHOWN, 'more file')}: {problem}"
 
 
-def _of_topics(topics: TopicFolders) -> Iterator[str]:
+def _of_topics(topics: TopicFolders, history: TopicHistory) -> Iterator[str]:
+    yield from history.notes
     if not topics.has_topics:
         yield "there are no folders of other topics, so lag is not known"
         return
-    yield "partition counts are those of the folders at the end of the log; racks and earlier counts are not known"
-    if topics.incomplete:
+    if not history.topics.num_rows:
+        yield "partition counts are those of the folders at the end of the log; racks and earlier counts are not known"
+    if topics.incomplete and not history.topics.num_rows:
         names = ", ".join(topics.incomplete[:_SHOWN]) + (", ..." if len(topics.incomplete) > _SHOWN else "")
         yield (
             f"{format_count(len(topics.incomplete), 'topic')} with folders of only some partitions ({names}): their "

@@ -34,6 +34,10 @@ class Partition(NamedTuple):
     id: int
 
 
+METADATA_LOG = Partition(METADATA_TOPIC, 0)
+"""The only partition of the log of the controllers."""
+
+
 def partition_of(folder: str) -> Partition | None:
     """Return the partition that the name of a folder stands for; None for another name.
 
