@@ -123,6 +123,13 @@ def test_while_no_broker_is_available_clients_see_no_change(tmp_path: Path) -> N
     ]
 
 
+def test_topics_are_known_also_if_no_broker_was_ever_available(tmp_path: Path) -> None:
+    state = [made.broker(1, "a", is_fenced=True), made.topic(1, "t"), made.partition(1, 0, [1])]
+    (tmp_path / f"{5:020}-0000000001.checkpoint").write_bytes(made.snapshot(state, at=T0))
+
+    assert topics_at(topic_history([tmp_path])) == [(0, {"t": [[None]]})]
+
+
 def test_leaders_of_the_log_of_the_groups_are_kept_and_those_of_other_topics_are_not(tmp_path: Path) -> None:
     found = history(
         tmp_path,

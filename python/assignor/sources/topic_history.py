@@ -209,13 +209,15 @@ class _Cluster:
 def _replay(changes: Sequence[MetadataChange], state: _Cluster, add: Callable[[int, _Cluster], None]) -> None:
     """Apply changes, and call `add` with each time at which partitions or racks changed, after its last change.
 
-    What changes while no broker is available counts when one is available again.
+    What changes while no broker is available counts when one is available again, apart from the first topics.
     """
+    is_first = True
     for place, change in enumerate(changes):
         state.apply(change)
         is_last = place + 1 == len(changes) or changes[place + 1].at != change.at
-        if is_last and state.is_changed and not state.is_down:
+        if is_last and state.is_changed and (is_first or not state.is_down):
             add(change.at, state)
+            is_first = False
             state.is_changed = state.is_topic_changed = False
 
 
