@@ -9,8 +9,8 @@ from assignor.report.group_findings import findings_of
 from assignor.report.group_report import by_group
 
 if TYPE_CHECKING:
-    from assignor.replay.logged_events import LogComparison
     from assignor.replay.coordinator_moves import BrokerHistory
+    from assignor.replay.logged_events import LogComparison
     from assignor.replay.silences import Silence
     from assignor.report.findings import Finding
     from assignor.report.group_report import GroupReport, MemberReport, Remark

@@ -33,7 +33,8 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 _ADDED = {
-    *("findings", "duplicates", "silences", "since", "broker_log", "invalid_timestamps", "notes", "mode", "problems", "brokers"),
+    *("findings", "duplicates", "silences", "since", "broker_log", "brokers", "invalid_timestamps"),
+    *("notes", "mode", "problems"),
 }
 """Keys that reports of earlier versions do not have."""
 

@@ -14,8 +14,8 @@ from assignor.cluster.copies import count_copies
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid_time
 from assignor.lines import json_text
-from assignor.replay.logged_events import LogMatches
 from assignor.replay.coordinator_moves import broker_history
+from assignor.replay.logged_events import LogMatches
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
