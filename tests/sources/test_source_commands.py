@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
 import os
+import shutil
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,7 +22,7 @@ from tests.sources.segment_bytes import Entry, batch, write_segment
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from assignor.sources.data_directory import Directories
 
@@ -170,13 +174,31 @@ def test_files_that_cannot_be_read_are_named_and_the_rest_is_kept(data: Path) ->
     assert error_of("replay", log_folder(data, 7)) == f"{gone} cannot be read: No such file or directory"
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads files without permission")
-def test_files_without_permission_are_named(data: Path) -> None:
-    segment = log_folder(data, 7) / SEGMENT
-    segment.chmod(0)
+@contextlib.contextmanager
+def without_permissions() -> Iterator[None]:
+    """Read as a user without permissions in the block, because root reads every file."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
-    assert error_of("replay", segment) == f"{segment} cannot be read: Permission denied"
-    assert f"{segment} cannot be read to the end (Permission denied)" in run(["replay", data]).out
+
+def test_files_without_permission_are_named(data: Path) -> None:
+    run(["replay", data])  # imports modules, whose files a user without permissions may not read
+    run(["replay", data / "nothing"])
+    with tempfile.TemporaryDirectory() as folder:  # the folders above `tmp_path` can be private
+        Path(folder).chmod(0o755)
+        copy = Path(shutil.copytree(data, Path(folder) / "data"))
+        segment = log_folder(copy, 7) / SEGMENT
+        segment.chmod(0)
+        with without_permissions():
+            assert error_of("replay", segment) == f"{segment} cannot be read: Permission denied"
+            assert f"{segment} cannot be read to the end (Permission denied)" in run(["replay", copy]).out
+            assert groups_of(run(["decode", copy])) == [group_in(8)]
 
 
 def test_a_file_that_shrinks_or_vanishes_while_it_is_read(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
