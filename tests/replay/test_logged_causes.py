@@ -200,7 +200,7 @@ def test_rebalances_without_a_record_are_events_too() -> None:
 
 def test_wrong_arguments_are_named() -> None:
     with pytest.raises(WrongTypeError, match=re.escape("rebalances[0] must be a LoggedRebalance, not")):
-        Replay().observe_broker_log([("g", 2)])  # type: ignore[list-item]
+        Replay().observe_broker_log([("g", 2)])  # type: ignore[list-item]  # of the test
     wrong = logged(None)._replace(facts=(TimedFact(0, Fact(("full_moon",), (), "")),))
     with pytest.raises(IllegalArgumentError, match='cause "full_moon": a broker logs no such cause'):
         Replay().observe_broker_log([wrong])

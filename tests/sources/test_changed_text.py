@@ -105,9 +105,13 @@ HEADER = "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONSUMER-ID HO
     ids=range(14),
 )
 def test_the_time_to_read_a_line_does_not_grow_faster_than_its_length(text: str) -> None:
+    ended = []
+
     def read() -> None:
         for reader in (lambda: list(Dump(text.split("\n"), "text")), lambda: read_group_text(text, "text")):
             with contextlib.suppress(AssignorError):
                 reader()
+            ended.append(reader)
 
     within("reading the text", read)
+    assert 2 == len(ended)

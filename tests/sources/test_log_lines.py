@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assignor.sources.log_lines import LogTime, read_message
-from assignor.sources.logged_reasons import read_event
+from assignor.sources.logged_reasons import Event, read_event
 
 START = 1_795_611_600_000
 """2026-11-25 13:00:00 UTC in milliseconds."""
@@ -75,4 +75,5 @@ def test_no_line_ends_the_reading(text: str, start: str) -> None:
         json.dumps({"log": text}),
     ):
         message = read_message(line)
-        read_event(line if message is None else message.text)
+        event = read_event(line if message is None else message.text)
+        assert event is None or isinstance(event, Event)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random  # of the strategy
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,9 +29,9 @@ def followed(rows: list[Row]) -> tuple[list[int], list[int]]:
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([DATA, DATA, 0, COMMIT])), max_size=30), st.randoms())
-def test_the_outcome_is_that_of_a_reader_of_the_log(rows: list[Row], random: object) -> None:
+def test_the_outcome_is_that_of_a_reader_of_the_log(rows: list[Row], random: Random) -> None:
     order = list(range(len(rows)))
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)
     producers, control = (np.array([rows[at][column] for at in order], np.int64) for column in (0, 1))
     found = resolve_transactions(np.array(order, np.int64), producers, control)
 

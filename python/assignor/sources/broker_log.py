@@ -110,8 +110,8 @@ def _read(path: Path) -> _File:
 
 
 def _lines(raw: IO[bytes]) -> Iterator[bytes]:
-    is_compressed = raw.peek(2)[:2] == b"\x1f\x8b"  # type: ignore[attr-defined]
-    file: IO[bytes] = gzip.GzipFile(fileobj=raw) if is_compressed else raw  # type: ignore[assignment]
+    is_compressed = raw.peek(2)[:2] == b"\x1f\x8b"  # type: ignore[attr-defined]  # a buffered file
+    file: IO[bytes] = gzip.GzipFile(fileobj=raw) if is_compressed else raw  # type: ignore[assignment]  # has `readline`, too
     while line := file.readline(_LONGEST_LINE):
         yield line
 

@@ -120,7 +120,7 @@ def _time_of(prefix: str) -> LogTime | None:
 def _read_time(found: re.Match[str]) -> LogTime | None:
     """Return a time in a line; None if there is no such date."""
     try:
-        seconds = datetime(*map(int, found.groups()[:6]), tzinfo=UTC)  # type: ignore[misc,arg-type]
+        seconds = datetime(*map(int, found.groups()[:6]), tzinfo=UTC)  # type: ignore[misc,arg-type]  # six numbers
     except ValueError:
         return None
     local = (seconds - _EPOCH) // _MILLISECOND + int((found[7] or "").ljust(3, "0")[:3])
