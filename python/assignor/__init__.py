@@ -114,6 +114,7 @@ _MODULES = (
     "replay",
     "report",
     "server",
+    "sources",
     "spark",
     "subscription_state",
     "wire",

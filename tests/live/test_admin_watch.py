@@ -120,6 +120,10 @@ def membership(watching: Watching, group: str) -> list[tuple[str, str]]:
     return [(event["action"], event["member"]) for event in watching.of(group, "member")]
 
 
+def moved(watching: Watching, group: str) -> set[tuple[str, int]]:
+    return {tuple(place) for event in watching.of(group, "rebalance") for place in event["moved"] or ()}
+
+
 def owners(watching: Watching, group: str) -> set[tuple[str, str, int]]:
     """Return member, topic and partition of each owned partition of a group."""
     rows = [row for row in watching.watch.watcher.groups() if row["group"] == group]
@@ -148,13 +152,13 @@ def test_polls_and_log_show_the_same_members_and_owners(secured: SecuredCluster,
             with Member(secured, group, **settings) as second:
                 until(lambda: len({member for member, _, _ in owners(polls, group)}) == 2)
                 until(lambda: owners(polls, group) == owners(log, group))
-                moved = [place for event in polls.of(group, "rebalance") for place in event["moved"] or ()]
                 for each in (first, second):
                     each.commit(4)
                 until(lambda: lag(polls, group) == PARTITIONS * (RECORDS - 4))
                 gone = membership(polls, group)[-1][1]
                 owned = {(topic, id) for name, topic, id in owners(polls, group) if name == gone}
-                assert owned == {(topic, id) for topic, id in moved}
+                # The events of a poll are reported just after its owners are known.
+                until(lambda: owned == moved(polls, group))
             until(lambda: ("left", gone) in membership(polls, group))
             until(lambda: len(owners(polls, group)) == PARTITIONS and owners(polls, group) == owners(log, group))
         until(lambda: not owners(polls, group) and not owners(log, group))

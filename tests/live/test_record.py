@@ -250,7 +250,10 @@ def test_report_on_a_live_cluster_equals_the_report_on_its_recording(
     assert [group["group"] for group in kept["groups"]] == [group["group"] for group in temporary["groups"]]
     assert {"kept", "out", "again", "assignor-report"} == {path.name for path in tmp_path.iterdir()}
     assert 2 == main(["report", "kept", "--bootstrap-server", broker.address])
-    assert "either the FOLDER of a recording or --bootstrap-server" in capsys.readouterr().err
+    assert (
+        "either the PATH of a recording or of a broker's data directory, or --bootstrap-server"
+        in capsys.readouterr().err
+    )
 
 
 def test_the_commands_of_the_page_run(
