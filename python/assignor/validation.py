@@ -5,6 +5,7 @@ This module is private. The package and the reference share it.
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
 from typing import TYPE_CHECKING, Any
@@ -57,11 +58,23 @@ def check_path(path: str | os.PathLike[str], what: str, *, is_of_pyarrow: bool =
         is_of_pyarrow: True if pyarrow opens the path, whose absolute form must be UTF-8.
 
     Raises:
-        IllegalArgumentError: The path has a null character, or bytes that are not UTF-8 if pyarrow opens it.
+        WrongTypeError: The path is neither a str nor an `os.PathLike` of one.
+        IllegalArgumentError: The path is too long, or has a null character, or bytes that are not UTF-8 if pyarrow
+            opens it.
     """
-    text = os.path.abspath(path)  # noqa: PTH100  # `Path.absolute` keeps "..", and pyarrow does not
+    named = path.__fspath__() if isinstance(path, os.PathLike) else path
+    if not isinstance(named, str):
+        raise wrong_type(f"{what}: the path", "a str or os.PathLike", path)
+    text = os.path.abspath(named)  # noqa: PTH100  # `Path.absolute` keeps "..", and pyarrow does not
     if "\0" in text:
         raise IllegalArgumentError(f"{what} {shown(str(path))}: a path cannot have a null character")
+    try:
+        os.lstat(text)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise IllegalArgumentError(f"{what} {shown(named)}: {error.strerror}") from error
+    except UnicodeEncodeError:
+        raise IllegalArgumentError(f"{what} {shown(named)}: the path has a character that it cannot have") from None
     if is_of_pyarrow and any("\ud800" <= character <= "\udfff" for character in text):
         raise IllegalArgumentError(f"{what} {shown(str(path))}: the path must be UTF-8, also in its parent folders")
 

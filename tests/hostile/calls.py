@@ -326,6 +326,10 @@ def public_callables() -> dict[str, Any]:
 SUBMODULES = (
     "assignor.clients.kafka_python",
     "assignor.clients.aiokafka",
+    "assignor.cluster.confluent",
+    "assignor.spark.progress",
+    "assignor.spark.session",
+    "assignor.spark.sources",
     "assignor.member.events",
     "assignor.member.effects",
 )

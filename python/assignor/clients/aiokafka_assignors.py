@@ -28,6 +28,7 @@ This module imports aiokafka.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary
@@ -42,6 +43,7 @@ from assignor.clients.membership import (
     plan_joined,
 )
 from assignor.dependencies import dependency
+from assignor.validation import read_bool, read_items, shown, wrong_type
 from assignor.wire import encode_subscription
 
 with dependency("aiokafka", version="0.11 or newer"):
@@ -57,7 +59,7 @@ with dependency("aiokafka", version="0.11 or newer"):
         raise ImportError(name="aiokafka")
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 __all__ = ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor"]
 
@@ -148,7 +150,8 @@ class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ign
             arguments work for aiokafka and kafka-python.
 
     Raises:
-        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8.
+        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8; or another argument is no
+            bool.
     """
 
     _client = "aiokafka"
@@ -167,11 +170,13 @@ class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ign
         *,
         client_rack: str | None = None,
         shadow: bool = False,
-        tolerant: bool = False,  # noqa: ARG002 - see the docstring
+        tolerant: bool = False,
     ) -> None:
+        read_bool(tolerant, "tolerant")
+        is_shadow = read_bool(shadow, "shadow")
         self._membership = Membership(self.name, client_rack)
         # aiokafka's own classes keep state in class attributes. A subclass per instance separates these states.
-        self._shadowed: Any = type(self._own.__name__, (self._own,), {}) if shadow else None
+        self._shadowed: Any = type(self._own.__name__, (self._own,), {}) if is_shadow else None
 
     @classmethod
     def _of_running_task(cls) -> AiokafkaAssignor:
@@ -202,7 +207,7 @@ class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ign
         if self._shadowed is not None:
             self._shadowed.on_assignment(assignment)
         self._check_consumer(calling(GroupCoordinator, CoordinatorGroupRebalance))
-        self._membership.on_assignment(assignment.partitions())
+        self._membership.on_assignment(self._partitions_in(assignment))
 
     def _check_consumer(self, caller: Any) -> None:
         before = self._membership.consumer
@@ -212,6 +217,16 @@ class AiokafkaAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: ign
         self._membership.check_consumer(consumer, is_closed=closing is not None and closing.done())
 
     assign = _ClassOrInstanceMethod(PluggedAssignor.assign)
+
+    def _read_members(self, members: Any) -> dict[Any, Any]:
+        if not isinstance(members, Mapping):
+            raise wrong_type("members", "a mapping of member ids to subscriptions", members)
+        return dict(read_items(members, "members"))
+
+    def _check_members(self, members: Mapping[Any, Any]) -> None:
+        for id, member in members.items():
+            if not (hasattr(member, "subscription") and hasattr(member, "user_data")):
+                raise wrong_type(f"members: member {shown(id)}", "a decoded subscription of aiokafka", member)
 
     def _plan(self, cluster: Any, members: Mapping[str, Any]) -> Any:
         joined = JoinedMembers(

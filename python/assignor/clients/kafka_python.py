@@ -20,12 +20,13 @@ from assignor.cluster.descriptions import (
     batches,
     build_snapshot,
     decode_member_subscription,
+    read_batch,
     read_group_ids,
 )
 from assignor.cluster.snapshot import Problem
 from assignor.dependencies import dependency
-from assignor.errors import WrongTypeError
-from assignor.validation import shown, wrong_type
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.validation import check_name, read_items, shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.clients.kafka_python_assignors import (
@@ -149,13 +150,16 @@ def read_cluster(
     Raises:
         MissingDependencyError: `admin` is a configuration, and kafka-python is not installed.
         WrongTypeError: `groups` is not an iterable of ids, or `admin` is neither an admin client nor a configuration.
+        IllegalArgumentError: `batch` is not positive, or the configuration has an unknown setting.
         kafka.errors.KafkaError: The cluster does not answer. An error of one group is a problem of the snapshot.
     """
-    wanted = read_group_ids(groups)
+    wanted, size = read_group_ids(groups), read_batch(batch)
+    if cluster is not None:
+        check_name(cluster, "cluster")
     if isinstance(admin, Mapping):
         own = _admin(admin)
         try:
-            return read_cluster(own, cluster, wanted, batch=batch)
+            return read_cluster(own, cluster, wanted, batch=size)
         finally:
             own.close()
     if not hasattr(admin, "describe_groups"):
@@ -184,7 +188,7 @@ def read_cluster(
         else:
             problem = f"not a group of consumers: its type is {kind!r}"
         descriptions.append(GroupDescription(group_id, kind, group.get("group_state") or "", problem=problem))
-    for group_ids in batches(classic, batch):
+    for group_ids in batches(classic, size):
         descriptions += _describe(admin, group_ids)
     return build_snapshot(name, topics, descriptions, problems)
 
@@ -192,7 +196,12 @@ def read_cluster(
 def _admin(configuration: Mapping[str, Any]) -> Any:
     with dependency("kafka"):
         from kafka import KafkaAdminClient
-    return KafkaAdminClient(**configuration)
+        from kafka.errors import KafkaConfigurationError
+    settings = {check_name(name, "admin: a setting"): value for name, value in read_items(configuration, "admin")}
+    try:
+        return KafkaAdminClient(**settings)
+    except KafkaConfigurationError as error:
+        raise IllegalArgumentError(f"admin: {error}") from error
 
 
 def _kind(listed: Mapping[str, Any]) -> str:

@@ -49,7 +49,7 @@ from assignor.clients.membership import (
 from assignor.dependencies import dependency
 from assignor.errors import WireError
 from assignor.ordering import java_order
-from assignor.validation import shown
+from assignor.validation import read_bool, read_entries, shown, wrong_type
 from assignor.wire import decode_subscription
 
 with dependency("kafka", version="3.0 or newer"):
@@ -154,7 +154,8 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
             replaces the decoder of all its consumers in this process. Assignors without it reject such members.
 
     Raises:
-        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8.
+        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8; or another argument is no
+            bool.
     """
 
     _client = "kafka-python"
@@ -167,9 +168,9 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
     _cooperative: ClassVar[bool] = False
 
     def __init__(self, *, client_rack: str | None = None, shadow: bool = False, tolerant: bool = False) -> None:
+        is_shadow, self._tolerant = read_bool(shadow, "shadow"), read_bool(tolerant, "tolerant")
         self._membership = Membership(self.name, client_rack, self._cooperative)
-        self._shadowed: Any = self._own() if shadow else None
-        self._tolerant = tolerant
+        self._shadowed: Any = self._own() if is_shadow else None
         if tolerant:
             coordinator.ConsumerProtocolSubscription = ToleratedSubscription
 
@@ -203,11 +204,23 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
         if self._shadowed is not None:
             self._shadowed.on_assignment(assignment, generation)
         self._check_consumer(calling(coordinator.ConsumerCoordinator))
-        self._membership.on_assignment(assignment.partitions(), generation)
+        self._membership.on_assignment(self._partitions_in(assignment), generation)
 
     def _check_consumer(self, consumer: Any) -> None:
         before = self._membership.consumer
         self._membership.check_consumer(consumer, is_closed=getattr(before, "_heartbeat_closed", False))
+
+    def _read_members(self, members: Any) -> list[Any]:
+        return list(read_entries(members, "members", "the members that kafka-python passes"))
+
+    def _check_members(self, members: Sequence[Any]) -> None:
+        for number, member in enumerate(members):
+            for name in ("member_id", "group_instance_id", "metadata"):
+                if not hasattr(member, name):
+                    raise wrong_type(f"members: entry {number}", "a member that kafka-python passes", member)
+            if not isinstance(member.metadata, ConsumerProtocolSubscription):
+                what = f"members: entry {number}: metadata"
+                raise wrong_type(what, "a decoded subscription of kafka-python", member.metadata)
 
     def _plan(self, cluster: Any, members: Sequence[Any]) -> Any:
         joined = self._joined(members)
@@ -339,7 +352,7 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
 
     def __init__(self, *, eager: bool = False, **options: Any) -> None:
         super().__init__(**options)
-        self._membership.cooperative = not eager
+        self._membership.cooperative = not read_bool(eager, "eager")
 
 
 def _owned_entries(owned: dict[str, list[int]]) -> list[Any]:

@@ -24,6 +24,7 @@ from assignor.partition_assignor import (
     StickyAssignor,
     check_string,
 )
+from assignor.validation import read_int, read_names, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -163,7 +164,7 @@ class Membership:
 
     def subscription(self, topics: Iterable[str]) -> Subscription:
         """Return the subscription of the member's next JoinGroup, as Kafka's consumer writes it in version 3."""
-        names = sorted(topics, key=java_order)
+        names = sorted(read_names(topics, "metadata"), key=java_order)
         subscribed = set(names)
         return Subscription(
             topics=tuple(names),
@@ -179,8 +180,8 @@ class Membership:
 
     def on_assignment(self, partitions: Iterable[tuple[str, int]], generation: int = NO_GENERATION) -> None:
         """Remember the member's own assignment and its generation."""
-        self._assigned = tuple(TopicPartition(topic, id) for topic, id in partitions)
-        self._generation = generation
+        assigned, self._generation = list(partitions), read_int(generation, "generation", bits=32)
+        self._assigned = tuple(TopicPartition(topic, id) for topic, id in assigned)
         self._rules.on_assignment(self._assigned, generation)
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
@@ -259,8 +260,21 @@ class PluggedAssignor:
 
     _shadowed: Any
 
+    def _read_members(self, members: Any) -> Any:
+        raise NotImplementedError
+
+    def _check_members(self, members: Any) -> None:
+        raise NotImplementedError
+
     def _plan(self, cluster: Any, members: Any) -> Plan:
         raise NotImplementedError
+
+    def _partitions_in(self, assignment: Any) -> Iterable[tuple[str, int]]:
+        """Return the partitions of an assignment of the client."""
+        if not callable(getattr(assignment, "partitions", None)):
+            raise wrong_type("assignment", f"an assignment of {self._client}", assignment)
+        partitions: Iterable[tuple[str, int]] = assignment.partitions()
+        return partitions
 
     def assign(self, cluster: Any, members: Any) -> dict[str, Any]:
         """Return the assignment of each member, as Kafka's assignor of the same name computes it.
@@ -275,12 +289,21 @@ class PluggedAssignor:
 
         Raises:
             AssignorError: Invalid subscription; the message names the member.
+            WrongTypeError: `cluster` or `members` is not what the client passes.
         """
+        if not hasattr(cluster, "partitions_for_topic"):
+            raise wrong_type("cluster", f"a ClusterMetadata of {self._client}", cluster)
+        members = self._read_members(members)
         if not members:
             return {}
         if self._shadowed is not None:
             return self._shadow_answer(cluster, members)
-        encoded = self._plan(cluster, members).encode(VERSION)
+        try:
+            plan = self._plan(cluster, members)
+        except (AttributeError, TypeError):
+            self._check_members(members)  # only now: it takes time in a large group
+            raise
+        encoded = plan.encode(VERSION)
         return {member: self._assignment(data) for member, data in encoded.items()}
 
     def _shadow_answer(self, cluster: Any, members: Any) -> dict[str, Any]:

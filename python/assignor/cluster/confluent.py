@@ -18,12 +18,13 @@ from assignor.cluster.descriptions import (
     batches,
     build_snapshot,
     decode_member_subscription,
+    read_batch,
     read_group_ids,
 )
 from assignor.cluster.snapshot import Problem
 from assignor.dependencies import dependency
-from assignor.errors import WrongTypeError
-from assignor.validation import shown, wrong_type
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.validation import check_name, read_items, shown, wrong_type
 
 if TYPE_CHECKING:
     from assignor.cluster.connection import ClientSettings
@@ -181,7 +182,9 @@ def read_cluster(
         WrongTypeError: `groups` is not an iterable of ids, or `admin` is neither an AdminClient nor a configuration.
         confluent_kafka.KafkaException: The cluster does not answer. An error of one group is a problem of the snapshot.
     """
-    wanted = read_group_ids(groups)
+    wanted, size = read_group_ids(groups), read_batch(batch)
+    if cluster is not None:
+        check_name(cluster, "cluster")
     if isinstance(admin, Mapping):
         admin = _admin(admin)
     if not hasattr(admin, "describe_consumer_groups"):
@@ -204,21 +207,27 @@ def read_cluster(
         ]
         listed = {group: listed[group] for group in wanted if group in listed}
     descriptions = [describe_unlisted(group) for group in listed_members.values() if group.id not in listed]
-    for group_ids in batches(list(listed), batch):
+    for group_ids in batches(list(listed), size):
         futures = admin.describe_consumer_groups(group_ids, request_timeout=timeout)
         wait(futures.values(), timeout + TIMEOUT_MARGIN)
         for group_id, future in futures.items():
             descriptions.append(describe_group(listed[group_id], future, listed_members.get(group_id), list_error))
     topics = _read(metadata, brokers)
-    for names in batches(list(topics.partitions), batch):
+    for names in batches(list(topics.partitions), size):
         topics.topic_ids.update(_topic_ids(admin, names, timeout))
     return build_snapshot(name, topics, descriptions, problems)
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
     with dependency("confluent_kafka"):
+        from confluent_kafka import KafkaException
         from confluent_kafka.admin import AdminClient
-    return AdminClient(dict(configuration))
+    settings = {check_name(name, "admin: a setting"): value for name, value in read_items(configuration, "admin")}
+    try:
+        return AdminClient(settings)
+    except (KafkaException, TypeError, ValueError) as error:
+        kind = WrongTypeError if isinstance(error, TypeError) else IllegalArgumentError
+        raise kind(f"admin: {error}") from error
 
 
 def _topic_ids(admin: Any, names: list[str], timeout: float) -> dict[str, str]:

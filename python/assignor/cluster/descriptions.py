@@ -10,7 +10,7 @@ from assignor.cluster.snapshot import ClusterSnapshot, CurrentRow, GroupRow, Gue
 from assignor.errors import IllegalArgumentError, WireError
 from assignor.lines import spans_of
 from assignor.ordering import java_order
-from assignor.validation import check_name, is_int, shown, wrong_type
+from assignor.validation import check_name, read_entries, read_index, shown
 from assignor.wire import decode_subscription
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "batches",
     "build_snapshot",
     "decode_member_subscription",
+    "read_batch",
     "read_group_ids",
 ]
 
@@ -100,15 +101,20 @@ def read_group_ids(groups: Iterable[str] | None) -> list[str] | None:
     """Return the distinct group ids of an iterable; None means all groups."""
     if groups is None:
         return None
-    if isinstance(groups, (str, bytes)) or not isinstance(groups, Iterable):
-        raise wrong_type("groups", "an iterable of group ids", groups)
-    return list(dict.fromkeys(check_name(group, "groups: a group id") for group in groups))
+    entries = read_entries(groups, "groups", "an iterable of group ids")
+    return list(dict.fromkeys(check_name(group, "groups: a group id") for group in entries))
+
+
+def read_batch(batch: object) -> int:
+    """Return the number of groups that are described in one call."""
+    number = read_index(batch, "batch")
+    if number < 1:
+        raise IllegalArgumentError(f"batch must be a positive int, not {shown(batch)}")
+    return number
 
 
 def batches(names: Sequence[str], size: int) -> Iterator[list[str]]:
     """Yield the names in lists of at most `size`."""
-    if not is_int(size) or size < 1:
-        raise IllegalArgumentError(f"batch must be a positive int, not {shown(size)}")
     for start in range(0, len(names), size):
         yield list(names[start : start + size])
 

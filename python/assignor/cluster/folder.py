@@ -27,7 +27,7 @@ from assignor.cluster.cluster_id import check_one_cluster
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
-from assignor.validation import check_path
+from assignor.validation import check_path, read_int
 
 if TYPE_CHECKING:
     import os
@@ -75,10 +75,15 @@ class Recording:
         Args:
             groups: Names or patterns of groups, see `GroupPatterns`; empty for all groups.
             until: The last time that is read, in milliseconds; None for no limit.
+
+        Raises:
+            WrongTypeError: `groups` is not an iterable of names, or `until` is no int.
+            IllegalArgumentError: A name cannot be encoded, or `until` does not fit in 64 bits.
         """
         from assignor.cluster.group_patterns import GroupPatterns
 
         chosen = GroupPatterns(groups)
+        until = None if until is None else read_int(until, "until", bits=64)
         return dataclasses.replace(self, groups=chosen if chosen.patterns else None, until=until)
 
     @property

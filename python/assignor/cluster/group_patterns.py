@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assignor.errors import IllegalArgumentError
-from assignor.validation import shown
+from assignor.validation import check_name, read_entries, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,7 +33,8 @@ class GroupPatterns:
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        self.patterns = tuple(dict.fromkeys(patterns))
+        entries = read_entries(patterns, "groups", "an iterable of group names or patterns")
+        self.patterns = tuple(dict.fromkeys(check_name(each, "groups: a pattern") for each in entries))
         self._compiled = [re.compile(_body(each), re.DOTALL) for each in self.patterns]
 
     @property

@@ -61,7 +61,7 @@ def topic_batch(rows: Sequence[Mapping[str, Any]]) -> pa.RecordBatch:
         values = [row[field.name] for row in rows]
         try:
             columns[field.name] = pa.array(values, field.type)
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError, SystemError) as error:
             kind = WrongTypeError if isinstance(error, TypeError) else IllegalArgumentError
             text = f"topic metadata: column {field.name} cannot be read as {field.type}: {error}"
             raise kind(text) from error
@@ -81,6 +81,8 @@ def topics_table(topics: pa.Table | None, name: str = "topic metadata") -> pa.Re
     pa, schema = pyarrow(), topic_schema()
     if topics is None:
         return topic_batch([])
+    if not isinstance(topics, pa.Table):
+        raise wrong_type(name, "a pyarrow.Table", topics)
     missing = [name for name in schema.names if name not in topics.column_names]
     if missing:
         raise WrongTypeError(f"{name} has no column {missing[0]}; its columns are {', '.join(topics.column_names)}")

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from assignor.validation import check_name, read_entries, read_int, wrong_type
+
 Row = dict[str, Any]
 """Row of a table: column to value. Times are in milliseconds since 1970, in UTC."""
 
@@ -94,6 +96,10 @@ class PageData:
             are not known.
         lag_over_time: Function that returns the lag of the given groups at some times, a row per group and time with
             group, at and lag (None if unknown); None if the end offsets are not known.
+
+    Raises:
+        WrongTypeError: A value has another type.
+        IllegalArgumentError: A time does not fit in 64 bits, or UTF-8 cannot encode the title or a note.
     """
 
     title: str
@@ -108,3 +114,27 @@ class PageData:
     topics: Mapping[str, Any] | None = None
     lag: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]] | None = None
     lag_over_time: Callable[[Sequence[str]], Iterable[Mapping[str, Any]]] | None = None
+
+    def __post_init__(self) -> None:
+        check_name(self.title, "title")
+        for name in ("records", "since", "until"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, read_int(value, name, bits=64))
+        object.__setattr__(self, "groups", tuple(read_rows(self.groups, "groups", "group")))
+        object.__setattr__(self, "findings", tuple(read_rows(self.findings, "findings", "severity")))
+        notes = read_entries(self.notes, "notes", "an iterable of str")
+        object.__setattr__(self, "notes", tuple(check_name(note, "notes: a note") for note in notes))
+        if self.topics is not None and not isinstance(self.topics, Mapping):
+            raise wrong_type("topics", "a mapping or None", self.topics)
+
+
+def read_rows(rows: object, what: str, key: str) -> Iterator[Mapping[str, Any]]:
+    """Yield the rows of an iterable, which are mappings with a key.
+
+    Raises:
+        WrongTypeError: The value is no iterable, or an entry is no mapping or lacks the key.
+    """
+    for number, row in enumerate(read_entries(rows, what, "an iterable of rows")):
+        if not isinstance(row, Mapping) or key not in row:
+            raise wrong_type(f"{what}: row {number}", f"a mapping with {key}", row)
+        yield row

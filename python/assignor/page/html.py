@@ -18,17 +18,18 @@ from assignor.errors import IllegalArgumentError
 from assignor.page import sections
 from assignor.page.cells import SEVERITIES, escape, escape_lines, rows_in_html
 from assignor.page.compact import Texts, compact
+from assignor.page.data import PageData
 from assignor.page.palette import THEMES, mark
 from assignor.page.tables import FIRST_GROUPS, TABLES, tables
+from assignor.page.timeline import Timeline
 from assignor.replay.event_text import group_title
-from assignor.validation import check_path
+from assignor.validation import check_path, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from assignor.page.data import PageData, Row
+    from assignor.page.data import Row
     from assignor.page.tables import Tables
-    from assignor.page.timeline import Timeline
 
 
 def write_page(path: str | os.PathLike[str], data: PageData, timeline: Timeline | None = None) -> None:
@@ -41,8 +42,10 @@ def write_page(path: str | os.PathLike[str], data: PageData, timeline: Timeline 
 
     Raises:
         IllegalArgumentError: The file cannot be written.
+        WrongTypeError: An argument has another type.
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
+    check_page(path)
     text = page(data, timeline)
     place = Path(path)
     part = place.with_name(f".{place.name}.{os.getpid()}")
@@ -89,8 +92,13 @@ def page(data: PageData, timeline: Timeline | None = None) -> str:
         timeline: Counts of earlier events, to which those of `data` are added.
 
     Raises:
+        WrongTypeError: An argument has another type.
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
+    if not isinstance(data, PageData):
+        raise wrong_type("data", "a PageData", data)
+    if timeline is not None and not isinstance(timeline, Timeline):
+        raise wrong_type("timeline", "a Timeline or None", timeline)
     with ThreadPoolExecutor(1) as executor:  # creating the bundle takes seconds, in which other threads can run
         library = executor.submit(bundle)
         found = tables(data, timeline)

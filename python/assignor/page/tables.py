@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assignor.page.data import read_rows
 from assignor.page.rebalance_details import cut
 from assignor.page.timeline import LAST_TIME, MOST_OTHER_ROWS, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
@@ -124,7 +125,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         timeline: Counts of earlier events, to which those of `data` are added.
     """
     timeline = timeline or Timeline()
-    timeline.add(data.events)
+    timeline.add(read_rows(data.events, "events", "event"))
     reported = {str(row["group"]): row for row in data.groups}
     shown = _shown(timeline, reported, data.findings)
     first, others = shown[:FIRST_GROUPS], set(shown[FIRST_GROUPS:])

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor.cluster.metadata import pyarrow, topic_batch, topic_rows
 from assignor.replay.events import event_dicts
-from assignor.sources.logged_rebalances import LoggedRebalance
+from assignor.sources.logged_rebalances import LoggedRebalance, Row
 from assignor.validation import as_bytes, check_name, read_bool, read_entries, read_int, wrong_type
 
 if TYPE_CHECKING:
@@ -141,8 +141,7 @@ class Replay:
             IllegalArgumentError: A number does not fit in its bits.
             WrongTypeError: A value has another type. No silence is added.
         """
-        entries = read_entries(silences, "silences", "an iterable of Silence")
-        self._core.observe_silences([_read_silence(each, f"silence {place}") for place, each in enumerate(entries)])
+        self._core.observe_silences(read_silences(silences))
 
     def forget(self, group: str, cluster: str = "") -> bool:
         """Forget a group, whose later records then begin a new log; return False if there is no such group."""
@@ -161,12 +160,7 @@ class Replay:
             IllegalArgumentError: A broker logs no such cause, or UTF-8 cannot encode the cluster.
             WrongTypeError: One of the rebalances is no LoggedRebalance, or the cluster is no str.
         """
-        rows = []
-        for place, each in enumerate(read_entries(rebalances, "rebalances", "an iterable of LoggedRebalance")):
-            if not isinstance(each, LoggedRebalance):
-                raise wrong_type(f"rebalances[{place}]", "a LoggedRebalance", each)
-            rows.append(each.row())
-        self._core.observe_broker_log(rows, check_name(cluster, "cluster"))
+        self._core.observe_broker_log(read_rebalances(rebalances, "rebalances"), check_name(cluster, "cluster"))
 
     def snapshot(self) -> bytes:
         """Return the state and the settings as bytes, without topic metadata. `restore` compares the settings."""
@@ -200,6 +194,31 @@ class Replay:
         """
         pa = pyarrow()
         return [row for batch in self._core.positions() for row in pa.record_batch(batch).to_pylist()]
+
+
+def read_rebalances(rebalances: object, what: str) -> list[Row]:
+    """Return logged rebalances as the core reads them.
+
+    Raises:
+        WrongTypeError: One of them is no LoggedRebalance.
+    """
+    rows = []
+    for place, each in enumerate(read_entries(rebalances, what, "an iterable of LoggedRebalance")):
+        if not isinstance(each, LoggedRebalance):
+            raise wrong_type(f"{what}[{place}]", "a LoggedRebalance", each)
+        rows.append(each.row())
+    return rows
+
+
+def read_silences(silences: object) -> list[tuple[int, int, list[int], bool, str]]:
+    """Return silences as the core reads them.
+
+    Raises:
+        IllegalArgumentError: A number does not fit in its bits.
+        WrongTypeError: A value has another type.
+    """
+    entries = read_entries(silences, "silences", "an iterable of Silence")
+    return [_read_silence(each, f"silence {place}") for place, each in enumerate(entries)]
 
 
 def _read_silence(silence: object, what: str) -> tuple[int, int, list[int], bool, str]:

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from assignor import _core
 from assignor.errors import WrongTypeError
-from assignor.spark.schemas import DECODED, RECORDS, check_columns, lookup_names
+from assignor.spark.schemas import DECODED, RECORDS, check_columns, check_frame, lookup_names
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def decode(records: DataFrame) -> DataFrame:
 
     Source: the message definitions of kafka-group-coordinator 4.3.1.
     """
+    check_frame(records, "records")
     check_columns(records, RECORDS, "records")
     keys, added = lookup_names(records), DECODED.fieldNames()
     for name, key in zip(records.columns, keys, strict=True):

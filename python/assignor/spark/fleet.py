@@ -117,7 +117,7 @@ class Fleet:
         """
         from assignor.spark.recorded_fleet import recorded
 
-        topics, members, current = recorded(spark or _active(), folder)
+        topics, members, current = recorded(_session(spark), folder)
         return cls(topics, members, current)
 
     @classmethod
@@ -144,6 +144,7 @@ class Fleet:
         Raises:
             MissingDependencyError: confluent-kafka is not installed.
             WrongTypeError: `admin` is neither an AdminClient nor a configuration.
+            IllegalArgumentError: The configuration has an unknown setting, or a setting with an invalid value.
         """
         from assignor.cluster.confluent import read_cluster
 
@@ -152,11 +153,13 @@ class Fleet:
     @classmethod
     def from_snapshot(cls, snapshot: ClusterSnapshot, *, spark: SparkSession | None = None) -> Fleet:
         """Return the groups of a cluster that a `read_cluster` function of `assignor.clients` has read."""
+        if not callable(getattr(snapshot, "to_arrow", None)):
+            raise wrong_type("snapshot", "a ClusterSnapshot", snapshot)
+        active = _session(spark)
         tables = snapshot.to_arrow()
-        spark = spark or _active()
 
         def frame(name: str, schema: StructType) -> DataFrame:
-            return spark.createDataFrame(tables[name], schema)
+            return active.createDataFrame(tables[name], schema)
 
         fleet = cls(
             frame("topics", schemas.TOPICS),
@@ -220,7 +223,7 @@ class Fleet:
             IllegalArgumentError: Unknown `of`, or `"current"` for a fleet without `current`.
         """
         limit = _bytes(max_message_bytes)
-        if of not in ("assign", "current"):
+        if not isinstance(of, str) or of not in ("assign", "current"):
             raise IllegalArgumentError(f"of must be 'assign' or 'current', not {shown(of)}")
         if of == "current" and self._current is None:
             raise IllegalArgumentError(
@@ -293,7 +296,7 @@ class Fleet:
             WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
             IllegalArgumentError: Unknown `by`, or the fleet has no `current`.
         """
-        if by not in ("partition", "member", "group"):
+        if not isinstance(by, str) or by not in ("partition", "member", "group"):
             raise IllegalArgumentError(f"by must be 'partition', 'member' or 'group', not {shown(by)}")
         if self._current is None:
             raise IllegalArgumentError("lag() needs the owned partitions: Fleet(topics, members, current)")
@@ -350,9 +353,12 @@ class Fleet:
         return call_engine(rows, columns, self._clusters, method, answer, *arguments)
 
 
-def _active() -> SparkSession:
+def _session(spark: SparkSession | None) -> SparkSession:
     from pyspark.sql import SparkSession
 
+    if spark is not None:
+        schemas.check_session(spark)
+        return spark
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 
 
@@ -364,8 +370,7 @@ def _read(
     other_types: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[DataFrame, list[str]]:
     """Select the columns of a schema that a DataFrame has; return them and their names."""
-    if not hasattr(frame, "sparkSession"):
-        raise wrong_type(what, "a Spark DataFrame", frame)
+    schemas.check_frame(frame, what)
     names = schemas.known_columns(frame, wanted, what, set(optional), other_types)
     if names is None:
         return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()

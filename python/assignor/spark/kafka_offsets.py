@@ -18,6 +18,7 @@ from assignor.cluster.connection import CONSUMER, ClientSettings
 from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
 from assignor.errors import IllegalArgumentError
 from assignor.spark.schemas import CLUSTER_RECORDS
+from assignor.validation import shown
 
 try:  # PySpark 4.2 and newer can limit the size of micro-batches.
     from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 NAME = "kafka_offsets"
+
+_MOST_PARTITIONS = 1_000_000
+"""Largest number of partitions in one range; a larger one is a mistake, and would fill the memory."""
 
 _OWN_OPTIONS = (
     *("cluster", "topic", "partitions", "isolation", "startingoffsets", "endingoffsets"),
@@ -97,8 +101,11 @@ def _partitions(text: str) -> tuple[int, ...]:
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
-            raise IllegalArgumentError(f"partitions must be ids and ranges such as '0,4-6', not {text!r}")
-        ids.update(range(int(first), int(last or first) + 1))
+            raise IllegalArgumentError(f"partitions must be ids and ranges such as '0,4-6', not {shown(text)}")
+        span = max(len(first), len(last))
+        if span > 10 or (count := int(last or first) - int(first) + 1) > _MOST_PARTITIONS:
+            raise IllegalArgumentError(f"partitions must name at most {_MOST_PARTITIONS} ids, not {shown(text)}")
+        ids.update(range(int(first), int(first) + count))
     return tuple(sorted(ids))
 
 
@@ -118,8 +125,8 @@ def _offsets(name: str, text: str, default: str) -> dict[int, int]:
 def _positive(name: str, text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.isdecimal() or int(text) == 0:
-        raise IllegalArgumentError(f"{name} must be a positive integer, not {text!r}")
+    if not text.isdecimal() or len(text) > 18 or int(text) == 0:
+        raise IllegalArgumentError(f"{name} must be a positive integer, not {shown(text)}")
     return int(text)
 
 

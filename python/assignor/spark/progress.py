@@ -14,6 +14,7 @@ import time
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from assignor.dependencies import dependency
+from assignor.validation import check_name, read_bool
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -61,7 +62,11 @@ def progress(
 
     Raises:
         MissingDependencyError: The stream is a terminal, and rich is not installed.
+        WrongTypeError: `title` is no str, or `quiet` no bool.
     """
+    check_name(title, "title")
+    if quiet is not None:
+        read_bool(quiet, "quiet")
     if quiet or (quiet is None and stream is None and not sys.stdout.isatty()):
         yield
         return

@@ -14,9 +14,11 @@ from pyspark.sql import functions as F
 from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.replay.machine import read_rebalances, read_silences
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
-from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, lookup_names
+from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, check_frame, lookup_names
+from assignor.validation import read_bool, read_int, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -85,14 +87,19 @@ def events(
 
     A stream sets the state store of the session to RocksDB, which `transformWithState` needs.
     """
-    _check_number("buckets", buckets, 1)
+    check_frame(records, "records")
+    _check_number("buckets", buckets, 1, 2**31 - 1)
     for name, value in (("delay_ms", delay_ms), ("idle_ms", idle_ms)):
         if value is not None:
             _check_number(name, value, 0)
     if until is not None:
         _check_number("until", until, -(2**63))
+    if finish is not None:
+        read_bool(finish, "finish")
+    for name, value in settings.items():
+        read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     new_replay = functools.partial(
-        _new_replay, topics_table(topics), list(silences), [each.row() for each in logged], settings
+        _new_replay, topics_table(topics), read_silences(silences), read_rebalances(logged, "logged"), settings
     )
     new_replay()  # report invalid metadata and settings here, not from a worker
     if "cluster" not in lookup_names(records):
@@ -142,9 +149,11 @@ def _bucket(buckets: int) -> Column:
     return F.coalesce(F.pmod(F.crc32(group), F.lit(buckets)), F.lit(0)).cast("int")
 
 
-def _check_number(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise IllegalArgumentError(f"{name} must be an int >= {least}, not {value!r}")
+def _check_number(name: str, value: object, least: int, most: int = 2**63 - 1) -> None:
+    if type(value) is not int or value < least:
+        raise IllegalArgumentError(f"{name} must be an int >= {least}, not {shown(value)}")
+    if value > most:
+        raise IllegalArgumentError(f"{name} must be an int <= {most}, not {shown(value)}")
 
 
 def _check_protobuf() -> None:

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from assignor import _core
 from assignor.cluster.metadata import topics_table
-from assignor.spark.schemas import DECODED, HISTORY, RECORDS, check_columns
+from assignor.spark.schemas import DECODED, HISTORY, RECORDS, check_columns, check_frame
 from assignor.spark.slices import record_slices
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def replay(events: DataFrame, topics: pa.Table | None = None) -> DataFrame:
         WrongTypeError: A column is missing or of another type.
         IllegalArgumentError: The metadata has a partition twice at the same time, a negative id or a null.
     """
+    check_frame(events, "events")
     check_columns(events, _NEEDED, "events")
     metadata = topics_table(topics)
     _core.Replay(metadata)  # report invalid metadata here, not from a worker

@@ -11,7 +11,7 @@ from typing import Any
 
 from assignor._core import plan
 from assignor.errors import IllegalArgumentError
-from assignor.validation import check_name, shown, wrong_type
+from assignor.validation import check_name, read_entries, read_items, shown, wrong_type
 
 __all__ = ["Scenario"]
 
@@ -56,6 +56,8 @@ class Scenario:
         if self.groups is not None:
             groups = _names(self.groups, "groups")
             object.__setattr__(self, "groups", frozenset(groups))
+        if not isinstance(self.steps, tuple) or not all(isinstance(step, tuple) for step in self.steps):
+            raise wrong_type("steps", "a tuple of the tuples that the methods add", self.steps)
 
     def add_members(self, count: int) -> Scenario:
         """Add `count` members at the same time.
@@ -79,7 +81,7 @@ class Scenario:
         if not isinstance(partitions, Mapping):
             raise wrong_type("grow_partitions: partitions", "a mapping of topics to counts", partitions)
         found = self
-        for topic, count in partitions.items():
+        for topic, count in read_items(partitions, "grow_partitions: partitions"):
             name = check_name(topic, "a topic")
             count = _count(count, f"grow_partitions: topic '{name}'", _MOST_PARTITIONS)
             found = found._then("grow_partitions", name, count)
@@ -160,10 +162,8 @@ def as_data(scenarios: Scenario | Iterable[Scenario]) -> list[tuple[str, list[st
     """
     if isinstance(scenarios, Scenario):
         scenarios = [scenarios]
-    if not isinstance(scenarios, Iterable):
-        raise wrong_type("scenarios", "an iterable of Scenario", scenarios)
     found: dict[str, tuple[str, list[str] | None, list[tuple[Any, ...]]]] = {}
-    for scenario in scenarios:
+    for scenario in read_entries(scenarios, "scenarios", "an iterable of Scenario"):
         if not isinstance(scenario, Scenario):
             raise wrong_type("a scenario", "a Scenario", scenario)
         if scenario.name in found:
@@ -179,11 +179,10 @@ def _count(value: object, what: str, most: int, least: int = 0) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise wrong_type(what, "an int", value)
     if not least <= value <= most:
-        raise IllegalArgumentError(f"{what} must be from {least} to {most}, not {value}")
+        raise IllegalArgumentError(f"{what} must be from {least} to {most}, not {shown(value)}")
     return int(value)
 
 
 def _names(given: object, what: str) -> tuple[str, ...]:
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
-        raise wrong_type(what, "an iterable of names", given)
-    return tuple(check_name(name, f"a name in {what}") for name in given)
+    entries = read_entries(given, what, "an iterable of names")
+    return tuple(check_name(name, f"a name in {what}") for name in entries)

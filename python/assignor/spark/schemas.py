@@ -19,6 +19,7 @@ from assignor import _core, lag
 from assignor.cluster import metadata, records
 from assignor.errors import WrongTypeError
 from assignor.spark.engine_types import CLUSTERS, FLEET, GROUPS
+from assignor.validation import wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -322,6 +323,18 @@ def lookup_names(frame: DataFrame) -> list[str]:
     """Return the names by which Spark finds the columns: in lower case, unless the session distinguishes case."""
     is_case_sensitive = str(frame.sparkSession.conf.get("spark.sql.caseSensitive")).lower() == "true"
     return [name if is_case_sensitive else name.lower() for name in frame.columns]
+
+
+def check_session(spark: object) -> None:
+    """Raise WrongTypeError if a value is not a Spark session, classic or Connect."""
+    if not callable(getattr(spark, "createDataFrame", None)):
+        raise wrong_type("spark", "a SparkSession", spark)
+
+
+def check_frame(frame: object, what: str) -> None:
+    """Raise WrongTypeError if a value is not a DataFrame of Spark, classic or Connect."""
+    if not hasattr(frame, "sparkSession"):
+        raise wrong_type(what, "a Spark DataFrame", frame)
 
 
 def check_columns(

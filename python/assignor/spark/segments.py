@@ -21,6 +21,7 @@ from assignor.cluster.log import TOPIC
 from assignor.cluster.records import SCHEMA
 from assignor.errors import IllegalArgumentError
 from assignor.spark.schemas import CLUSTER_RECORDS
+from assignor.validation import check_name, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -93,6 +94,8 @@ def _files(spark: SparkSession, path: str) -> DataFrame:
 
     Spark lists no folder whose name begins with an underscore, but it reads one that is named or matches a glob.
     """
+    if not check_name(path, "path").strip() or "\0" in path:
+        raise IllegalArgumentError(f"path must name a folder, not {shown(path)}")
     root = path.rstrip("/")
     folders = [f"{root}/{'*/' * depth}{TOPIC}-*" for depth in range(_DEEPEST + 1)]
     if root.rpartition("/")[2].startswith(f"{TOPIC}-"):
@@ -116,7 +119,7 @@ def _existing(files: Callable[[], DataFrame]) -> DataFrame | None:
         found.schema  # noqa: B018  # Spark Connect looks for the folder now
     except PySparkException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
-            raise
+            raise IllegalArgumentError(f"path cannot be read: {str(error).splitlines()[0]}") from error
         return None
     return found
 

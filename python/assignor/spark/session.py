@@ -20,8 +20,9 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from assignor.dependencies import require
-from assignor.errors import SparkStartError
+from assignor.errors import IllegalArgumentError, SparkStartError
 from assignor.spark.java import bundled_java, cache_folder, find_java
+from assignor.validation import check_name, check_path, read_int, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -70,8 +71,15 @@ def session(
 
     Raises:
         MissingDependencyError: PySpark or Java is missing; the message says what to install.
+        WrongTypeError, IllegalArgumentError: An argument has another type, or is not positive.
         SparkStartError: Spark did not start; the message ends with the last lines of its log.
     """
+    check_name(app, "app")
+    check_name(memory, "memory")
+    if log is not None:
+        check_path(log, "log", is_of_pyarrow=False)
+    if cores is not None and read_int(cores, "cores", bits=32) < 1:
+        raise IllegalArgumentError(f"cores must be positive, not {shown(cores)}")
     require("pyspark", "pandas", "pyarrow", extra="spark")
     if (active := _active()) is not None:
         yield active

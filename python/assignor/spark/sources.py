@@ -16,7 +16,8 @@ from assignor.cluster import Recording
 from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
 from assignor.spark.recording_files import read_records
-from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS
+from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS, check_session
+from assignor.validation import check_name, read_bool, read_entries, read_int, shown, wrong_type
 
 if TYPE_CHECKING:
     import os
@@ -31,6 +32,9 @@ Isolation = Literal["read_committed", "read_uncommitted"]
 DEFAULT_PARTITIONS = 50
 """Kafka's default of the broker setting offsets.topic.num.partitions."""
 
+MOST_PARTITIONS = 1_000_000
+"""Largest number of partitions that a call can name; a larger one is a mistake, and would fill the memory."""
+
 _OFFSET_FETCHING = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
@@ -43,6 +47,7 @@ def recording_records(
         IllegalArgumentError: The folder or a file is missing or cannot be read.
         WrongTypeError: A column of the file is missing or of another type.
     """
+    check_session(spark)
     records = read_records(spark, Recording.open(folder), is_committed=_is_committed(isolation))
     return records.select(*RECORDS.fieldNames())
 
@@ -70,6 +75,8 @@ def segments(
     """
     from assignor.spark.segments import read_segments
 
+    check_session(spark)
+    check_name(cluster, "cluster")
     return read_segments(spark, path, cluster=cluster, is_committed=_is_committed(isolation))
 
 
@@ -89,6 +96,7 @@ def segment_files(spark: SparkSession, path: str) -> DataFrame:
     """
     from assignor.spark.segments import list_segments
 
+    check_session(spark)
     return list_segments(spark, path)
 
 
@@ -121,8 +129,13 @@ def kafka_offsets(
     """
     from assignor.spark.kafka_offsets import NAME, KafkaOffsets, Settings
 
-    texts = {"kafka.bootstrap.servers": bootstrap_servers, "cluster": cluster}
-    texts.update((name, str(value)) for name, value in options.items())
+    check_session(spark)
+    read_bool(stream, "stream")
+    texts = {
+        "kafka.bootstrap.servers": check_name(bootstrap_servers, "bootstrap_servers"),
+        "cluster": check_name(cluster, "cluster"),
+        **_texts(options),
+    }
     Settings.read(texts)  # report invalid options here, not from a worker
     spark.dataSource.register(KafkaOffsets)
     reader = spark.readStream if stream else spark.read
@@ -168,17 +181,19 @@ def kafka_connector(
     """
     from pyspark.errors import PySparkException
 
+    check_session(spark)
+    read_bool(stream, "stream")
     _is_committed(isolation)
     joining = sorted({name.lower() for name in options} & {"subscribe", "subscribepattern", "kafka.group.id"})
     if joining:
         raise IllegalArgumentError(f"option {joining[0]} is not allowed: kafka_connector assigns partitions itself")
-    ids = list(range(partitions)) if isinstance(partitions, int) else list(partitions)
+    ids = _partition_ids(partitions)
     settings = {
-        "kafka.bootstrap.servers": bootstrap_servers,
+        "kafka.bootstrap.servers": check_name(bootstrap_servers, "bootstrap_servers"),
         "kafka.isolation.level": isolation,
         "assign": json.dumps({TOPIC: ids}),
         "startingOffsets": "earliest",
-        **{name: str(value) for name, value in options.items()},
+        **_texts(options),
     }
     spark.conf.set(_OFFSET_FETCHING, "true")
     reader = spark.readStream if stream else spark.read
@@ -192,8 +207,29 @@ def kafka_connector(
             f"this Spark session does not have the Kafka connector: start it with spark.jars.packages={package}, or "
             "read with assignor.spark.sources.kafka_offsets, which needs only confluent-kafka"
         ) from error
-    found = found.withColumns({"cluster": F.lit(cluster), "timestamp": F.unix_millis("timestamp")})
+    found = found.withColumns(
+        {"cluster": F.lit(check_name(cluster, "cluster")), "timestamp": F.unix_millis("timestamp")}
+    )
     return found.select(*CLUSTER_RECORDS.fieldNames())
+
+
+def _texts(options: dict[str, Any]) -> dict[str, str]:
+    """Return the values of options as text; only texts, numbers and flags have one that a source can read."""
+    for name, value in options.items():
+        if not isinstance(value, str | int | float):
+            raise wrong_type(f"option {name}", "a str, a number or a bool", value)
+        check_name(shown(value) if not isinstance(value, str) else value, f"option {name}")
+    return {name: value if isinstance(value, str) else shown(value) for name, value in options.items()}
+
+
+def _partition_ids(partitions: int | Iterable[int]) -> list[int]:
+    if isinstance(partitions, int):
+        count = read_int(partitions, "partitions", bits=32)
+        if not 1 <= count <= MOST_PARTITIONS:
+            raise IllegalArgumentError(f"partitions must be from 1 to {MOST_PARTITIONS}, not {shown(partitions)}")
+        return list(range(count))
+    entries = read_entries(partitions, "partitions", "a number or an iterable of partition ids")
+    return [read_int(id, "partitions: an id", bits=32) for id in entries]
 
 
 def _is_missing(error: Exception) -> bool:
@@ -204,5 +240,5 @@ def _is_committed(isolation: object) -> bool:
     if not isinstance(isolation, str):
         raise WrongTypeError(f"isolation must be a str, not {type(isolation).__name__}")
     if isolation not in ISOLATION_LEVELS:
-        raise IllegalArgumentError(f"isolation must be {' or '.join(ISOLATION_LEVELS)}, not {isolation!r}")
+        raise IllegalArgumentError(f"isolation must be {' or '.join(ISOLATION_LEVELS)}, not {shown(isolation)}")
     return isolation == READ_COMMITTED

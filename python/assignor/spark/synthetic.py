@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import IllegalArgumentError
+from assignor.spark.schemas import check_session
 from assignor.spark.synthetic_rows import CONFIGURED_GROUPS, CONFIGURED_TOPICS, SyntheticRows
 from assignor.validation import shown, wrong_type
 
@@ -106,6 +107,7 @@ def synthetic_fleet(
         ...     fleet.members.count()
         50000
     """
+    check_session(spark)
     _check_count("groups", groups)
     _check_count("clusters", clusters)
     _check_count("racks", racks, least=0)
