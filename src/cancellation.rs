@@ -34,6 +34,12 @@ pub(crate) fn check() {
     }
 }
 
+/// Do the same as `check`, for computations that ask whether to go on.
+pub(crate) fn proceed() -> bool {
+    check();
+    true
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

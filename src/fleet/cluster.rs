@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
+use crate::cancellation;
 use crate::error::MatchError;
 use crate::group::{Ids, Partitions, Topics};
 use crate::matching::catalog::{Catalog, is_matchable};
@@ -46,7 +47,7 @@ impl Cluster {
     pub fn matching(&self, pattern: &Pattern) -> Result<Vec<u32>, MatchError> {
         let names = self.topics.names();
         let catalog = self.catalog.get_or_init(|| Catalog::new(names.iter().filter(|name| is_matchable(name))));
-        let found = pattern.select(catalog, &mut || true)?;
+        let found = pattern.select(catalog, &mut cancellation::proceed)?;
         let number = |number: &u32| self.topics.number(std::str::from_utf8(catalog.bytes(*number)).unwrap_or_default());
         let mut found: Vec<u32> = found.iter().filter_map(number).collect();
         found.sort_unstable();

@@ -11,6 +11,7 @@ use super::pattern_meaning::{Matching, PatternChange, Patterns};
 use super::rebalance::rebalance;
 use super::roster::{Roster, RosterMember};
 use crate::assign::{Assignor, GroupProtocol, check_size};
+use crate::cancellation;
 use crate::error::GroupError;
 use crate::group::Group;
 use crate::plan::Plan;
@@ -326,6 +327,7 @@ impl<'r> SimulatedGroup<'_, 'r> {
 
     /// Rebalance the group; a partition that moves through two cooperative rebalances (revoked, then assigned) counts as one move.
     fn rebalance(&mut self) {
+        cancellation::check();
         let changed = Some(&self.changed);
         if let Some(found) = rebalance(&self.roster, self.cluster, changed, &self.plan) {
             self.rebalances += found.rebalances;

@@ -33,6 +33,36 @@ pub(crate) fn with_signals<T>(
     checked(|proceed| work(proceed))
 }
 
+/// Number of steps between two looks at the clock. A step may take some microseconds.
+const STEPS: u32 = 1 << 10;
+
+/// Checks for signals between the steps of work that holds the interpreter lock.
+#[derive(Default)]
+pub(crate) struct Steps {
+    taken: u32,
+    last: Option<Instant>,
+}
+
+impl Steps {
+    /// Count a step. Return true if signal handlers may have run, which can change any object, and the exception of one.
+    #[inline]
+    pub(crate) fn count(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.taken += 1;
+        if self.taken < STEPS { Ok(false) } else { self.check(py) }
+    }
+
+    #[cold]
+    fn check(&mut self, py: Python<'_>) -> PyResult<bool> {
+        self.taken = 0;
+        if self.last.get_or_insert_with(Instant::now).elapsed() < INTERVAL {
+            return Ok(false);
+        }
+        self.last = Some(Instant::now());
+        py.check_signals()?;
+        Ok(true)
+    }
+}
+
 fn checked<T>(work: impl FnOnce(&mut (dyn FnMut() -> bool + Send)) -> Result<T, MatchError>) -> PyResult<T> {
     let mut raised = None;
     let mut last = Instant::now();

@@ -39,6 +39,40 @@ def test_an_exception_of_a_handler_ends_the_assignment(call: str) -> None:
     assert ("Raised", True) == (found["raised"], found["seconds"] < 2), found
 
 
+READING = """
+import numpy as np, pyarrow as pa
+from assignor import Group, MemberColumns, Subscription
+def ids(count):
+    return pa.array(np.arange(count) * 7919 % count).cast(pa.string())
+"""
+
+# Without an interruption each call takes seconds.
+READS = {
+    "members": ("given = dict.fromkeys(map(str, range(3_000_000)), ['t'])", "Group({'t': 1}, given)"),
+    "subscriptions": (
+        "given = dict.fromkeys(map(str, range(3_000_000)), Subscription(('t',), rack='r'))",
+        "Group({'t': 1}, given)",
+    ),
+    "columns": (
+        "given = MemberColumns(ids(8_000_000), np.zeros(8_000_000, np.int32), [['t']], rack=ids(8_000_000))",
+        "Group({'t': 1}, given)",
+    ),
+    "table": (
+        "topics = pa.ListArray.from_arrays(np.arange(6_000_001, dtype=np.int32), pa.repeat('t', 6_000_000));"
+        "given = pa.table({'member_id': ids(6_000_000), 'topics': topics})",
+        "Group({'t': 1}, given)",
+    ),
+    "topics": ("given = dict.fromkeys(map(str, range(3_000_000)), 1)", "Group(given, {})"),
+}
+
+
+@pytest.mark.parametrize(("given", "call"), READS.values(), ids=READS)
+def test_an_exception_of_a_handler_ends_the_reading_of_a_group(given: str, call: str) -> None:
+    found = interrupted(READING + given, call)
+
+    assert ("Raised", True) == (found["raised"], found["seconds"] < 1), found
+
+
 def test_a_handler_may_assign_the_same_group() -> None:
     setup = (
         SETUP

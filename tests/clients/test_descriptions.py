@@ -12,6 +12,7 @@ from assignor.cluster.descriptions import (
     batches,
     build_snapshot,
     decode_member_subscription,
+    read_batch,
     read_group_ids,
 )
 from assignor.cluster.snapshot import CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
@@ -106,9 +107,16 @@ def test_undecodable_subscription_has_a_reason() -> None:
 def test_batches_contain_each_name_once() -> None:
     assert [["a", "b"], ["c"]] == list(batches(["a", "b", "c"], 2))
     assert [] == list(batches([], 2))
-    for size in (0, -1, True, 1.5):
+
+
+def test_a_batch_is_a_positive_number() -> None:
+    assert 7 == read_batch(7)
+    for size in (0, -1):
         with pytest.raises(IllegalArgumentError, match=r"^batch must be a positive int, not "):
-            list(batches(["a"], size))  # type: ignore[arg-type]  # deliberately wrong type
+            read_batch(size)
+    for other in (True, 1.5):
+        with pytest.raises(WrongTypeError, match=r"^batch must be an int, not "):
+            read_batch(other)
 
 
 def test_group_ids_are_names() -> None:

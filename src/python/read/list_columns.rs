@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use super::arrow::{check_column, is_list_column, is_text_column};
 use super::arrow_types::{Lists, RackLists, TextLists, Texts};
 use crate::python::imports::IllegalArgumentError;
+use crate::python::interrupt::Steps;
 
 fn lists_of(column: &str) -> impl Fn(&ArrayRef) -> PyResult<Lists> {
     move |array| Lists::of(array).ok_or_else(|| unreadable(column))
@@ -37,6 +38,7 @@ pub(crate) fn names_in_row(lists: &TextLists, row: usize) -> PyResult<Option<Vec
 /// Call `read` with the names in each row, and return its results. Rows with the same list in a dictionary share a result. A row
 /// for which `is_left_out` is true is not read, and has the result 0.
 pub(crate) fn names_in_lists(
+    py: Python<'_>,
     array: &ArrayRef,
     is_left_out: &dyn Fn(usize) -> bool,
     read: &mut dyn FnMut(&[&str]) -> u32,
@@ -46,7 +48,9 @@ pub(crate) fn names_in_lists(
     let mut known: Vec<Option<u32>> = vec![None; shared.map_or(0, |lists| lists.len())];
     let mut found = Vec::with_capacity(lists.len());
     let mut names = Vec::new();
+    let mut steps = Steps::default();
     for row in 0..lists.len() {
+        steps.count(py)?; // the names are not objects
         names.clear();
         if is_left_out(row) {
             found.push(0);

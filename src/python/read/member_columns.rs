@@ -25,6 +25,7 @@ use crate::group::Group;
 use crate::matching::dialect::Dialect;
 use crate::python::error::wrong_type;
 use crate::python::imports::{IllegalArgumentError, MEMBER_COLUMNS};
+use crate::python::interrupt::Steps;
 
 /// Read members in columns; return None for any other object.
 pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<Option<Group>> {
@@ -51,7 +52,7 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
         };
         let numbers = subscription.0.iter().enumerate().map(number).collect::<PyResult<Vec<u32>>>()?;
         let data = MemberDataColumns::read(|name| given.getattr(name))?;
-        push(&mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
+        push(py, &mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
     } else if let Some(batches) = batches(given, "subscriptions")? {
         for batch in batches {
             let column = |name: &str| batch.column_by_name(name).cloned();
@@ -68,7 +69,7 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
             let by_pattern = patterns_of(&ids, wanted.as_ref(), column("pattern").as_ref(), optional("dialect")?)?;
             let mut read = |names: &[&str]| interner.intern_texts(&mut group, names.iter().copied());
             let mut numbers = match wanted {
-                Some(wanted) => names_in_lists(&wanted, &|row| by_pattern.contains_key(&row), &mut read)?,
+                Some(wanted) => names_in_lists(py, &wanted, &|row| by_pattern.contains_key(&row), &mut read)?,
                 None => vec![read(&[]); ids.len()],
             };
             for (row, wanted) in by_pattern {
@@ -77,7 +78,7 @@ pub(crate) fn read(topics: &NamedTopics, given: &Bound<'_, PyAny>) -> PyResult<O
             }
             let (instance_ids, racks) = (optional("group_instance_id")?, optional("rack")?);
             let data = MemberDataColumns::of_table(column)?;
-            push(&mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
+            push(py, &mut group, ids, &numbers, [instance_ids.as_ref(), racks.as_ref()], &data)?;
         }
     } else {
         return Ok(None);
@@ -130,19 +131,24 @@ fn subscriptions(
 ) -> PyResult<Vec<u32>> {
     if let Some(lists) = arrow_array(given)? {
         let mut read = |names: &[&str]| interner.intern_texts(group, names.iter().copied());
-        return names_in_lists(&lists, &|_| false, &mut read);
+        return names_in_lists(given.py(), &lists, &|_| false, &mut read);
     }
     let type_error = || wrong_type("subscriptions", "an iterable of subscriptions", given);
     let mut numbers = Vec::new();
     // Keep all subscriptions alive until the last one is read, because the interner identifies them by address.
     let all = iterate(given, type_error)?.collect::<PyResult<Vec<_>>>()?;
+    let mut steps = Steps::default();
     for names in &all {
+        if steps.count(given.py())? {
+            interner.forget_addresses();
+        }
         numbers.push(intern_names(group, interner, &Owner::Subscription(numbers.len()), names)?);
     }
     Ok(numbers)
 }
 
 fn push(
+    py: Python<'_>,
     group: &mut Group,
     mut ids: TextColumn,
     numbers: &[u32],
@@ -166,7 +172,9 @@ fn push(
             Err(given) => ids = given,
         }
     }
+    let mut steps = Steps::default();
     for (row, number) in numbers.iter().enumerate() {
+        steps.count(py)?;
         let instance_id = instance_ids.and_then(|texts| texts.get(row));
         group.push(ids.required(row, "member_id")?, *number, instance_id, rack(row));
         data.set_in(group, row)?;

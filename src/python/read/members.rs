@@ -18,6 +18,7 @@ use crate::group::{Group, java_order};
 use crate::memory;
 use crate::python::error::wrong_type;
 use crate::python::imports::{SUBSCRIPTION, TOPIC_PARTITION};
+use crate::python::interrupt::Steps;
 use crate::python::objects::entries::{Entry, lend, references};
 use crate::python::objects::ints;
 use crate::python::objects::slots::Slots;
@@ -98,6 +99,7 @@ pub(crate) fn read(
         interner: SubscriptionInterner::new(topics.in_input_order()),
         class: None,
         none: py.None().as_ptr() as usize,
+        steps: Steps::default(),
     };
     let mut ids = Vec::with_capacity(expected);
     each_item(subscriptions, "subscriptions", "member ids to subscriptions", |name, subscription| {
@@ -121,10 +123,14 @@ struct MemberReader<'py> {
     class: Option<SubscriptionClass<'py>>,
     /// Address of `None`.
     none: usize,
+    steps: Steps,
 }
 
 impl<'py> MemberReader<'py> {
     fn member(&mut self, id: &Bound<'py, PyString>, subscription: &Bound<'py, PyAny>) -> PyResult<()> {
+        if self.steps.count(id.py())? {
+            self.interner.forget_addresses();
+        }
         let what = || "a member id".into();
         if is_container(subscription) {
             return with_name(id, what, |id| self.member_with_names(id, subscription))?;

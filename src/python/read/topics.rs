@@ -13,6 +13,7 @@ use crate::group::{Names, Partitions};
 use crate::memory;
 use crate::python::error::wrong_type;
 use crate::python::imports::PARTITION_INFO;
+use crate::python::interrupt::Steps;
 use crate::python::objects::entries::{Entry, lend};
 use crate::python::objects::tuple_class::TupleClass;
 
@@ -31,7 +32,9 @@ fn mapping(partitions_per_topic: &Bound<'_, PyAny>) -> PyResult<NamedTopics> {
     let expected = expected_len(partitions_per_topic);
     let (mut names, mut partitions) = (Names::with_capacity(expected), Vec::with_capacity(expected));
     let mut objects = Vec::with_capacity(expected);
+    let (py, mut steps) = (partitions_per_topic.py(), Steps::default());
     each_item(partitions_per_topic, "partitions_per_topic", "topics to partitions", |name, given| {
+        steps.count(py)?; // a list of partitions forgets the addresses of others
         let object = plain(name, || "a topic name".into())?;
         with_name(&object, || "a topic name".into(), |name| names.push(name))?;
         partitions.push(reader.partitions(names.get(names.len() - 1), given)?);

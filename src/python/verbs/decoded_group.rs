@@ -23,5 +23,5 @@ pub(crate) fn decoded_group<'py>(
 ) -> PyResult<(PyGroup, Bound<'py, PyList>)> {
     let group = decoded_members::read(topics_of(partitions_per_topic)?, &members)?;
     let missing = PyList::new(py, group.group.absent().iter())?;
-    Ok((group.into(), missing))
+    Ok((PyGroup::of(partitions_per_topic.py(), group)?, missing))
 }

@@ -82,10 +82,16 @@ pub(crate) struct PyGroup {
     members: Arc<NameObjects>,
 }
 
-impl From<GroupInput> for PyGroup {
-    fn from(GroupInput { group, topics, members }: GroupInput) -> Self {
-        let _ = group.order(); // compute the order now rather than in the first call
-        Self { group, topics, members: Arc::new(members) }
+impl PyGroup {
+    pub(crate) fn of(py: Python<'_>, GroupInput { group, topics, members }: GroupInput) -> PyResult<Self> {
+        // Compute the order now rather than in the first call.
+        if group.members().len() as u64 >= LONG {
+            let group = Arc::clone(&group);
+            waiting(py, move || _ = group.order())?;
+        } else {
+            let _ = group.order();
+        }
+        Ok(Self { group, topics, members: Arc::new(members) })
     }
 }
 
@@ -99,7 +105,8 @@ impl PyGroup {
         topic_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
-        Ok(read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?.into())
+        let input = read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?;
+        Self::of(subscriptions.py(), input)
     }
 
     /// Return the group of a JoinGroup response, whose members have subscriptions as bytes.
@@ -134,7 +141,8 @@ impl PyGroup {
         topic_ids: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let topic_ids = topic_ids.map(TopicIds::read).transpose()?;
-        Ok(read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant.0, topic_ids.as_ref())?.into())
+        let input = read::join_group::read(topics_of(partitions_per_topic)?, members, tolerant.0, topic_ids.as_ref())?;
+        Self::of(members.py(), input)
     }
 
     /// Return the same as `assignor.plan` for this group.

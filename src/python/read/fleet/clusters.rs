@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::arrays::{field, lists, numbers, optional, rows, texts};
+use crate::cancellation;
 use crate::error::{MatchError, PatternError};
 use crate::fleet::{Cluster, Patterns};
 use crate::group::{NameTable, Names, Partitions, Racks, Topics};
@@ -102,6 +103,7 @@ impl KnownPatterns {
         if let Some(number) = self.numbers.get(&key) {
             return Ok(*number);
         }
+        cancellation::check(); // parsing may take milliseconds
         let number = self.read.len() as u32;
         self.read.push(parse(text)?);
         self.numbers.insert(key, number);
@@ -139,7 +141,9 @@ impl Patterns for ClusterPatterns<'_> {
 
     fn matches(&self, pattern: u32, topic: &str) -> bool {
         is_matchable(topic)
-            && self.clusters.known().read[pattern as usize].matches(topic, &mut || true).unwrap_or_default()
+            && self.clusters.known().read[pattern as usize]
+                .matches(topic, &mut cancellation::proceed)
+                .unwrap_or_default()
     }
 
     fn matching(&self, pattern: u32) -> Result<Vec<u32>, MatchError> {

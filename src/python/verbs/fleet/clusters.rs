@@ -10,12 +10,14 @@ use super::columns::{
     push_outcome, push_problems, push_unknown_balance,
 };
 use crate::assign::{Assignor, MAX_PARTITIONS, Options, assign, check_size};
+use crate::cancellation;
 use crate::fleet::{OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
 use crate::group::{Group, NameTable};
 use crate::memory;
 use crate::plan::Plan;
 use crate::python::error::group_error;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::interrupt::waiting;
 use crate::python::objects::arrow_capsules::ArrowArray;
 use crate::python::read::fleet::clusters::ClusterColumn;
 use crate::python::read::fleet::groups::{GroupColumn, GroupRow};
@@ -24,19 +26,19 @@ use crate::python::verbs::table::{Column, ColumnFull, Declared, LARGEST_OFFSET};
 
 /// Topics of all clusters of a fleet, parsed once. Each method computes results for a column of groups.
 #[pyclass(frozen, name = "Clusters", module = "assignor._core")]
-pub(crate) struct PyClusters(ClusterColumn);
+pub(crate) struct PyClusters(Arc<ClusterColumn>);
 
 #[pymethods]
 impl PyClusters {
     #[new]
     fn new(py: Python<'_>, clusters: ArrowArray) -> PyResult<Self> {
         let clusters = clusters.array().clone();
-        py.detach(|| ClusterColumn::read(&clusters)).map(Self)
+        waiting(py, move || ClusterColumn::read(&clusters))?.map(|clusters| Self(Arc::new(clusters)))
     }
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn resolve(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, MEMBERS, |read, column| {
+        self.each(py, &groups, column_bytes, MEMBERS, |_, read, column| {
             let group = group_of(read)?;
             push_members(column, &read.roster, &group).map_err(|full| too_large(read, &full))
         })
@@ -44,7 +46,7 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn assign(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, ASSIGNMENT, |read, column| {
+        self.each(py, &groups, column_bytes, ASSIGNMENT, |_, read, column| {
             push_assignment(column, plan_of(read)?.as_ref(), read.roster.computed)
                 .map_err(|full| too_large(read, &full))
         })
@@ -52,7 +54,7 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, BALANCE, |read, column| {
+        self.each(py, &groups, column_bytes, BALANCE, |_, read, column| {
             let (group, plan) = group_and_plan(read)?;
             let (roster, assignor) = (&read.roster, read.roster.computed);
             match plan {
@@ -68,7 +70,7 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn current_balance(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, BALANCE, |read, column| {
+        self.each(py, &groups, column_bytes, BALANCE, |_, read, column| {
             let subscribed = group_of(read)?;
             let plan = current_plan(&read.roster, read.cluster, &read.current()?);
             let found = current_balance(&plan, &subscribed, read.group_id, read.roster.computed);
@@ -78,7 +80,7 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn problems(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, PROBLEMS, |read, column| {
+        self.each(py, &groups, column_bytes, PROBLEMS, |_, read, column| {
             group_of(read)?;
             push_problems(column, read.not_computed.as_ref()).map_err(|full| too_large(read, &full))
         })
@@ -86,7 +88,7 @@ impl PyClusters {
 
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn moves(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
-        self.each(py, &groups, column_bytes, MOVES, |read, column| {
+        self.each(py, &groups, column_bytes, MOVES, |_, read, column| {
             let plan = plan_of(read)?;
             let current = read.current()?;
             let found = plan.as_ref().map(|plan| moves(&current, plan)).unwrap_or_default();
@@ -102,10 +104,10 @@ impl PyClusters {
         scenarios: &Bound<'_, PyAny>,
         column_bytes: usize,
     ) -> PyResult<Vec<ArrowArray>> {
-        let scenarios = scenarios::read(scenarios)?;
-        self.each(py, &groups, column_bytes, OUTCOMES, |read, column| {
+        let scenarios = Arc::new(scenarios::read(scenarios)?);
+        self.each(py, &groups, column_bytes, OUTCOMES, move |clusters, read, column| {
             let plan = starting_plan_of(read)?;
-            let patterns = self.0.patterns(read.cluster_name);
+            let patterns = clusters.patterns(read.cluster_name);
             for scenario in scenarios.iter().filter(|scenario| scenario.concerns(read)) {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
                 let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
@@ -124,17 +126,18 @@ impl PyClusters {
         scenarios: &Bound<'_, PyAny>,
         column_bytes: usize,
     ) -> PyResult<Vec<ArrowArray>> {
-        let scenarios = scenarios::read(scenarios)?;
-        let [scenario] = scenarios.as_slice() else {
+        let scenarios = Arc::new(scenarios::read(scenarios)?);
+        if scenarios.len() != 1 {
             let text = format!("assign_after needs one scenario, not {}", scenarios.len());
             return Err(IllegalArgumentError::new_err(text));
-        };
-        self.each(py, &groups, column_bytes, ASSIGNMENT, |read, column| {
+        }
+        self.each(py, &groups, column_bytes, ASSIGNMENT, move |clusters, read, column| {
             let plan = starting_plan_of(read)?;
+            let scenario = &scenarios[0];
             if !scenario.concerns(read) {
                 return push_assignment(column, None, None).map_err(|full| too_large(read, &full));
             }
-            let patterns = self.0.patterns(read.cluster_name);
+            let patterns = clusters.patterns(read.cluster_name);
             let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
             let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
             // The plan can be that of the owned partitions, which does not have the layout of range.
@@ -161,22 +164,23 @@ impl PyClusters {
         groups: &ArrowArray,
         column_bytes: usize,
         (name, kind): Declared,
-        answer: impl Fn(&GroupRow<'_>, &mut Column) -> PyResult<()> + Send + Sync,
+        answer: impl Fn(&ClusterColumn, &GroupRow<'_>, &mut Column) -> PyResult<()> + Clone + Send + 'static,
     ) -> PyResult<Vec<ArrowArray>> {
-        let groups = groups.array().clone();
-        let found = py.detach(|| {
+        let (groups, clusters) = (groups.array().clone(), Arc::clone(&self.0));
+        let found = waiting(py, move || {
             let groups = GroupColumn::read(&groups)?;
             let new = || Column::new(name, kind, LARGEST_OFFSET);
             let (mut full, mut column): (Vec<ArrayRef>, _) = (Vec::new(), new());
             for row in 0..groups.len() {
-                answer(&groups.group(row, &self.0)?, &mut column)?;
+                cancellation::check();
+                answer(&clusters, &groups.group(row, &clusters)?, &mut column)?;
                 if column.bytes() >= column_bytes {
                     full.push(std::mem::replace(&mut column, new()).finish());
                 }
             }
             full.push(column.finish());
             Ok::<_, PyErr>(full)
-        })?;
+        })??;
         Ok(found.into_iter().filter(|column| !column.is_empty()).map(ArrowArray::new).collect())
     }
 }
