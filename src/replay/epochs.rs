@@ -318,14 +318,20 @@ impl CurrentMemberAssignment {
 
 /// Return the partitions in some fields of a record, by topic id or subtopology.
 pub(super) fn owned_by_topic(value: FieldValue<'_>, fields: &[&str]) -> OwnedPartitions {
-    let entries = fields.iter().filter_map(|field| value.get(field)).flat_map(FieldValue::items).map(|entry| {
-        let owner = match entry.get("topicId").and_then(FieldValue::as_uuid) {
-            Some(topic) => uuid_text(&topic),
-            None => text(entry, "subtopologyId"),
-        };
-        (owner, ints(entry, "partitions"))
-    });
+    let entries = fields
+        .iter()
+        .filter_map(|field| value.get(field))
+        .flat_map(FieldValue::items)
+        .map(|entry| (owner_of(entry), ints(entry, "partitions")));
     merged(entries)
+}
+
+/// Return the topic id of an entry, or the id of its subtopology.
+pub(super) fn owner_of(entry: FieldValue<'_>) -> String {
+    match entry.get("topicId").and_then(FieldValue::as_uuid) {
+        Some(topic) => uuid_text(&topic),
+        None => text(entry, "subtopologyId"),
+    }
 }
 
 impl Topology {

@@ -6,15 +6,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::offsets::DecodedRecord;
+use crate::offsets::{DecodedRecord, FieldValue};
 
-use super::epochs::{EpochGroup, owned_by_topic};
+use super::epochs::{EpochGroup, owned_by_topic, owner_of};
 use super::fields::{int, text};
 use super::member::OwnedPartitions;
 use super::timeline_order::TimelineOrder;
 
 /// Highest epoch of a new group: brokers create a group with epoch 0 or 1, and its first member adds one.
 const HIGHEST_FIRST_EPOCH: i32 = 2;
+
+/// Partitions by topic id, in the order of the record. A broker puts the topics into a hash map in this order, and `uniform` reads
+/// that map.
+pub(super) type RecordedPartitions = Vec<(String, Vec<i32>)>;
 
 /// Target assignment that a broker computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +47,7 @@ pub(super) struct TargetMember {
     /// The topics that it names, then those that the broker found for its pattern.
     pub(super) topics: Vec<String>,
     /// The previous target, by topic id.
-    pub(super) owned: OwnedPartitions,
+    pub(super) owned: RecordedPartitions,
     /// The new target, by topic id.
     pub(super) assigned: OwnedPartitions,
 }
@@ -51,9 +55,9 @@ pub(super) struct TargetMember {
 /// Targets of a group during replay.
 #[derive(Debug, Clone, Default)]
 pub(super) struct TargetLog {
-    pub(super) targets: BTreeMap<String, OwnedPartitions>,
+    pub(super) targets: BTreeMap<String, RecordedPartitions>,
     /// Targets before the latest series of consecutive records of type 7.
-    pub(super) replaced: Vec<(String, Option<OwnedPartitions>)>,
+    pub(super) replaced: Vec<(String, Option<RecordedPartitions>)>,
     pub(super) order: TimelineOrder,
     /// Members that joined last, all at the same time.
     pub(super) joined: Vec<String>,
@@ -68,7 +72,7 @@ impl TargetLog {
         let member = || text(record.key(), "memberId");
         match (record.record_type, record.value()) {
             (7, Some(value)) => {
-                let target = owned_by_topic(value, &["topicPartitions"]);
+                let target = in_recorded_order(value);
                 let before = self.targets.insert(member(), target);
                 self.replaced.push((member(), before));
                 return;
@@ -99,7 +103,7 @@ impl TargetLog {
 
     /// Return the target assignment that a record of type 6 completes. Call this before applying the record.
     pub(super) fn assignment(&self, group: &EpochGroup, timestamp: i64) -> TargetAssignment {
-        let mut before: BTreeMap<&str, Option<&OwnedPartitions>> = BTreeMap::new();
+        let mut before: BTreeMap<&str, Option<&RecordedPartitions>> = BTreeMap::new();
         for (member, target) in self.replaced.iter().rev() {
             before.insert(member, target.as_ref());
         }
@@ -113,7 +117,14 @@ impl TargetLog {
         let new = self.joined.iter().map(String::as_str).filter(is_new);
         let members = others.chain(new).map(|id| {
             let (instance_id, rack, topics) = group.assigned_member(id);
-            TargetMember { id: id.to_owned(), instance_id, rack, topics, owned: owned_of(id), assigned: target_of(id) }
+            TargetMember {
+                id: id.to_owned(),
+                instance_id,
+                rack,
+                topics,
+                owned: owned_of(id),
+                assigned: target_of(id).into_iter().collect(),
+            }
         });
         TargetAssignment {
             timestamp,
@@ -123,4 +134,11 @@ impl TargetLog {
             members: members.collect(),
         }
     }
+}
+
+/// Return the partitions of a target, without duplicates; a topic that occurs twice has its first place.
+fn in_recorded_order(value: FieldValue<'_>) -> RecordedPartitions {
+    let mut merged = owned_by_topic(value, &["topicPartitions"]);
+    let entries = value.get("topicPartitions").into_iter().flat_map(FieldValue::items);
+    entries.filter_map(|entry| merged.remove_entry(&owner_of(entry))).collect()
 }
