@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from assignor import _core
 from assignor.cluster.metadata import pyarrow, topic_batch, topic_rows
 from assignor.replay.events import event_dicts
-from assignor.sources.logged_rebalances import LoggedRebalance, Row
+from assignor.sources.logged_rebalances import LoggedRebalance
 from assignor.validation import as_bytes, check_name, read_bool, read_entries, read_int, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assignor.replay.silences import Silence
+    from assignor.sources.logged_rebalances import Row
 
 __all__ = ["Replay"]
 
