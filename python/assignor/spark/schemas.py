@@ -325,9 +325,9 @@ def lookup_names(frame: DataFrame) -> list[str]:
     return [name if is_case_sensitive else name.lower() for name in frame.columns]
 
 
-def check_session(spark: object) -> None:
-    """Raise WrongTypeError if a value is not a Spark session, classic or Connect."""
-    if not callable(getattr(spark, "createDataFrame", None)):
+def check_session(spark: object, method: str = "createDataFrame") -> None:
+    """Raise WrongTypeError if a value is not a Spark session, classic or Connect: it lacks the method."""
+    if not callable(getattr(spark, method, None)):
         raise wrong_type("spark", "a SparkSession", spark)
 
 

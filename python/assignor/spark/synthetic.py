@@ -107,7 +107,7 @@ def synthetic_fleet(
         ...     fleet.members.count()
         50000
     """
-    check_session(spark)
+    check_session(spark, "range")
     _check_count("groups", groups)
     _check_count("clusters", clusters)
     _check_count("racks", racks, least=0)
