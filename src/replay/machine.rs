@@ -38,6 +38,8 @@ pub struct Replay {
     groups: Vec<GroupState>,
     /// Index of each group, by cluster and group id.
     index: FxHashMap<Arc<str>, FxHashMap<Arc<str>, usize>>,
+    /// Index of the group of the last record, which is often that of the next one.
+    last: usize,
     /// Deadlines of groups. An entry may be earlier than the deadline of its group, but not later.
     deadlines: BinaryHeap<Reverse<(i64, usize)>>,
     counts: Counts,
@@ -347,10 +349,15 @@ impl Replay {
 
     /// Return the index of a group; add the group if it is new.
     fn group_index(&mut self, cluster: &str, group: &str) -> usize {
+        if self.groups.get(self.last).is_some_and(|state| *state.group == *group && *state.cluster == *cluster) {
+            return self.last;
+        }
         if let Some(index) = self.index.get(cluster).and_then(|groups| groups.get(group)) {
+            self.last = *index;
             return *index;
         }
         let index = self.groups.len();
+        self.last = index;
         let (cluster, group): (Arc<str>, Arc<str>) = (cluster.into(), group.into());
         self.index.entry(Arc::clone(&cluster)).or_default().insert(Arc::clone(&group), index);
         self.groups.push(GroupState::new(cluster, group));
