@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cadence::Cadence;
 use super::events::{Partition, sorted};
@@ -107,9 +107,27 @@ impl Committed {
             ids.retain(|_, partition| !partition.is_empty());
         }
         self.topics.retain(|_, ids| !ids.is_empty());
+        if self.topics.is_empty() {
+            self.reserve(owners);
+        }
         for (key, owner) in owners {
             self.set_owner(key, owner, at);
         }
+    }
+
+    /// Add the topics of the first owners, with space for their partitions. The caller then adds the partitions.
+    fn reserve(&mut self, owners: &FxHashMap<Partition, Arc<str>>) {
+        let mut counts: FxHashMap<&Arc<str>, usize> = FxHashMap::default();
+        for (topic, _) in owners.keys() {
+            match counts.get_mut(topic) {
+                Some(count) => *count += 1,
+                None => _ = counts.insert(topic, 1),
+            }
+        }
+        let with_space = |(topic, count): (&Arc<str>, usize)| {
+            (Arc::clone(topic), FxHashMap::with_capacity_and_hasher(count, FxBuildHasher))
+        };
+        self.topics.extend(counts.into_iter().map(with_space));
     }
 
     /// Set the owner of a partition; return true if it changed and the partition waits for its first commit.

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::events::Partition;
 use super::known_member::KnownMember;
@@ -63,7 +63,8 @@ impl GroupRecord {
 
     /// Return the owners of the assigned partitions; None if an assignment cannot be read.
     pub(super) fn assigned(&self) -> Option<FxHashMap<Partition, Arc<str>>> {
-        let mut owners = FxHashMap::default();
+        let count = self.members.values().filter_map(|member| member.assigned.as_ref()).map(Vec::len).sum();
+        let mut owners = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
         for member in self.members.values() {
             owners.extend(member.assigned.as_ref()?.iter().map(|key| (key.clone(), Arc::clone(&member.owner_name))));
         }

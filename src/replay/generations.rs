@@ -235,16 +235,23 @@ fn move_owners(
         |(key, owner): &(&Partition, &Arc<str>)| state.last_owners.get(*key).is_some_and(|before| before != *owner);
     let moved = sorted(owners.iter().filter(has_moved).map(|(key, _)| key.clone()));
     let free = unowned(&owners, topics, at, has_all_names, &context.metadata);
-    let mut known = std::mem::take(&mut state.last_owners);
-    known.extend(owners.iter().map(|(key, owner)| (key.clone(), Arc::clone(owner))));
-    if let Some(topics) = topics {
-        known.retain(|key, _| topics.contains(&key.0) || owners.contains_key(key));
-    }
+    let are_first = state.last_owners.is_empty();
+    let known = if are_first {
+        owners.clone()
+    } else {
+        let mut known = std::mem::take(&mut state.last_owners);
+        known.extend(owners.iter().map(|(key, owner)| (key.clone(), Arc::clone(owner))));
+        if let Some(topics) = topics {
+            known.retain(|key, _| topics.contains(&key.0) || owners.contains_key(key));
+        }
+        known
+    };
     let before = state.owners.take().unwrap_or_default();
     let clock = state.clock.unwrap_or(0);
     state.storm.change(clock, known.keys().filter(|key| before.get(*key) != owners.get(*key)).cloned());
     match &free {
         Some(free) => state.storm.change(clock, free.iter().cloned()),
+        None if are_first => {} // all known partitions have owners
         None => state.storm.change(clock, known.keys().filter(|key| !owners.contains_key(*key)).cloned()),
     }
     state.owners = Some(owners);

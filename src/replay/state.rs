@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::broker_log::BrokerLog;
 use super::classic::ClassicGroup;
@@ -304,7 +304,7 @@ impl GroupState {
     pub(super) fn members_by_owner(&mut self) -> &FxHashMap<Arc<str>, Arc<str>> {
         let members = &self.members;
         self.member_of.get_or_insert_with(|| {
-            let mut found = FxHashMap::default();
+            let mut found = FxHashMap::with_capacity_and_hasher(members.len(), FxBuildHasher);
             for member in members.values() {
                 found.entry(Arc::clone(&member.owner_name)).or_insert_with(|| Arc::clone(&member.id));
             }

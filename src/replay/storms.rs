@@ -27,7 +27,12 @@ pub(super) struct Storm {
 impl Storm {
     /// Add the partitions that have no owner, or another owner than before, in a generation.
     pub(super) fn change(&mut self, at: i64, partitions: impl IntoIterator<Item = Partition>) {
-        self.changed.extend(partitions.into_iter().map(|partition| (partition, at)));
+        let partitions = partitions.into_iter();
+        if self.changed.is_empty() {
+            // In the first generation, all of them changed.
+            self.changed.reserve(partitions.size_hint().1.unwrap_or(0));
+        }
+        self.changed.extend(partitions.map(|partition| (partition, at)));
     }
 
     /// Add a rebalance; return true if a storm starts with it.
