@@ -139,17 +139,19 @@ impl MemberChanges {
                 right += 1;
             }
             let (before, after) = (old.get(left), new.get(right));
-            let Some(next) = [before, after].into_iter().flatten().map(|(span, _)| i64::from(span.start).max(at)).min()
-            else {
+            if before.is_none() && after.is_none() {
                 return;
+            }
+            // A plan without further spans is as one with a span beyond all others.
+            let bounds = |entry: Option<&(Span, u32)>| {
+                entry.map_or((i64::MAX, i64::MAX), |(span, _)| (i64::from(span.start), span.end()))
             };
-            at = next;
-            let here = |entry: Option<&(Span, u32)>| entry.copied().filter(|(span, _)| i64::from(span.start) <= at);
-            let edge = |entry: Option<&(Span, u32)>| {
-                entry.map(|(span, _)| if i64::from(span.start) <= at { span.end() } else { i64::from(span.start) })
-            };
-            let end = [edge(before), edge(after)].into_iter().flatten().min().unwrap_or(at);
-            let (before, after) = (here(before), here(after));
+            let (old_bounds, new_bounds) = (bounds(before), bounds(after));
+            at = old_bounds.0.min(new_bounds.0).max(at);
+            let edge = |(start, end): (i64, i64)| if start <= at { end } else { start };
+            let end = edge(old_bounds).min(edge(new_bounds));
+            let before = before.filter(|_| old_bounds.0 <= at).copied();
+            let after = after.filter(|_| new_bounds.0 <= at).copied();
             let kept =
                 matches!((before, after), (Some((_, old)), Some((_, new))) if same_member[old as usize] == Some(new));
             if !kept {

@@ -174,18 +174,29 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         self.py.check_signals()
     }
 
+    #[inline]
     fn push_new(&mut self, list: &mut PartitionList<'_, 'py>, mut span: Span) -> PyResult<()> {
+        if span.count as usize > OBJECTS_PER_CHECK {
+            span = self.push_parts(list, span)?;
+        }
+        self.count(span.count as usize)?;
+        self.push_part(list, span)
+    }
+
+    /// Add new partitions of a long span, with checks for signals; return the rest of the span.
+    #[cold]
+    fn push_parts(&mut self, list: &mut PartitionList<'_, 'py>, mut span: Span) -> PyResult<Span> {
         while span.count as usize > OBJECTS_PER_CHECK {
             let part = Span { count: OBJECTS_PER_CHECK as i32, ..span };
             self.count(OBJECTS_PER_CHECK)?;
             self.push_part(list, part)?;
             span = Span { start: part.end() as i32, count: span.count - part.count, ..span };
         }
-        self.count(span.count as usize)?;
-        self.push_part(list, span)
+        Ok(span)
     }
 
     /// Add new partitions without a check for signals.
+    #[inline]
     fn push_part(&mut self, list: &mut PartitionList<'_, 'py>, span: Span) -> PyResult<()> {
         let topic = self.topics.objects(self.py)[span.topic as usize].bind(self.py);
         let (start, end) = (span.start as usize, span.end() as usize);
