@@ -35,8 +35,9 @@ impl<'g> Target<'g> {
     pub(super) fn into_owners(self) -> Owners {
         let Self { order, mut owners, .. } = self;
         for owner in &mut owners.members {
-            if *owner != NO_OWNER {
-                *owner = order[*owner as usize];
+            // `NO_OWNER` is no place.
+            if let Some(member) = order.get(*owner as usize) {
+                *owner = *member;
             }
         }
         owners
