@@ -20,8 +20,9 @@ pub(crate) fn each_item<'py>(
     let Ok(mapping) = mapping.cast::<PyMapping>() else {
         return Err(wrong_type(what, &format!("a mapping of {wanted}"), mapping));
     };
-    let size = length(mapping, what)?;
     let plain = mapping.cast_exact::<PyDict>().ok();
+    let count = || plain.map_or_else(|| length(mapping, what), |dict| Ok(dict.len()));
+    let size = count()?;
     let items: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = match plain {
         Some(dict) => dict.iter().collect(),
         None => pairs(mapping, what)?,
@@ -39,7 +40,7 @@ pub(crate) fn each_item<'py>(
         }
         read(key, value)?;
     }
-    same_size(what, size, length(mapping, what)?)
+    same_size(what, size, count()?)
 }
 
 /// Return the number of entries of a mapping; the `__len__` of a class can return any number.
