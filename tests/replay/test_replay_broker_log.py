@@ -77,7 +77,7 @@ def test_expired_and_closed_members_of_groups_with_epochs_are_those_that_the_bro
     assert logged == found
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])])
 def test_a_report_compares_the_causes_and_keeps_all_rebalances(
     engine: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 ENGINES = ["local", pytest.param("spark", marks=pytest.mark.spark)]
+LONG = ["local", pytest.param("spark", marks=[pytest.mark.spark, pytest.mark.long])]
+"""The same, with Spark in the long profile only."""
 
 
 def replayed(capsys: pytest.CaptureFixture[str], *options: str) -> list[Row]:
@@ -62,7 +64,7 @@ def test_a_pattern_has_two_special_characters() -> None:
     assert ["c*"] == GroupPatterns(["a", "c*", "a"]).unmatched(["a", "b"])
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", LONG)
 def test_replay_shows_the_groups_that_match(capsys: pytest.CaptureFixture[str], engine: str) -> None:
     everything = replayed(capsys, "--engine", "local")
 
@@ -137,7 +139,7 @@ def test_since_leaves_out_earlier_events(capsys: pytest.CaptureFixture[str]) -> 
     assert 0 < len(found) < len(everything)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("engine", LONG)
 def test_a_report_on_some_groups_is_a_part_of_the_whole(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, engine: str
 ) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]  # the module does not list them
 from kio.schema.alter_partition_reassignments.v0 import (
     AlterPartitionReassignmentsRequest,
@@ -40,7 +41,7 @@ from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 pytestmark = pytest.mark.broker
@@ -172,10 +173,14 @@ class Run(NamedTuple):
     records: Path
 
 
-def is_stable(admin: Any, groups: Iterable[str]) -> bool:
-    """Return True if each group is stable with two members."""
-    found = [future.result(30) for future in admin.describe_consumer_groups(list(groups)).values()]
-    return all(group.state.name == "STABLE" and len(group.members) == 2 for group in found)
+def is_stable(admin: Any, members: Mapping[str, int]) -> bool:
+    """Return True if each group is stable with its number of members; False if a coordinator loads its groups."""
+    futures = admin.describe_consumer_groups(list(members))
+    try:
+        found = {name: future.result(30) for name, future in futures.items()}
+    except KafkaException:
+        return False
+    return all(each.state.name == "STABLE" and len(each.members) == members[name] for name, each in found.items())
 
 
 class Groups:
@@ -188,6 +193,7 @@ class Groups:
 
     def __init__(self, address: str, leaders: Mapping[int, int | None]) -> None:
         self.names: dict[str, str] = {}
+        self._killed: set[str] = set()
         for name, is_of_2 in (("dying", True), ("staying", True), ("elsewhere", False)):
             ids = (f"{name}-{number}" for number in itertools.count())
             self.names[name] = next(id for id in ids if (leaders[coordinator_partition(id, 4)] == 2) == is_of_2)
@@ -202,6 +208,11 @@ class Groups:
         """Kill a consumer of each group but one."""
         for name in ("dying", "elsewhere"):
             self._processes[name, 1].kill()
+            self._killed.add(name)
+
+    def members(self) -> dict[str, int]:
+        """Return the number of consumers of each group."""
+        return {group: 1 if name in self._killed else 2 for name, group in self.names.items()}
 
     def kill(self) -> None:
         """Kill all consumers."""
@@ -247,14 +258,14 @@ def racked(tmp_path_factory: pytest.TempPathFactory) -> Run:
         first = cluster.address.partition(",")[0]
         groups = Groups(first, steps.answers[-1].leaders)
         stack.callback(groups.kill)
-        steps.keep("consumers", lambda _: is_stable(steps.admin, groups.names.values()))
+        steps.keep("consumers", lambda _: is_stable(steps.admin, groups.members()))
         cluster.crash(2)
         groups.kill_one()
         steps.keep("killed", lambda answer: 2 not in answer.brokers and 2 not in answer.leaders.values())
         steps.topics(two_later=2)
         steps.keep("created without broker 2")
         cluster.restart(2)
-        steps.keep("started again", lambda answer: 2 in answer.brokers)
+        steps.keep("started again", lambda answer: 2 in answer.brokers and is_stable(steps.admin, groups.members()))
         recording = write_records(first, place / "recording")
         cluster.stop(3)
         steps.keep("stopped", lambda answer: 3 not in answer.brokers and 3 not in answer.leaders.values())
