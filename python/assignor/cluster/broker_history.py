@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from assignor.cluster.folder import open_dataset, parquet_error
-from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.cluster.metadata import cast_table
+from assignor.errors import IllegalArgumentError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,14 +70,7 @@ def _read(path: Path, schema: pa.Schema) -> pa.Table:
         found = open_dataset(path).to_table()
     except (pa.ArrowException, OSError) as error:
         raise parquet_error(path, error) from error
-    missing = [name for name in schema.names if name not in found.column_names]
-    if missing:
-        raise WrongTypeError(f"{path} has no column {missing[0]}; its columns are {', '.join(found.column_names)}")
-    nullable = pa.schema([field.with_nullable(True) for field in schema])
-    try:
-        table = found.select(schema.names).cast(nullable)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise WrongTypeError(f"{path} cannot be read as {schema.names}: {error}") from error
+    table = cast_table(found, pa.schema([field.with_nullable(True) for field in schema]), str(path))
     for field in schema:
         if not field.nullable and table[field.name].null_count:
             raise IllegalArgumentError(f"{path}: column {field.name} has nulls")

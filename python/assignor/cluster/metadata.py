@@ -78,16 +78,30 @@ def topics_table(topics: pa.Table | None, name: str = "topic metadata") -> pa.Re
     Raises:
         WrongTypeError: A column is missing or of another type.
     """
-    pa, schema = pyarrow(), topic_schema()
     if topics is None:
         return topic_batch([])
-    if not isinstance(topics, pa.Table):
-        raise wrong_type(name, "a pyarrow.Table", topics)
-    missing = [name for name in schema.names if name not in topics.column_names]
+    batches = cast_table(topics, topic_schema(), name).to_batches()
+    return batches[0] if batches else topic_batch([])
+
+
+def cast_table(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:
+    """Return the columns of a schema, in one chunk each, without other columns.
+
+    Args:
+        table: The table.
+        schema: The columns and their types.
+        name: Name of the table for messages, such as the path of a file.
+
+    Raises:
+        WrongTypeError: The value is no table, or a column is missing or of another type.
+    """
+    pa = pyarrow()
+    if not isinstance(table, pa.Table):
+        raise wrong_type(name, "a pyarrow.Table", table)
+    missing = [column for column in schema.names if column not in table.column_names]
     if missing:
-        raise WrongTypeError(f"{name} has no column {missing[0]}; its columns are {', '.join(topics.column_names)}")
+        raise WrongTypeError(f"{name} has no column {missing[0]}; its columns are {', '.join(table.column_names)}")
     try:
-        batches = topics.select(schema.names).cast(schema).combine_chunks().to_batches()
+        return table.select(schema.names).cast(schema).combine_chunks()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
         raise WrongTypeError(f"{name} cannot be read as {schema.names}: {error}") from error
-    return batches[0] if batches else topic_batch([])
