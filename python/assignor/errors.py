@@ -12,6 +12,7 @@ __all__ = [
     "InvalidPatternError",
     "MissingDependencyError",
     "NoOffsetForPartitionError",
+    "NotDeterminedError",
     "NullArgumentError",
     "OutOfMemoryError",
     "PatternError",
@@ -42,6 +43,10 @@ class NullArgumentError(WrongTypeError):
 
 class IllegalStateError(AssignorError, RuntimeError):
     """A call that the current state of the object does not allow (java.lang.IllegalStateException)."""
+
+
+class NotDeterminedError(AssignorError, RuntimeError):
+    """An answer that the input does not determine: Kafka's own answer differs from process to process."""
 
 
 class OutOfMemoryError(AssignorError, MemoryError):
