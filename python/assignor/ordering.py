@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from assignor.tree_bins import TreeTable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from assignor.tuples import TopicPartition
 
@@ -75,6 +75,16 @@ def presized_capacity(count: int) -> int:
     """
     wanted = max(int(count / 0.75) + 1, DEFAULT_CAPACITY)
     return 1 << (wanted - 1).bit_length()
+
+
+def expected_capacity(count: int) -> int:
+    """Return the initial number of buckets of a table that the broker's assignors create for `count` keys.
+
+    Example:
+        >>> expected_capacity(0), expected_capacity(5), expected_capacity(10), expected_capacity(11)
+        (2, 16, 16, 32)
+    """
+    return 1 << int((count + 1) / 0.75).bit_length()
 
 
 def partition_hash(topic: int, partition: int) -> int:
@@ -148,25 +158,67 @@ def text_order(texts: Iterable[str]) -> list[str]:
 def computed_text_order(texts: Iterable[str]) -> list[str]:
     """Return distinct texts in the iteration order of a table that `computeIfAbsent` fills in the given order.
 
-    The order differs from `text_order` in three ways. A new key goes to the front of its bucket. A table with too
-    many keys doubles only at the next call. A table of fewer than 64 buckets doubles at the eighth key of a bucket.
-
     Example:
         >>> text_order(["a", "q"]), computed_text_order(["a", "q"])
         (['a', 'q'], ['q', 'a'])
     """
-    buckets, known = DEFAULT_CAPACITY, dict[str, int]()
-    for text in texts:
+    return computed_order(texts, string_hash)
+
+
+def computed_order(
+    calls: Iterable[Key],
+    code: Callable[[Key], int],
+    capacity: int = DEFAULT_CAPACITY,
+    natural: Callable[[Key], Any] = lambda _: 0,
+) -> list[Key]:
+    """Return keys in the iteration order of a table that calls of `computeIfAbsent` fill.
+
+    The order differs from `table_order` in three ways. A new key goes to the front of its bucket. A table with too many
+    keys doubles only at the next call, also if that call finds its key. The eighth key of a bucket makes it a tree, or
+    doubles a table of fewer than 64 buckets.
+
+    Args:
+        calls: Key of each call.
+        code: Function that returns the hash code of a key as a 32-bit number.
+        capacity: Initial number of buckets.
+        natural: Function that returns a value that sorts as Java's `compareTo` sorts the keys.
+
+    Example:
+        >>> computed_order([3, 19, 1, 3], lambda number: number)
+        [1, 19, 3]
+    """
+    asked = list(calls)
+    buckets, known = capacity, dict[Key, int]()
+    chains: Counter[int] = Counter()
+    for key in asked:
+        before = buckets
         if 4 * len(known) > 3 * buckets:
             buckets *= 2
-        if text in known:
-            continue
-        code = folded_hash(text)
-        if buckets < TREES and sum((other ^ code) & buckets - 1 == 0 for other in known.values()) >= CHAIN - 1:
-            buckets *= 2
-        known[text] = code
+        if key not in known:
+            folded = (code(key) ^ (code(key) & _INT) >> 16) & _INT
+            if buckets != before:
+                chains = Counter(each & buckets - 1 for each in known.values())
+            if chains[folded & buckets - 1] >= CHAIN - 1:
+                if buckets >= TREES:
+                    return _computed_trees(asked, code, capacity, natural)
+                buckets *= 2
+            known[key] = folded
+            chains[folded & buckets - 1] += 1
+        if buckets != before:
+            chains = Counter(each & buckets - 1 for each in known.values())
     newest_first = list(reversed(known))
-    return sorted(newest_first, key=lambda text: known[text] & buckets - 1)
+    return sorted(newest_first, key=lambda key: known[key] & buckets - 1)
+
+
+def _computed_trees(
+    calls: list[Key], code: Callable[[Key], int], capacity: int, natural: Callable[[Key], Any]
+) -> list[Key]:
+    """Return keys in the iteration order of a table with trees that calls of `computeIfAbsent` fill."""
+    keys = list(dict.fromkeys(calls))
+    numbers = {key: number for number, key in enumerate(keys)}
+    folded = [(code(key) ^ (code(key) & _INT) >> 16) & _INT for key in keys]
+    table = TreeTable(folded, list(map(natural, keys)), capacity, [numbers[key] for key in calls])
+    return [keys[number] for number in table.order()]
 
 
 def hash_order(partitions: Collection[TopicPartition], capacity: int = DEFAULT_CAPACITY) -> list[TopicPartition]:

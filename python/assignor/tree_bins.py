@@ -11,7 +11,7 @@ Source: java.util.HashMap of OpenJDK 17.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 TREEIFY = 8
@@ -31,9 +31,12 @@ class TreeTable:
         folded: Folded hash code of each key as an unsigned 32-bit number.
         natural: Per key, a value that sorts as the key does; equal values if Java cannot compare the keys.
         capacity: Initial number of buckets.
+        calls: The keys of the calls of `computeIfAbsent` that fill the table; without it, `put` does, once per key.
     """
 
-    def __init__(self, folded: Sequence[int], natural: Sequence[Any], capacity: int) -> None:
+    def __init__(
+        self, folded: Sequence[int], natural: Sequence[Any], capacity: int, calls: Iterable[int] | None = None
+    ) -> None:
         self._hashes = [(code ^ 1 << 31) - (1 << 31) for code in folded]
         self._natural = natural
         self._buckets: list[list[int]] = [[] for _ in range(capacity)]
@@ -42,16 +45,34 @@ class TreeTable:
         self._left: dict[int, int | None] = {}
         self._right: dict[int, int | None] = {}
         self._is_red: dict[int, bool] = {}
+        if calls is not None:
+            self._compute(calls)
+            return
         for key in range(len(folded)):
             self._put(key)
-            if 4 * (key + 1) > 3 * len(self._buckets):
+            if self._is_full(key + 1):
                 self._double()
 
     def order(self) -> list[int]:
         """Return the keys in iteration order."""
         return [key for bucket in self._buckets for key in bucket]
 
-    def _put(self, key: int) -> None:
+    def _is_full(self, count: int) -> bool:
+        """Return True if the table has to double with this number of keys."""
+        return 4 * count > 3 * len(self._buckets)
+
+    def _compute(self, calls: Iterable[int]) -> None:
+        """Fill the table by calls of `computeIfAbsent`."""
+        known = set[int]()
+        for key in calls:
+            if self._is_full(len(known)):
+                self._double()
+            if key not in known:
+                known.add(key)
+                self._put(key, 0, TREEIFY - 1)
+
+    def _put(self, key: int, at: int | None = None, most: int = TREEIFY) -> None:
+        """Insert a key: at the end of its chain, or at the index `at`; a chain of more than `most` keys gets a tree."""
         place = self._hashes[key] & len(self._buckets) - 1
         bucket = self._buckets[place]
         if place in self._roots:
@@ -59,8 +80,8 @@ class TreeTable:
             bucket.insert(bucket.index(parent) + 1, key)
             self._set_root(place, self._balance(self._roots[place], key))
             return
-        bucket.append(key)
-        if len(bucket) > TREEIFY:
+        bucket.insert(len(bucket) if at is None else at, key)
+        if len(bucket) > most:
             if len(self._buckets) < TREES:
                 self._double()
             else:

@@ -91,8 +91,15 @@ ONLY_IN_ENGINE = {
     "plan.wire": PLAN_VIEW,
 }
 
+NOT_YET = "The engine does not have it yet."
+
 ONLY_IN_REFERENCE = {
     "assign.options": "`Options` of `src/assign/mod.rs`, in a file that the assignors can import.",
+    "assign.server.simple": NOT_YET,
+    "assign.server.simple.heterogeneous": NOT_YET,
+    "assign.server.simple.homogeneous": NOT_YET,
+    "assign.server.simple.shares": NOT_YET,
+    "assign.server.simple.target": NOT_YET,
 }
 
 

@@ -14,6 +14,8 @@ import pytest
 from assignor import SubscriptionState, TopicPartition
 from assignor.ordering import (
     DEFAULT_CAPACITY,
+    computed_order,
+    expected_capacity,
     hash_order,
     java_order,
     partition_hash,
@@ -32,6 +34,11 @@ with gzip.open(Path(__file__).parents[1] / "data" / "java_hash_orders.jsonl.gz",
 # From OpenJDK 17: keys put into a HashMap or, if presized, into `new HashSet<>(list)`, and their order in the table.
 with gzip.open(Path(__file__).parents[1] / "data" / "java_table_orders.jsonl.gz", "rt", encoding="utf-8") as file:
     TABLES = [json.loads(line) for line in file]
+
+# From OpenJDK 17: keys of calls of `computeIfAbsent` on a HashMap, and the order of the distinct keys in the table. The
+# table is presized for `expected` keys, or has the default capacity if the number is negative.
+with gzip.open(Path(__file__).parents[1] / "data" / "java_computed_orders.jsonl.gz", "rt", encoding="utf-8") as file:
+    COMPUTED = [json.loads(line) for line in file]
 
 HASH_CODES: dict[str, Callable[[Any], int]] = {
     "string": string_hash,
@@ -74,6 +81,17 @@ def test_keys_of_each_type_have_the_order_recorded_from_java(case: dict[str, Any
     natural = [NATURAL_ORDER.get(case["keys"], lambda _: 0)(key) for key in case["put"]]
 
     assert case["listed"] == table_order(range(len(codes)), codes, capacity, natural)
+
+
+@pytest.mark.parametrize("case", COMPUTED, ids=lambda case: f"{len(case['calls'])} of {case['keys']}")
+def test_keys_that_compute_if_absent_adds_have_the_order_recorded_from_java(case: dict[str, Any]) -> None:
+    capacity = DEFAULT_CAPACITY if case["expected"] < 0 else expected_capacity(case["expected"])
+    natural = NATURAL_ORDER.get(case["keys"], lambda number: number)
+    distinct = list(dict.fromkeys(case["calls"]))
+
+    order = computed_order(case["calls"], HASH_CODES[case["keys"]], capacity, natural)
+
+    assert [distinct[index] for index in case["listed"]] == order
 
 
 @pytest.mark.parametrize(

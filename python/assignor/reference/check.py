@@ -18,12 +18,18 @@ def check(
     assignment: Mapping[str, Iterable[tuple[str, int]]],
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
+    *,
+    group_protocol: str = "classic",
 ) -> tuple[tuple[TopicPartition, ...], tuple[TopicPartition, ...], tuple[Owned, ...], tuple[Owned, ...]]:
     """Check an assignment; return the fields of `assignor.Findings`: unowned, doubly_owned, not_subscribed, unknown.
+
+    A partition of a share group may have several owners; it is doubly owned if one member has it twice.
 
     Example:
         >>> check({"a": [("t", 0)]}, {"t": 2}, {"a": ["t"]})
         ((TopicPartition(topic='t', partition=1),), (), (), ())
+        >>> any(check({"a": [("t", 0)], "b": [("t", 0)]}, {"t": 1}, {"a": ["t"], "b": ["t"]}, group_protocol="share"))
+        False
     """
     topics = {
         topic: [partition.id for partition in found] for topic, found in read_topics(partitions_per_topic).items()
@@ -32,6 +38,7 @@ def check(
     subscribed = frozenset[str]().union(*wanted.values())
     ids_of = {topic: frozenset(ids) for topic, ids in topics.items()}
     owners: Counter[TopicPartition] = Counter()
+    owned_twice = set[TopicPartition]()
     not_subscribed, unknown = [], []
     if not isinstance(assignment, Mapping):
         raise wrong_type("assignment", "a mapping of member ids to partitions", assignment)
@@ -39,6 +46,7 @@ def check(
         check_name(member, "a member id")
         owned = _read_owned(member, partitions)
         owners.update(owned)
+        owned_twice.update(partition for partition, times in Counter(owned).items() if times > 1)
         for partition in sorted(owned, key=_order):
             if partition.partition not in ids_of.get(partition.topic, ()):
                 unknown.append((member, partition))
@@ -51,7 +59,9 @@ def check(
         for id in ids
         if (topic, id) not in owners
     )
-    doubly_owned = tuple(sorted((found for found, times in owners.items() if times > 1), key=_order))
+    if group_protocol != "share":
+        owned_twice = {partition for partition, times in owners.items() if times > 1}
+    doubly_owned = tuple(sorted(owned_twice, key=_order))
     return unowned, doubly_owned, tuple(dict.fromkeys(not_subscribed)), tuple(dict.fromkeys(unknown))
 
 

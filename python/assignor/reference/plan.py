@@ -21,11 +21,16 @@ def plan(
     topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> Parts:
-    """Return the parts of the plan that `assignor.plan` computes for the same input."""
+    """Return the parts of the plan that `assignor.plan` computes for the same input.
+
+    Topics that do not exist are among the topics of the plan if members of a share group keep partitions of them.
+    """
     topics = read_topics(partitions_per_topic)
     members = read_members(subscriptions, topics)
     assignment = chosen(assignor, group_protocol)(topics, members, Options(prefer_rack_aware, topic_ids or {}))
-    index = {topic: number for number, topic in enumerate(topics)}
+    kept = {topic for partitions in assignment.values() for topic, _ in partitions}
+    names = sorted({*topics, *kept}, key=java_order)
+    index = {topic: number for number, topic in enumerate(names)}
     rows: list[tuple[int, int, int, int]] = []
     for number, partitions in enumerate(assignment.values()):
         for topic, id in partitions:
@@ -46,7 +51,7 @@ def plan(
         for member in members
     ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[], [], [], []]
-    return list(topics), [sorted(names, key=java_order) for names in wanted], described, columns
+    return names, [sorted(names, key=java_order) for names in wanted], described, columns
 
 
 def _owned_bytes(member: Member) -> int:

@@ -12,7 +12,7 @@ from assignor.reference.assign import range as range_assignor
 from assignor.reference.assign import round_robin, sticky
 from assignor.reference.assign.options import Options
 from assignor.reference.assign.server import range as server_range
-from assignor.reference.assign.server import uniform
+from assignor.reference.assign.server import simple, uniform
 from assignor.reference.group import Member, Partition, read_members, read_topics
 
 Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[str, list[TopicPartition]]]
@@ -25,10 +25,11 @@ ASSIGNORS: Mapping[tuple[str, str], Assign] = {
     ("classic", "cooperative-sticky"): sticky.assign_cooperatively,
     ("consumer", "uniform"): uniform.assign,
     ("consumer", "range"): server_range.assign,
+    ("share", "simple"): simple.assign,
 }
 """Assignors by group protocol and Kafka's name."""
 
-DEFAULTS: Mapping[str, str] = {"classic": "range", "consumer": "uniform"}
+DEFAULTS: Mapping[str, str] = {"classic": "range", "consumer": "uniform", "share": "simple"}
 """Kafka's default assignor of each group protocol."""
 
 

@@ -1,1 +1,1 @@
-"""Assignors of the broker (KIP-848)."""
+"""Assignors of the broker (KIP-848, KIP-932)."""
