@@ -1,9 +1,9 @@
 """Assignment of share groups as in the broker's SimpleAssignor: a partition may have several owners.
 
 The number of owners of a partition is that of members divided by that of partitions, rounded up. Each member has a
-quota of these shares. Members keep partitions of the previous target up to their quota. If all members subscribe to the same topics,
-`homogeneous.py` assigns the group, otherwise `heterogeneous.py`. The comparison includes names of topics that do not
-exist.
+quota of these shares. Members keep partitions of the previous target up to their quota. If all members subscribe to the
+same topics, `homogeneous.py` assigns the group, otherwise `heterogeneous.py`. The comparison includes names of topics
+that do not exist.
 
 Unlike `uniform`, the previous target counts as it is, also its partitions that do not exist or cannot be assigned.
 
