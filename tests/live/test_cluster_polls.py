@@ -19,8 +19,8 @@ from assignor.replay import watch
 from assignor.replay.events import to_json
 from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
-from tests.live.test_watch import commit_offset
 from tests.live.watching import Watching, until
+from tests.support.committed_offsets import commit_offset
 from tests.support.consumer_closing import close_consumers
 from tests.support.time_limit import within
 
@@ -115,7 +115,7 @@ def test_moved_coordinators_are_reported_when_a_broker_stops(tmp_path: Path) -> 
         admin.create_topics([NewTopic("moved", 1, 2)])["moved"].result(60)
         groups = [f"moved-{number}" for number in range(8)]
         for group in groups:
-            commit_offset(admin, group, 1, topic="moved")
+            commit_offset(brokers.address, group, 1, "moved")
         log = OffsetsLog(ClientSettings.read(brokers.address))
         with Watching(brokers.address) as watching:
             until(lambda: set(log.leaders(log.settings.admin()).values()) == {1, 2, 3})

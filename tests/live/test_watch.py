@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
@@ -23,6 +22,7 @@ from tests.broker.cluster import Cluster
 from tests.broker.running import running
 from tests.live.consumer_program import CLIENTS
 from tests.live.watching import Watching, until
+from tests.support.committed_offsets import commit_offset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -186,23 +186,8 @@ def assert_causes_of_rebalances(watching: Watching) -> None:
 
 
 @pytest.fixture
-def commit(admin: AdminClient) -> Callable[[str, int], None]:
-    return lambda group, offset: commit_offset(admin, group, offset)
-
-
-def commit_offset(admin: AdminClient, group: str, offset: int, topic: str = "watched") -> None:
-    """Commit an offset; a lower one than before is an event. Repeat it while the coordinator is not available."""
-
-    def is_committed() -> bool:
-        wanted = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, 0, offset)])
-        (future,) = admin.alter_consumer_group_offsets([wanted]).values()
-        try:
-            (found,) = future.result(120).topic_partitions
-        except KafkaException:
-            return False
-        return found.error is None
-
-    until(is_committed)
+def commit(broker: Cluster) -> Callable[[str, int], None]:
+    return lambda group, offset: commit_offset(broker.address, group, offset, "watched")
 
 
 class Program:
@@ -302,15 +287,15 @@ def test_a_watch_survives_the_restart_of_the_brokers(own_broker: Cluster, monkey
     def went_back() -> list[dict[str, Any]]:
         return watching.of("survivor", "offsets", problem="went_back")
 
-    commit_offset(admin, "survivor", 9)
+    commit_offset(own_broker.address, "survivor", 9, "watched")
     with Watching(own_broker.address) as watching:
-        commit_offset(admin, "survivor", 8)
+        commit_offset(own_broker.address, "survivor", 8, "watched")
         until(went_back)
         own_broker.stop()
         until(lambda: watching.noticed("no answer"))
         own_broker.start()
         until(lambda: watching.noticed("answers again"))
-        commit_offset(AdminClient({"bootstrap.servers": own_broker.address}), "survivor", 7)
+        commit_offset(own_broker.address, "survivor", 7, "watched")
         until(lambda: len(went_back()) > 1)
         assert 2 == len(went_back())
         assert 3 == len(watching.notices), watching.notices

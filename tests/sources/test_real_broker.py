@@ -23,6 +23,7 @@ from tests.broker.groups import Groups
 from tests.broker.plugins.racks import RackedCluster
 from tests.broker.running import running
 from tests.cli.running import run
+from tests.support.committed_offsets import commit_offset
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
@@ -63,20 +64,6 @@ def notes_of(path: Path) -> list[str]:
     """Return the notes on a data directory; a running broker may change it meanwhile."""
     with open_source([path]) as read:
         return list(read.notes)
-
-
-def commit_offset(address: str, group: str, offset: int) -> None:
-    """Commit an offset of the first partition of the topic orders for a group without members."""
-    consumer = confluent_kafka.Consumer({"bootstrap.servers": address, "group.id": group})
-    places = [TopicPartition("orders", 0, offset)]
-    end = time.monotonic() + 30
-    while True:
-        try:
-            within(f"the commit of {places}", lambda: consumer.commit(offsets=places, asynchronous=False))
-            break
-        except confluent_kafka.KafkaException:  # a new cluster has no coordinators for some seconds
-            assert time.monotonic() < end
-    within("closing a consumer", consumer.close)
 
 
 def events(*paths: object) -> list[str]:
@@ -185,7 +172,7 @@ def test_replicas_of_three_killed_brokers_are_merged(tmp_path: Path) -> None:
         admin = AdminClient({"bootstrap.servers": cluster.address, "log_level": 0})
         admin.create_topics([NewTopic("orders", 3, 3)])["orders"].result(30)
         for number in range(20):
-            commit_offset(cluster.address, f"group-{number % 3}", number)
+            commit_offset(cluster.address, f"group-{number % 3}", number, "orders")
         assert main(["record", str(live), "--bootstrap-server", cluster.address, "--until-end"]) == 0
     with open_source([place]) as read:
         assert rows(read.folder) == rows(live)
@@ -212,7 +199,7 @@ def test_a_compacted_log_of_a_killed_broker_keeps_the_last_record_of_each_key(tm
         while not any("as compaction leaves it" in note for note in notes_of(tmp_path / "data")):
             assert time.monotonic() < end, "the log was not compacted within 60 s"
             for number in range(20):
-                commit_offset(cluster.address, "compacted", number)
+                commit_offset(cluster.address, "compacted", number, "orders")
         assert main(["record", "--bootstrap-server", cluster.address, "--out", str(live), "--until-end"]) == 0
         cluster.kill()
     with open_source([tmp_path / "data"]) as read:
