@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from kio.schema.errors import ErrorCode
@@ -54,15 +55,22 @@ def sync(
     _check(connection.ask(request, SyncGroupResponse).error_code)
 
 
-def join_share(connection: Connection, group: str, member_id: str, topic: str) -> None:
-    """Let a member join a share group."""
-    request = ShareGroupHeartbeatRequest(
-        group_id=GroupId(group),
-        member_id=member_id,
-        member_epoch=i32(0),
-        subscribed_topic_names=(TopicName(topic),),
-    )
-    _check(connection.ask(request, ShareGroupHeartbeatResponse).error_code)
+def join_share(connection: Connection, group: str, member_id: str, topic: str, *, waits: bool = False) -> None:
+    """Let a member join a share group, and wait until it owns partitions if `waits` is true."""
+    epoch, end = i32(0), time.monotonic() + 30
+    while True:
+        request = ShareGroupHeartbeatRequest(
+            group_id=GroupId(group),
+            member_id=member_id,
+            member_epoch=epoch,
+            subscribed_topic_names=None if epoch else (TopicName(topic),),
+        )
+        answer = connection.ask(request, ShareGroupHeartbeatResponse)
+        _check(answer.error_code)
+        if not waits or (answer.assignment and answer.assignment.topic_partitions):
+            return
+        assert time.monotonic() < end, answer
+        epoch = answer.member_epoch
 
 
 def _check(code: ErrorCode) -> None:

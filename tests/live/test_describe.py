@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import uuid
 from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
@@ -24,19 +23,23 @@ from assignor.cluster import description
 from assignor.cluster.confluent import describe_group
 from assignor.cluster.connection import ClientSettings
 from assignor.cluster.description import UNREAD, describe
+from assignor.cluster.descriptions import MemberSubscription, MemberTasks
+from assignor.cluster.request_client import client_configuration
 from assignor.lag import PROBLEMS
 from assignor.report.description_text import render
 from tests.broker.admin import Admin
-from tests.broker.blobs import join_share
 from tests.broker.cluster import JARS
 from tests.broker.groups import Groups
+from tests.live.sharing import END, START, TOPIC, ShareGroup
+from tests.live.sharing import GROUP as SHARED
+from tests.live.streams_member import SUBTOPOLOGY, StreamsMember
 from tests.live.watching import until
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assignor.cluster.description import ClusterDescription
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.descriptions import GroupDescription
     from tests.broker.cluster import Cluster
 
@@ -53,9 +56,9 @@ GROUPS = {
     "described-consumer": "consumer",
     "described-offsets": "classic",
     "described-python": "classic",
-    "described-share": "",
+    "described-share": "share",
 }
-"""Kind of each group. confluent-kafka does not return the kind of share groups."""
+"""Kind of each group."""
 
 COMMITTED: dict[str, dict[tuple[str, int], int]] = {
     "described-classic": {("described.a", 0): 4, ("described.a", 1): 33, ("described.a", 2): 2},
@@ -74,6 +77,7 @@ class LiveGroups(Groups):
     """
 
     members: dict[str, dict[str, str]]
+    _sharing: ShareGroup | None = None
 
     def start(self) -> None:
         """Create topics and groups, commit offsets, and wait until every partition has an owner."""
@@ -112,7 +116,13 @@ class LiveGroups(Groups):
         }
         # The coordinator learns from a later heartbeat what a member of a KIP-848 group owns.
         until(lambda: 2 == sum(len(each.assigned) for each in admin.describe("described-consumer").members.values()))
-        join_share(self._connection, "described-share", str(uuid.uuid4()), "described.a")
+        self._sharing = ShareGroup(self.address, self._connection)
+
+    def end(self) -> None:
+        """Close all consumers and connections."""
+        if self._sharing is not None:
+            self._sharing.close()
+        super().end()
 
     def join_and_commit(self) -> None:
         """Add a consumer of kafka-python, which must commit in the thread that polls it."""
@@ -156,11 +166,11 @@ def found(groups: LiveGroups) -> ClusterDescription:
     return describe(ClientSettings.read(groups.address), list(GROUPS))
 
 
-def tool(address: str, option: str) -> list[dict[str, str]]:
-    """Return the rows of these groups that Kafka's tool for consumer groups prints, by the names of the columns."""
+def tool(address: str, *options: str, kind: str = "Consumer") -> list[dict[str, str]]:
+    """Return the rows of these groups that Kafka's tool for a kind of groups prints, by the names of the columns."""
     java = ["java", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", str(JARS / "*")]
-    program = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
-    command = [*java, program, "--bootstrap-server", address, "--describe", "--all-groups", option]
+    program = f"org.apache.kafka.tools.consumer.group.{kind}GroupCommand"
+    command = [*java, program, "--bootstrap-server", address, "--describe", "--all-groups", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     found, columns = [], {}
     for line in done.stdout.splitlines():
@@ -180,7 +190,10 @@ def test_committed_offsets_ends_and_lag_are_those_of_kafkas_tool(found: ClusterD
         for row in tool(groups.address, "--offsets")
     }
     rows = {
-        (group, row["topic"], str(row["partition"])): row for group, rows in found.partitions.items() for row in rows
+        (group, row["topic"], str(row["partition"])): row
+        for group, rows in found.partitions.items()
+        for row in rows
+        if group != SHARED
     }
 
     assert expected.keys() == rows.keys()
@@ -234,6 +247,7 @@ def test_members_and_states_are_those_of_kafkas_tool(found: ClusterDescription, 
         )
         for group in found.groups
         for member in group.members
+        if group.kind != "share"
     }
 
     assert expected == ours
@@ -259,8 +273,112 @@ def test_lag_of_members_adds_up_to_that_of_the_group(found: ClusterDescription) 
         assert found.lag[group]["partitions"] == sum(row["partitions"] for row in members)
 
 
-def test_share_groups_have_a_reason(found: ClusterDescription) -> None:
-    assert (("described-share", UNREAD),) == found.problems
+def test_members_of_share_groups_are_those_of_kafkas_tool(found: ClusterDescription, groups: LiveGroups) -> None:
+    expected = {
+        row["CONSUMER-ID"]: (row["HOST"], row["CLIENT-ID"], row["ASSIGNMENT"])
+        for row in tool(groups.address, "--members", "--verbose", kind="Share")
+    }
+    (group,) = (group for group in found.groups if group.group_id == SHARED)
+
+    assert expected == {
+        member.member_id: (
+            member.client_host,
+            member.client_id,
+            f"{TOPIC}:{','.join(str(partition) for _, partition in sorted(member.assigned))}",
+        )
+        for member in group.members
+    }
+    assert ("Stable", "simple", 3) == (group.state, group.protocol, len(group.members))
+    assert {MemberSubscription((TOPIC,), None)} == {member.subscription for member in group.members}
+    assert 2 in map(len, group.owners().values())
+
+
+def test_lag_of_share_groups_is_that_of_kafkas_tool(found: ClusterDescription, groups: LiveGroups) -> None:
+    rows = {str(row["partition"]): row for row in found.partitions[SHARED]}
+    shown = {
+        id: tuple("-" if row[name] is None else str(row[name]) for name in ("committed", "lag"))
+        for id, row in rows.items()
+    }
+    expected = {
+        row["PARTITION"]: (row["START-OFFSET"], row["LAG"]) for row in tool(groups.address, "--offsets", kind="Share")
+    }
+
+    assert expected == shown
+    # The records after the released one are acknowledged, so the lag is less than the distance to the end.
+    assert {"0": (str(START), "1"), "1": ("-", "-")} == shown
+    assert (END, "never_committed") == (rows["0"]["end_offset"], rows["1"]["problem"])
+    assert (2, 1, 1) == tuple(found.lag[SHARED][name] for name in ("partitions", "lag", "unknown"))
+    assert not [name for name, _ in found.member_lag if name == SHARED]
+
+
+def test_a_partition_of_a_share_group_lists_all_its_owners(found: ClusterDescription) -> None:
+    (printed,) = (group for group in json.loads(json.dumps(found.to_json()))["groups"] if group["group"] == SHARED)
+    owners = {row["partition"]: row["members"] for row in printed["partitions"]}
+    (group,) = (group for group in found.groups if group.group_id == SHARED)
+
+    assert owners == {partition: members for (_, partition), members in group.owners().items()}
+    assert {id: row["member"] for id, row in enumerate(printed["partitions"])} == {
+        id: members[0] for id, members in owners.items()
+    }
+    assert [None] * 3 == [member["lag"] for member in printed["members"]]
+    text = render(found)
+    assert re.search(rf"^{TOPIC} +\d  share-\d \S+, share-\d \S+ ", text, re.MULTILINE)
+
+
+def test_streams_groups_have_tasks_and_the_partitions_that_they_read(broker: Cluster, groups: LiveGroups) -> None:
+    """The coordinator removes the silent members of this group soon, so no other test describes it."""
+    with broker.connect() as connection:
+        Admin(connection).await_coordinator("described-streams")
+        members = [StreamsMember(connection, "described-streams", tuple(RECORDS)) for _ in range(2)]
+
+        def look() -> GroupDescription:
+            for member in members:
+                member.beat()
+            (group,) = describe(ClientSettings.read(groups.address), ["described-streams"]).groups
+            return group
+
+        until(lambda: look().state == "Stable" and all(len(member.active) == 2 for member in members))
+        group = look()
+
+    assert ("streams", None, 2) == (group.kind, group.problem, len(group.members))
+    described = {member.member_id: member for member in group.members}
+    for member in members:
+        found = described[member.member_id]
+        tasks = tuple(f"{SUBTOPOLOGY}_{id}" for id in sorted(member.active))
+        assert found.tasks == MemberTasks(member.process, tasks, (), ())
+        # The second topic has two partitions for four tasks.
+        assert sorted(found.assigned) == sorted(
+            (name, id) for name, counts in RECORDS.items() for id in member.active if id < len(counts)
+        )
+        assert found.subscription == MemberSubscription(tuple(RECORDS), None)
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        ("kafka", "kafka-python 3.0 or newer is not installed: pip install 'assignor[kafka-python]'"),
+        ("sasl", "sasl.mechanisms=GSSAPI: the second client, kafka-python, is used with PLAIN, "),
+    ],
+)
+def test_share_groups_that_cannot_be_described_have_a_reason(
+    groups: LiveGroups, monkeypatch: pytest.MonkeyPatch, broken: str, reason: str
+) -> None:
+    if broken == "kafka":
+        monkeypatch.setitem(sys.modules, "kafka", None)
+        monkeypatch.delitem(sys.modules, "assignor.cluster.request_client", raising=False)
+    else:
+        settings = {"bootstrap.servers": groups.address, "security.protocol": "sasl_plaintext"}
+        monkeypatch.setattr(
+            "assignor.cluster.request_client.client_configuration", lambda _: client_configuration(settings)
+        )
+
+    found = describe(ClientSettings.read(groups.address), [SHARED])
+
+    (cluster, unread) = sorted(found.problems)
+    assert cluster[1].startswith("share and streams groups could not be described: ")
+    assert reason in cluster[1]
+    assert (SHARED, UNREAD) == unread
+    assert [("", [])] == [(group.kind, group.members) for group in found.groups]
 
 
 def test_json_has_what_the_text_says(
@@ -269,7 +387,7 @@ def test_json_has_what_the_text_says(
     options = ["--bootstrap-server", groups.address]
     named = [option for group in GROUPS for option in ("--group", group)]
 
-    assert 1 == main(["describe", *options, *named, "--json"])  # the share group cannot be described
+    assert 0 == main(["describe", *options, *named, "--json"])
     output = capfd.readouterr()
     assert "" == output.err
     printed = json.loads(output.out)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import uuid
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,6 +16,8 @@ from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
 from assignor.cluster import Recording
+from tests.broker.admin import Admin
+from tests.broker.blobs import join_share
 from tests.broker.running import running
 from tests.live.secured import SecuredCluster
 from tests.live.watching import until
@@ -33,7 +36,7 @@ TOPIC = "__consumer_offsets"
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster]:
     """Start a broker with users that have different permissions, and a group with a commit."""
-    users = ("reader", "describer", "stranger", "outsider")
+    users = ("reader", "describer", "stranger", "outsider", "sharer", "half-sharer")
     with running(SecuredCluster, tmp_path_factory.mktemp("secured"), users) as cluster:
         admin = AdminClient({"bootstrap.servers": cluster.address})
         rights = [
@@ -41,6 +44,9 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster
             ("describer", AclOperation.DESCRIBE, ResourceType.TOPIC, TOPIC),
             ("stranger", AclOperation.DESCRIBE, ResourceType.GROUP, "g"),
             ("outsider", AclOperation.DESCRIBE, ResourceType.GROUP, "owners"),
+            ("sharer", AclOperation.DESCRIBE, ResourceType.GROUP, "shared"),
+            ("sharer", AclOperation.DESCRIBE, ResourceType.TOPIC, "private"),
+            ("half-sharer", AclOperation.DESCRIBE, ResourceType.GROUP, "shared"),
         ]
         bindings = [
             AclBinding(
@@ -55,6 +61,9 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SecuredCluster
         places = [TopicPartition("private", 0, 1)]
         within("the commit", lambda: consumer.commit(offsets=places, asynchronous=False))
         within("closing the consumer", consumer.close)
+        with cluster.connect() as connection:
+            Admin(connection).await_coordinator("shared")
+            join_share(connection, "shared", str(uuid.uuid4()), "private", waits=True)
         yield cluster
 
 
@@ -112,6 +121,33 @@ def test_describe_says_that_groups_can_be_hidden(
     found = capfd.readouterr()
     assert line in found.out.splitlines()
     assert "" == found.err
+
+
+@pytest.mark.parametrize("tls", [False, True])
+def test_describe_reads_share_groups_with_the_same_settings(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str], tls: bool
+) -> None:
+    address = secured.tls if tls else secured.sasl
+
+    assert 0 == on_cluster("describe", address, secured.client_file(tmp_path, "sharer", tls=tls), "--json")
+
+    found = json.loads(capfd.readouterr().out)
+    assert ([("shared", "share")], []) == (
+        [(group["group"], group["kind"]) for group in found["groups"]],
+        found["problems"],
+    )
+
+
+def test_a_topic_of_a_share_group_that_may_not_be_described_is_a_problem(
+    secured: SecuredCluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert 0 == on_cluster("describe", secured.sasl, secured.client_file(tmp_path, "half-sharer"), "--json")
+
+    found = json.loads(capfd.readouterr().out)
+    (group,) = found["groups"]
+    assert ("share", []) == (group["kind"], group["members"])
+    assert group["problem"].startswith("cannot describe it: ")
+    assert "not authorized to describe" in group["problem"]
 
 
 def test_describe_needs_no_permission_on_the_log(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from assignor.cluster.description import ClusterDescription
+from assignor.cluster.cluster_description import ClusterDescription
 from assignor.cluster.descriptions import GroupDescription, MemberDescription, MemberSubscription
 from assignor.cluster.metadata import topic_schema
 from assignor.replay.poll_watcher import PollWatcher

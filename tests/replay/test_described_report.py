@@ -58,6 +58,14 @@ def test_the_json_has_all_keys_of_a_report_and_null_where_only_a_log_has_the_ans
     assert nulls | {"assignments", "remarks", "lag"} == {name for name, value in row.items() if value is None}
 
 
+def test_members_of_a_share_group_read_the_same_partition_without_a_finding() -> None:
+    members = (member("a", 0, 1), member("b", 1))
+
+    assert ["two_owners"] == kinds(report(group(*members)))
+    assert [] == kinds(report(group(*members, kind="share")))
+    assert ["unowned"] == kinds(report(group(*members, kind="share"), count=3))
+
+
 def test_partitions_without_an_owner_are_a_finding() -> None:
     found = report(group(*BOTH), count=4)
 

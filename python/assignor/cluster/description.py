@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assignor.cluster.cluster_description import ClusterDescription
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
-from assignor.cluster.descriptions import GroupDescription, MemberSubscription, batches
+from assignor.cluster.descriptions import GroupDescription, batches
 from assignor.cluster.group_patterns import GroupPatterns
+from assignor.cluster.other_groups import OtherGroups
 from assignor.cluster.topics import MARGIN_SECONDS, offsets
 from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
-from assignor.ordering import java_order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from concurrent.futures import Future
 
     from assignor.cluster.connection import ClientSettings
-    from assignor.cluster.descriptions import MemberDescription
+    from assignor.cluster.other_groups import ShareOffset
     from assignor.cluster.topics import Place
 
     Rows = list[tuple[Any, ...]]
@@ -32,7 +32,8 @@ OFFSET_CALLS = 100
 """Number of groups whose committed offsets are requested at the same time; each needs a call of its own."""
 
 UNREAD = "confluent-kafka returns neither kind, state nor members of share and streams groups"
-"""Reason why share and streams groups, whose kind is "", have no members. The offsets of streams groups are read."""
+"""Reason why groups whose kind is "" have no members: share and streams groups that `OtherGroups` could not describe
+either. The offsets of streams groups are read."""
 
 HIDDEN = (
     "topic {topic!r} does not exist, or this client has no permission DESCRIBE on it: its offsets and lag are unknown"
@@ -43,98 +44,10 @@ committed offset."""
 _COMMITTED = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]
 )
+_SHARE_LAG = pa.schema([*list(_COMMITTED)[:3], ("share_lag", pa.int64())])
 _OWNERS = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("member_id", pa.string())]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ClusterDescription:
-    """Groups of a cluster with their lag.
-
-    Attributes:
-        cluster: Id of the cluster.
-        groups: The groups, sorted by id.
-        lag: Row of `lag.GROUP_LAG` by group; groups with neither owned partitions nor committed offsets have none.
-        member_lag: Row of `lag.MEMBER_LAG` by group and member id; members without partitions have none.
-        partitions: Rows of `lag.PARTITION_LAG` by group.
-        problems: Group id, or "" for the cluster, and what could not be read, in the order of the calls.
-        counts: Number of partitions of each topic that this client can describe.
-        is_complete: True if every broker listed its groups. If not, a group that is missing may exist.
-        unanswered: Partitions whose leader did not return the end offset.
-        brokers: Ids of the brokers that ran when the groups were listed.
-    """
-
-    cluster: str
-    groups: tuple[GroupDescription, ...]
-    lag: dict[str, dict[str, Any]]
-    member_lag: dict[tuple[str, str], dict[str, Any]]
-    partitions: dict[str, list[dict[str, Any]]]
-    problems: tuple[tuple[str, str], ...]
-    counts: dict[str, int]
-    is_complete: bool = True
-    unanswered: frozenset[Place] = frozenset()
-    brokers: frozenset[int] = frozenset()
-
-    def to_json(self) -> dict[str, object]:
-        """Return the object that `assignor describe --json` prints."""
-        return {
-            "cluster": self.cluster,
-            "groups": [self._group(group) for group in self.groups],
-            "problems": [{"group": group or None, "problem": problem} for group, problem in self.problems],
-        }
-
-    def _group(self, group: GroupDescription) -> dict[str, object]:
-        node = group.coordinator
-        lag = self.lag.get(group.group_id)
-        return {
-            "group": group.group_id,
-            "kind": group.kind,
-            "state": group.state,
-            "protocol": group.protocol or None,
-            "coordinator": None if node is None else dict(zip(("id", "host", "port"), node, strict=True)),
-            "problem": group.problem,
-            "topics": {topic: self.counts.get(topic) for topic in self._topics(group)},
-            "lag": None if lag is None else without(lag, "group_id"),
-            "members": [
-                {
-                    "member": member.member_id,
-                    "instance_id": member.group_instance_id,
-                    "client_id": member.client_id,
-                    "client_host": member.client_host,
-                    "subscription": _subscription(member),
-                    "lag": without(found, "group_id", "member_id")
-                    if (found := self.member_lag.get((group.group_id, member.member_id)))
-                    else None,
-                }
-                for member in group.members
-            ],
-            "partitions": [
-                {"topic": row["topic"], "partition": row["partition"], "member": row["member_id"]}
-                | without(row, "group_id", "topic", "partition", "member_id")
-                for row in self.partitions.get(group.group_id, ())
-            ],
-        }
-
-    def _topics(self, group: GroupDescription) -> list[str]:
-        """Return the topics that members subscribe to or own, and those with committed offsets."""
-        topics = {row["topic"] for row in self.partitions.get(group.group_id, ())}
-        for member in group.members:
-            if isinstance(member.subscription, MemberSubscription):
-                topics.update(member.subscription.topics)
-        return sorted(topics, key=java_order)
-
-
-def _subscription(member: MemberDescription) -> dict[str, object] | None:
-    """Return the subscription of a member; None if it is not known."""
-    if not isinstance(member.subscription, MemberSubscription):
-        return None
-    return {"topics": sorted(member.subscription.topics, key=java_order), "rack": member.subscription.rack}
-
-
-def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Return a row without some of its columns."""
-    return {name: value for name, value in row.items() if name not in names}
 
 
 def describe(
@@ -143,6 +56,7 @@ def describe(
     *,
     admin: Any = None,
     on_progress: Callable[[str], None] | None = None,
+    has_other_groups: bool = True,
 ) -> ClusterDescription:
     """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
 
@@ -155,43 +69,53 @@ def describe(
         groups: Names of groups, or patterns as in `GroupPatterns`; all groups by default.
         admin: AdminClient of the cluster; a new one by default.
         on_progress: Called with a line of text before each batch of requests.
+        has_other_groups: False to describe neither kind nor members of share and streams groups, which needs a second
+            connection.
 
     Raises:
         ClusterError: The cluster does not answer.
         MissingDependencyError: confluent-kafka is not installed.
     """
-    return _Reader(settings, admin or settings.admin(), on_progress or (lambda _: None)).read(
-        list(dict.fromkeys(groups))
-    )
+    with OtherGroups(settings) as others:
+        reader = _Reader(settings, admin or settings.admin(), others, on_progress or (lambda _: None))
+        return reader.read(list(dict.fromkeys(groups)), has_other_groups=has_other_groups)
 
 
 class _Reader:
-    """Calls of one AdminClient for a description."""
+    """Calls of one AdminClient for a description, and those of a second client for share and streams groups."""
 
-    def __init__(self, settings: ClientSettings, admin: Any, on_progress: Callable[[str], None]) -> None:
+    def __init__(
+        self, settings: ClientSettings, admin: Any, others: OtherGroups, on_progress: Callable[[str], None]
+    ) -> None:
         self._settings = settings
         self._admin = admin
+        self._others = others
         self._on_progress = on_progress
+        self._share_offsets: dict[tuple[str, str, int], ShareOffset] = {}
         self._problems: list[tuple[str, str]] = []
         self._failed: dict[Place, str] = {}
         self._unanswered: frozenset[Place] = frozenset()
         self._is_complete = True
 
-    def read(self, wanted: list[str]) -> ClusterDescription:
+    def read(self, wanted: list[str], *, has_other_groups: bool) -> ClusterDescription:
         """Read the cluster."""
         pa.array([], pa.int64())  # imports pandas, which takes seconds, before any offset is read
         metadata = self._settings.metadata(self._admin)
-        groups = self._groups(wanted)
+        groups = self._groups(wanted, _counts(metadata.topics) if has_other_groups else None)
         described = self._settings.metadata(self._admin).topics
         topics = described.keys()
         parts = [_lag(*read) for read in self._offsets(groups, topics)]
         rows = pa.concat_tables([PARTITION_LAG.empty_table(), *parts])
+        rows = _with_share_lag(rows, self._share_offsets)
         rows = rows.sort_by([(name, "ascending") for name in ("group_id", "topic", "partition", "member_id")])
         hidden = set(rows["topic"].unique().to_pylist()) - topics
         self._problems += [("", HIDDEN.format(topic=topic)) for topic in sorted(hidden)]
         failed = sorted(self._failed.items())
         self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in failed]
         rows = _without_offsets(rows, hidden)
+        shared = [group.group_id for group in groups if group.kind == "share"]
+        with_one_owner = rows.filter(pc.invert(pc.is_in(rows["group_id"], pa.array(shared, pa.string()))))
+        self._problems += self._others.problems
         by_group: dict[str, list[dict[str, Any]]] = {}
         for row in rows.to_pylist():
             by_group.setdefault(row["group_id"], []).append(row)
@@ -199,17 +123,22 @@ class _Reader:
             metadata.cluster_id or "",
             tuple(groups),
             {row["group_id"]: row for row in group_lag(rows).to_pylist()},
-            {(row["group_id"], row["member_id"]): row for row in member_lag(rows).to_pylist()},
+            {(row["group_id"], row["member_id"]): row for row in member_lag(with_one_owner).to_pylist()},
             by_group,
             tuple(self._problems),
-            {name: len(topic.partitions) for name, topic in described.items() if topic.error is None},
+            _counts(described),
             self._is_complete,
             self._unanswered,
             frozenset(metadata.brokers),
         )
 
-    def _groups(self, wanted: list[str]) -> list[GroupDescription]:
-        """Return the descriptions of groups, sorted by id."""
+    def _groups(self, wanted: list[str], counts: dict[str, int] | None) -> list[GroupDescription]:
+        """Return the descriptions of groups, sorted by id.
+
+        Args:
+            wanted: Names of groups, or patterns.
+            counts: Number of partitions of each topic; None to leave share and streams groups without members.
+        """
         admin, timeout = self._admin, self._settings.timeout
         self._on_progress("listing the groups")
         listing = self._settings.result(admin, admin.list_consumer_groups(request_timeout=timeout), "list the groups")
@@ -227,7 +156,14 @@ class _Reader:
             self._problems += [(name, f"group {name!r} {reason}") for name in missing]
             listed = {name: group for name, group in listed.items() if chosen.matches(name)}
             others = {name: group for name, group in others.items() if chosen.matches(name)}
-        found = [_unlisted(group) for name, group in others.items() if name not in listed]
+        unlisted = [_unlisted(group) for name, group in others.items() if name not in listed]
+        if counts is not None:
+            unread = [group.group_id for group in unlisted if group.problem == UNREAD]
+            read = self._others.describe(unread, counts)
+            unlisted = [read.get(group.group_id, group) for group in unlisted]
+        for group in unlisted:
+            group.members.sort(key=lambda member: member.member_id)
+        found = unlisted
         done = 0
         for names in batches(list(listed), GROUPS_PER_CALL):
             self._on_progress(f"describing group {done + 1:,} of {len(listed):,}")
@@ -268,6 +204,7 @@ class _Reader:
         that is produced meanwhile.
         """
         owners = {group.group_id: list(_owned(group)) for group in groups}
+        shared = {group.group_id for group in groups if group.kind == "share"}
         readable = [group.group_id for group in groups if group.problem in (None, UNREAD)]
         others = [group.group_id for group in groups if group.problem not in (None, UNREAD)]
         for number, names in enumerate((others, *batches(readable, OFFSET_CALLS))):
@@ -276,15 +213,20 @@ class _Reader:
             if number:
                 done = (number - 1) * OFFSET_CALLS
                 self._on_progress(f"reading the committed offsets of group {done + 1:,} of {len(readable):,}")
-                committed = self._committed(names)
+                committed = self._committed(
+                    [name for name in names if name not in shared], [name for name in names if name in shared]
+                )
             named = {(row[1], row[2]) for row in (*committed, *owned)}
             read = offsets(self._settings, self._admin, sorted(place for place in named if place[0] in topics))
             self._failed.update(read.problems)
             self._unanswered |= read.unanswered
             yield owned, committed, [(*place, start, end) for place, (start, end) in read.found.items()]
 
-    def _committed(self, groups: list[str]) -> Rows:
-        """Return the committed offsets of groups: group id, topic, partition and offset."""
+    def _committed(self, groups: list[str], shared: list[str]) -> Rows:
+        """Return the committed offsets of groups: group id, topic, partition and offset.
+
+        Those of share groups are their start offsets; the member with the next record reads from there.
+        """
         from confluent_kafka import ConsumerGroupTopicPartitions
 
         calls = {
@@ -294,7 +236,12 @@ class _Reader:
             for name in groups
         }
         self._wait(calls.values(), "read committed offsets")
-        return [row for name, future in calls.items() for row in self._committed_offsets(name, future)]
+        found = [row for name, future in calls.items() for row in self._committed_offsets(name, future)]
+        if shared:
+            offsets = self._others.offsets(shared)
+            self._share_offsets.update(offsets)
+            found += [(*place, offset.start) for place, offset in offsets.items() if offset.start is not None]
+        return found
 
     def _committed_offsets(self, group: str, future: Future[Any]) -> Iterator[tuple[str, str, int, int]]:
         doing = f"read the committed offsets of group {group!r}"
@@ -327,15 +274,38 @@ def _unlisted(group: Any) -> GroupDescription:
 
 
 def _owned(group: GroupDescription) -> Iterator[tuple[str, str, int, str]]:
-    """Yield group id, topic, partition and member id of the partitions that members own."""
-    for member in group.members:
-        for topic, partition in sorted(set(member.assigned)):
-            yield group.group_id, topic, partition, member.member_id
+    """Yield group id, topic, partition and member id of the partitions that members own.
+
+    A partition of a share group has one row, with the first of its owners: its records are shared, not its lag.
+    """
+    for (topic, partition), members in group.owners().items():
+        for member in members[:1] if group.kind == "share" else members:
+            yield group.group_id, topic, partition, member
 
 
 def _lag(owned: Rows, committed: Rows, ends: Rows) -> pa.Table:
     positions = join_owners(_table(committed, _COMMITTED), _table(owned, _OWNERS))
     return partition_lag(positions, _table(ends, END_OFFSETS))
+
+
+def _with_share_lag(rows: pa.Table, offsets: dict[tuple[str, str, int], ShareOffset]) -> pa.Table:
+    """Replace known lags of share groups by those that the broker returned.
+
+    The broker does not count records that members acknowledged after the first one that is not acknowledged.
+    """
+    returned = [(*place, offset.lag) for place, offset in offsets.items() if offset.lag is not None]
+    if not returned:
+        return rows
+    lags = _table(returned, _SHARE_LAG)
+    joined = rows.join(lags, _SHARE_LAG.names[:3], join_type="left outer")
+    is_known = pc.is_valid(joined["lag"])
+    lag = pc.if_else(is_known, pc.coalesce(joined["share_lag"], joined["lag"]), joined["lag"])
+    return joined.set_column(joined.schema.get_field_index("lag"), "lag", lag).select(PARTITION_LAG.names)
+
+
+def _counts(topics: dict[str, Any]) -> dict[str, int]:
+    """Return the number of partitions of each topic that the client can describe."""
+    return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
 
 def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:

@@ -22,6 +22,7 @@ __all__ = [
     "GroupDescription",
     "MemberDescription",
     "MemberSubscription",
+    "MemberTasks",
     "batches",
     "build_snapshot",
     "decode_member_subscription",
@@ -41,6 +42,23 @@ class MemberSubscription:
     rack: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class MemberTasks:
+    """Tasks of a member of a streams group, such as `0_3`: subtopology and partition.
+
+    Attributes:
+        process: Id of the process, which can have several members.
+        active: Tasks that it runs.
+        standby: Tasks whose state it copies.
+        warmup: Tasks whose state it restores before it gets them.
+    """
+
+    process: str
+    active: tuple[str, ...]
+    standby: tuple[str, ...]
+    warmup: tuple[str, ...]
+
+
 @dataclass(slots=True)
 class MemberDescription:
     """Description of a member by an admin client.
@@ -53,6 +71,7 @@ class MemberDescription:
         target: The (topic, partition) pairs of its target assignment (KIP-848).
         client_id: Its client id.
         client_host: The host on which it runs, as the broker sees it.
+        tasks: Its tasks, if it is a member of a streams group. `assigned` are the partitions of the active ones.
     """
 
     member_id: str
@@ -62,6 +81,7 @@ class MemberDescription:
     target: Iterable[tuple[str, int]] = ()
     client_id: str = ""
     client_host: str = ""
+    tasks: MemberTasks | None = None
 
 
 @dataclass(slots=True)
@@ -79,6 +99,14 @@ class GroupDescription:
     members: list[MemberDescription] = field(default_factory=list)
     problem: str | None = None
     coordinator: tuple[int, str, int] | None = None
+
+    def owners(self) -> dict[tuple[str, int], list[str]]:
+        """Return the ids of the members that own each partition; only in a share group these can be several."""
+        found: dict[tuple[str, int], list[str]] = {}
+        for member in self.members:
+            for place in sorted(set(member.assigned)):
+                found.setdefault(place, []).append(member.member_id)
+        return found
 
 
 def decode_member_subscription(metadata: bytes) -> MemberSubscription | str:

@@ -16,7 +16,7 @@ from assignor.report.report import NO_LOG
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assignor.cluster.description import ClusterDescription
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.report.report import Report
 
 _FIELDS = ("group", "kind", "state", "protocol", "generation", "members", "partitions", "unowned")

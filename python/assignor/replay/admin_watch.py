@@ -22,8 +22,8 @@ from assignor.replay.watch_loop import WatchLoop, interrupts, local_ms
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.connection import ClientSettings
-    from assignor.cluster.description import ClusterDescription
     from assignor.replay.watch_loop import WatchOptions
 
 Event = dict[str, Any]
@@ -120,7 +120,7 @@ class AdminWatch(WatchLoop):
                 raise
             topics = None
         asked = local_ms()
-        description = describe(self._settings, self._options.groups, admin=self._admin)
+        description = describe(self._settings, self._options.groups, admin=self._admin, has_other_groups=False)
         rows = [row for found in description.partitions.values() for row in found]
         return Polled(asked, local_ms(), topics, description, pa.Table.from_pylist(rows, PARTITION_LAG))
 

@@ -27,7 +27,7 @@ from assignor.wire import encode_assignment, encode_subscription
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from assignor.cluster.description import ClusterDescription
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.descriptions import GroupDescription, MemberDescription
 
     Place = tuple[str, int]

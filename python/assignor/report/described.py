@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from assignor.cluster.description import ClusterDescription
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.descriptions import GroupDescription
     from assignor.findings import Findings
     from assignor.replay.polled_groups import PolledMember
@@ -99,16 +99,22 @@ def _group(
         rebalances=0,
         busiest_minute=0,
         bad_records=0,
-        events=tuple(_wrong_owners(problems, known)),
+        events=tuple(_wrong_owners(problems, known, can_share=group.kind == "share")),
         unowned_spans=tuple(spans_of(sorted(unowned))),
         lag=lag,
     )
 
 
-def _wrong_owners(found: Findings, known: Mapping[str, list[int]]) -> Iterator[Event]:
-    """Yield the problems with owners as events. A topic that this client may not describe is not unknown."""
+def _wrong_owners(found: Findings, known: Mapping[str, list[int]], *, can_share: bool) -> Iterator[Event]:
+    """Yield the problems with owners as events.
+
+    Args:
+        found: What is wrong with the owners.
+        known: Partitions of the topics that this client may describe; another topic is not unknown.
+        can_share: Whether a partition may have several owners, as in share groups.
+    """
     problems = {
-        "two_owners": sorted(set(found.doubly_owned)),
+        "two_owners": [] if can_share else sorted(set(found.doubly_owned)),
         "not_subscribed": sorted({place for _, place in found.not_subscribed}),
         "unknown_partition": sorted({place for _, place in found.unknown if place.topic in known}),
     }

@@ -13,7 +13,7 @@ with dependency("rich"):
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assignor.cluster.description import ClusterDescription
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.descriptions import GroupDescription, MemberDescription
 
 GROUPS_WITH_MEMBERS = 20
@@ -106,7 +106,7 @@ def _notes(group: GroupDescription, lag: dict[str, Any] | None) -> str:
 def _details(description: ClusterDescription, group: GroupDescription) -> Iterator[str]:
     names = {member.member_id: member_name(member) for member in group.members}
     if group.members:
-        header = ("member", "client id", "host", "partitions", "lag", "lag unknown", "member id", "assignment")
+        header = ("member", "client id", "host", "partitions", "lag", "lag unknown", "member id", "assignment", "tasks")
         rows = []
         for member in group.members:
             lag = description.member_lag.get((group.group_id, member.member_id))
@@ -116,12 +116,13 @@ def _details(description: ClusterDescription, group: GroupDescription) -> Iterat
                     member.client_id,
                     member.client_host.removeprefix("/"),
                     *(
-                        ("0", "", "")
+                        (str(len(set(member.assigned))), "", "")
                         if lag is None
                         else (str(lag["partitions"]), _number(lag["lag"]), _count(lag["unknown"]))
                     ),
                     member.member_id,
                     format_spans(spans_of(sorted(set(member.assigned)))),
+                    _tasks(member),
                 )
             )
         yield "\n".join(
@@ -129,20 +130,29 @@ def _details(description: ClusterDescription, group: GroupDescription) -> Iterat
         )
     partitions = description.partitions.get(group.group_id, [])
     if partitions:
-        header = ("topic", "partition", "owner", "committed", "start", "end", "lag", "note")
-        rows = [
+        columns = ("topic", "partition", "owner", "committed", "start", "end", "lag", "note")
+        owners = group.owners() if group.kind == "share" else {}
+        places = [
             (
                 row["topic"],
                 str(row["partition"]),
-                names.get(row["member_id"], ""),
+                ", ".join(names.get(id, "") for id in owners.get((row["topic"], row["partition"]), [row["member_id"]])),
                 *("-" if row[name] is None else str(row[name]) for name in ("committed", "start_offset", "end_offset")),
                 _number(row["lag"]),
                 _note(row),
             )
             for row in partitions
         ]
-        lines = table(header, rows, right=(1, 3, 4, 5, 6))
-        yield "\n".join([f"{escape(group.group_id)}: {format_count(len(rows), 'partition')}", lines])
+        lines = table(columns, places, right=(1, 3, 4, 5, 6))
+        yield "\n".join([f"{escape(group.group_id)}: {format_count(len(places), 'partition')}", lines])
+
+
+def _tasks(member: MemberDescription) -> str:
+    """Return the tasks of a member of a streams group."""
+    if member.tasks is None:
+        return ""
+    kinds = {"": member.tasks.active, "standby ": member.tasks.standby, "warm-up ": member.tasks.warmup}
+    return "; ".join(f"{kind}{', '.join(tasks)}" for kind, tasks in kinds.items() if tasks)
 
 
 def _note(row: dict[str, Any]) -> str:
