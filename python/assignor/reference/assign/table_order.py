@@ -14,8 +14,22 @@ from assignor.reference.group import Member
 
 def member_order(members: list[Member]) -> list[Member]:
     """Return members in the iteration order of a HashMap keyed by member id, filled in the given order."""
-    ids = [member.info.member_id for member in members]
-    return table_order(members, [string_hash(id) for id in ids], natural=[java_order(id) for id in ids])
+    by_id = {member.info.member_id: member for member in members}
+    return [by_id[id] for id in table_of_names(list(by_id))]
+
+
+def table_of_names(names: list[str], capacity: int = DEFAULT_CAPACITY) -> list[str]:
+    """Return distinct names in the iteration order of a HashMap keyed by them, filled in the given order.
+
+    Args:
+        names: The names, in insertion order.
+        capacity: Initial number of buckets.
+
+    Example:
+        >>> table_of_names(["q", "b", "a"])  # "q" and "a" share a bucket
+        ['q', 'a', 'b']
+    """
+    return table_order(names, [string_hash(name) for name in names], capacity, [java_order(name) for name in names])
 
 
 def topics_by_id(topics: Collection[str], options: Options, capacity: int = DEFAULT_CAPACITY) -> list[str]:
