@@ -66,6 +66,28 @@ pub enum GroupError {
     OutOfMemory(#[from] OutOfMemory),
 }
 
+/// Invalid streams group.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StreamsError {
+    /// The group has this number of tasks and no members.
+    #[error("the group has {0} tasks and no members: no member can get a task")]
+    NoMembers(u32),
+    /// A topology has a subtopology more than once.
+    #[error("the topology has the subtopology '{0}' twice")]
+    DuplicateSubtopology(String),
+    /// The topology has more tasks than the assignor supports.
+    #[error("the topology has {tasks} tasks; the limit is {limit}")]
+    TooManyTasks {
+        /// The number of tasks.
+        tasks: u64,
+        /// The largest supported number of tasks.
+        limit: u64,
+    },
+    /// The assignment does not fit into memory.
+    #[error(transparent)]
+    OutOfMemory(#[from] OutOfMemory),
+}
+
 /// Error for spans that do not form a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("span {row}: {reason}")]

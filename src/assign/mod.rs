@@ -17,6 +17,7 @@ use crate::error::GroupError;
 use crate::group::Group;
 use crate::memory;
 use crate::plan::Plan;
+pub use server::streams_sticky;
 
 /// Protocol of a group, which decides where its assignor runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]

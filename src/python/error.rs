@@ -3,7 +3,7 @@
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::error::{GroupError, MatchError, WireError as CoreWireError};
+use crate::error::{GroupError, MatchError, StreamsError, WireError as CoreWireError};
 use crate::memory::OutOfMemory;
 use crate::python::imports::{
     IllegalArgumentError, NullArgumentError, OutOfMemoryError, UnsupportedPatternError, WireError, WrongTypeError,
@@ -20,6 +20,15 @@ pub(crate) fn group_error(error: GroupError, prefix: &str) -> PyErr {
     match error {
         GroupError::OutOfMemory(error) => out_of_memory(&error, prefix),
         error => IllegalArgumentError::new_err(format!("{prefix}{error}")),
+    }
+}
+
+impl From<StreamsError> for PyErr {
+    fn from(error: StreamsError) -> Self {
+        match error {
+            StreamsError::OutOfMemory(error) => error.into(),
+            error => IllegalArgumentError::new_err(error.to_string()),
+        }
     }
 }
 

@@ -53,6 +53,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::silences::PySilenceFinder;
     #[pymodule_export]
+    use super::verbs::streams_sticky::assign_tasks;
+    #[pymodule_export]
     use super::verbs::topic_pattern::PyTopicPattern;
     #[pymodule_export]
     use super::verbs::topics::PyTopics;

@@ -90,6 +90,15 @@ fn order_by_bucket(hashes: &[i32], buckets: usize) -> Vec<u32> {
     order
 }
 
+/// Return the indices of distinct names in the iteration order of a table keyed by them.
+///
+/// `names` are in insertion order; `capacity` is the initial number of buckets.
+#[must_use]
+pub(super) fn name_order(names: &[&str], capacity: usize) -> Vec<u32> {
+    let hashes: Vec<i32> = names.iter().map(|name| string_hash(name)).collect();
+    table_order_by(&hashes, capacity, |left, right| java_order(names[left as usize], names[right as usize]))
+}
+
 /// Return the members in the iteration order of a table keyed by member id, filled in the given order.
 #[must_use]
 pub(super) fn member_order(group: &Group) -> &[u32] {

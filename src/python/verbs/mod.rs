@@ -22,6 +22,7 @@ pub(crate) mod replay;
 mod replay_columns;
 pub(crate) mod segments;
 pub(crate) mod silences;
+pub(crate) mod streams_sticky;
 mod table;
 pub(crate) mod topic_pattern;
 pub(crate) mod topics;
