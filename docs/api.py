@@ -66,6 +66,7 @@ PAGES: Mapping[str, Mapping[str, tuple[Entry, ...]]] = {
             *described("PartitionAssignor RebalanceProtocol"),
             *described("RangeAssignor RoundRobinAssignor StickyAssignor CooperativeStickyAssignor"),
             *described("UniformAssignor RangeAssignor", "server"),
+            *described("StreamsStickyAssignor StreamsMember MemberTasks", "server"),
         ),
         "patterns": (
             *described("match_topics resolve TopicMatcher explain_pattern validate_topic"),

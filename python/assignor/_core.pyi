@@ -27,6 +27,7 @@ __all__ = [
     "__build__",
     "__version__",
     "assign",
+    "assign_tasks",
     "check",
     "coordinator_partition",
     "decode_assignment",
@@ -78,6 +79,11 @@ def plan(
     prefer_rack_aware: bool = False,
     engine: Literal["rust", "reference"] = "rust",
 ) -> Plan: ...
+def assign_tasks(
+    topology: Mapping[str, tuple[int, bool]],
+    members: Sequence[tuple[str, str, Sequence[tuple[str, int]], Sequence[tuple[str, int]]]],
+    standby_replicas: int,
+) -> list[tuple[list[tuple[str, int]], list[tuple[str, int]]]]: ...
 def check(
     assignment: Mapping[str, Iterable[tuple[str, int]]],
     partitions_per_topic: _Topics,

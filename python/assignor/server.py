@@ -1,4 +1,4 @@
-"""The assignors of Kafka's broker, which assigns the groups of the consumer protocol (KIP-848).
+"""The assignors of Kafka's broker: for groups of the consumer protocol (KIP-848) and for streams groups (KIP-1071).
 
 Source: org.apache.kafka.coordinator.group.assignor.UniformAssignor and RangeAssignor, kafka-group-coordinator 4.4.0.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from assignor._engine import Engine, check_engine
+from assignor.streams_sticky import MemberTasks, StreamsMember, StreamsStickyAssignor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from assignor.model import TopicPartition
     from assignor.partition_assignor import PartitionsPerTopic, Subscriptions
 
-__all__ = ["RangeAssignor", "UniformAssignor"]
+__all__ = ["MemberTasks", "RangeAssignor", "StreamsMember", "StreamsStickyAssignor", "UniformAssignor"]
 
 
 class ServerAssignor:

@@ -259,6 +259,19 @@ def _constructors() -> Iterator[Call]:
         yield _call(name, of_server, engine="rust")
         given = {"partitions_per_topic": TOPICS, "subscriptions": MEMBERS, "topic_ids": {"t": UUID(int=1)}}
         yield _method(f"{name}.assign", of_server, **given)
+    yield from _streams_calls()
+
+
+def _streams_calls() -> Iterator[Call]:
+    yield _call("assignor.server.StreamsStickyAssignor", server.StreamsStickyAssignor, engine="rust")
+    fields: dict[str, Any] = {"process_id": "p", "active": [("0", 0)], "standby": [("0", 1)], "warmup": [("0", 2)]}
+    fields |= {"instance_id": "i", "client_tags": {"t": "u"}}
+    yield _call("assignor.server.StreamsMember", server.StreamsMember, **fields)
+    of_streams: dict[str, Any] = {"members": {"a": server.StreamsMember("p")}, "standby_replicas": 1}
+    for engine in ("rust", "reference"):
+        make = partial(server.StreamsStickyAssignor, engine=engine)
+        name = f"assignor.server.StreamsStickyAssignor.assign {engine}"
+        yield _method(name, make, topology={"0": (3, True)}, **of_streams)
 
 
 def _assignor_calls(name: str, kind: Callable[..., Any]) -> Iterator[Call]:

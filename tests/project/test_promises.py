@@ -33,7 +33,7 @@ NAMES = {
         *("validate_topic", "TopicMatcher", "resolve", "SubscriptionState", "errors"),
         *("RoundRobinAssignor", "StickyAssignor", "CooperativeStickyAssignor", "Balance", "Diff"),
     ],
-    "assignor.server": ["UniformAssignor", "RangeAssignor"],
+    "assignor.server": ["UniformAssignor", "RangeAssignor", "StreamsMember", "StreamsStickyAssignor"],
     "assignor.errors": [
         *("AssignorError", "IllegalStateError", "IllegalArgumentError", "NullArgumentError", "WireError"),
         *("NoOffsetForPartitionError", "InvalidPatternError", "UnsupportedPatternError"),
@@ -85,6 +85,8 @@ SIGNATURES = {
     "assignor.CooperativeStickyAssignor.subscription_user_data": "self, topics",
     "assignor.CooperativeStickyAssignor.on_assignment": "self, assignment, generation",
     "assignor.server.UniformAssignor.assign": "self, partitions_per_topic, subscriptions",
+    "assignor.server.StreamsStickyAssignor.assign": "self, topology, members, *, standby_replicas=0",
+    "assignor.server.StreamsMember": "process_id, active=(), standby=(), warmup=(), instance_id=None, client_tags=None",
     "assignor.match_topics": "pattern, topics, *, dialect='java', include_internal=False, engine='rust'",
     "assignor.TopicMatcher": "dialect='java', include_internal=False",
     "assignor.TopicMatcher.add_topics": "self, topics",
@@ -202,6 +204,7 @@ def test_a_promised_callable_has_its_parameters(name: str) -> None:
 ENGINES = {
     *("assign", "plan", "check", "match_topics", "resolve", "explain_pattern", "RangeAssignor", "RoundRobinAssignor"),
     *("StickyAssignor", "CooperativeStickyAssignor", "server.RangeAssignor", "server.UniformAssignor"),
+    "server.StreamsStickyAssignor",
     *("wire.decode_subscription", "wire.encode_subscription", "wire.decode_assignment", "wire.encode_assignment"),
 }
 """Callables of the package with an argument `engine`."""
