@@ -16,12 +16,13 @@ import sys
 import time
 import uuid
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from kio.schema.metadata.v12 import MetadataRequest, MetadataResponse
 
 from assignor.spark.java import OLDEST, java_version
 from tests.broker.connection import Connection, ConnectionLostError
+from tests.broker.guarded_process import GuardedProcess
 from tests.support import maven_jars
 
 if TYPE_CHECKING:
@@ -30,8 +31,22 @@ if TYPE_CHECKING:
 POM = Path(__file__).with_name("pom.xml")
 JARS = (POM.parents[2] / "target" / "kafka").resolve()
 
-OLD_POM = POM.with_name("pom-3.7.xml")
-OLD_JARS = JARS.with_name("kafka-3.7")
+
+class Release(NamedTuple):
+    """Jars of a release of Kafka.
+
+    Attributes:
+        pom: Pom that copies the jars.
+        jars: Folder to which it copies them.
+    """
+
+    pom: Path
+    jars: Path
+
+
+CURRENT = Release(POM, JARS)
+OLD = Release(POM.with_name("pom-3.7.xml"), JARS.with_name("kafka-3.7"))
+"""Kafka 3.7."""
 
 SETTINGS: Mapping[str, str] = {
     "auto.create.topics.enable": "false",
@@ -113,7 +128,7 @@ class Cluster:
         settings: Settings that replace or extend `SETTINGS`.
         jvm: Options for Java; by default those for a fast start and a small heap.
         cluster_id: Id of the cluster; by default a random one.
-        is_old: Start a broker of Kafka 3.7.
+        release: Release of the broker.
 
     Attributes:
         port: Port on 127.0.0.1; the same after a restart.
@@ -129,17 +144,15 @@ class Cluster:
         settings: Mapping[str, str] | None = None,
         jvm: Sequence[str] = SMALL_JVM,
         cluster_id: str | None = None,
-        *,
-        is_old: bool = False,
+        release: Release = CURRENT,
     ) -> None:
         self._java = find_java()
         self._jvm = jvm
         self._cluster_id = cluster_id or random_id()
-        pom, self._jars = (OLD_POM, OLD_JARS) if is_old else (POM, JARS)
-        install_jars(pom, self._jars)
+        self._jars = release.jars
+        install_jars(release)
         self._folder = folder
-        self._process: subprocess.Popen[bytes] | None = None
-        self._guard: subprocess.Popen[bytes] | None = None
+        self._process: GuardedProcess | None = None
         self.port, controller = free_ports(2)
         self._configuration = folder / "server.properties"
         self._log = folder / "broker.log"
@@ -177,28 +190,14 @@ class Cluster:
 
     def launch(self) -> None:
         """Start the broker's process with the existing data."""
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(
-                self._command("kafka.Kafka"),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-        # The guard's input closes when this process ends, even if it is killed; then the guard kills the broker.
-        self._guard = subprocess.Popen(
-            ["/bin/sh", "-c", 'read -r _; kill -9 "$0"', str(self._process.pid)],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        self._process = GuardedProcess(self._command("kafka.Kafka"), self._log)
 
     def until_ready(self, timeout: float = 60, brokers: int = 1) -> None:
         """Wait until the broker responds and knows a number of brokers."""
         assert self._process
         end = time.monotonic() + timeout
         while not self._knows(brokers):
-            if self._process.poll() is not None or time.monotonic() > end:
+            if self._process.has_ended or time.monotonic() > end:
                 self.kill()
                 raise BrokerFailedError(self._log.read_text(errors="replace")[-3000:])
             time.sleep(0.05)
@@ -206,10 +205,8 @@ class Cluster:
     def stop(self, timeout: float = 30) -> None:
         """Stop the broker in order, so that it closes its logs."""
         if self._process:
-            self._process.terminate()
-            self._dismiss_guard()
             try:
-                self._process.wait(timeout)
+                self._process.terminate(timeout)
             except subprocess.TimeoutExpired:
                 self.kill()
                 raise BrokerFailedError(f"the broker did not stop within {timeout} s") from None
@@ -217,10 +214,8 @@ class Cluster:
 
     def kill(self) -> None:
         """Kill the process, if it runs."""
-        self._dismiss_guard()
         if self._process:
             self._process.kill()
-            self._process.wait()
             self._process = None
 
     @property
@@ -231,13 +226,6 @@ class Cluster:
     def connect(self) -> Connection:
         """Open a connection; the caller closes it."""
         return Connection("127.0.0.1", self.port)
-
-    def _dismiss_guard(self) -> None:
-        """End the guard before the broker, because another process may get the broker's process id later."""
-        if self._guard:
-            self._guard.kill()
-            self._guard.communicate()
-            self._guard = None
 
     def _knows(self, brokers: int) -> bool:
         with contextlib.suppress(ConnectionLostError), self.connect() as connection:
@@ -256,6 +244,8 @@ class Cluster:
         levels = self._jars / "bootstrap.checkpoint"
         if not levels.exists():
             self._format_with_tool()
+            if not (data / levels.name).exists():  # Kafka 4.4 has them elsewhere
+                return
             made = levels.with_name(f".{uuid.uuid4()}")
             shutil.copyfile(data / levels.name, made)
             made.replace(levels)
@@ -302,20 +292,16 @@ def find_java() -> Path:
     raise BrokerMissingError(f"no Java {OLDEST} or newer in JAVA_HOME or on the PATH; a broker needs one")
 
 
-def install_jars(pom: Path = POM, jars: Path = JARS) -> None:
+def install_jars(release: Release = CURRENT) -> None:
     """Fetch the jars of a broker with Maven, unless they exist.
-
-    Args:
-        pom: Pom that copies the jars.
-        jars: Folder to which it copies them.
 
     Raises:
         BrokerMissingError: Maven is missing or failed.
     """
-    if shutil.which("mvn") is None and not (jars / ".complete").exists():
+    if shutil.which("mvn") is None and not (release.jars / ".complete").exists():
         raise BrokerMissingError("no Maven (mvn) on the PATH; it fetches the jars of a broker")
     try:
-        maven_jars.install(pom, jars)
+        maven_jars.install(release.pom, release.jars)
     except maven_jars.JarsMissingError as error:
         raise BrokerMissingError(f"Maven could not fetch the jars of a broker: {error}") from None
 

@@ -15,7 +15,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from tests.broker.cluster import SMALL_JVM, Cluster
+from tests.broker.cluster import CURRENT, OLD, SMALL_JVM, Cluster, Release
 from tests.broker.running import running
 from tests.live.watching import until
 from tests.replay.test_events_recorded import causes_of
@@ -47,14 +47,14 @@ BEGINS = re.compile(
 )
 
 
-@pytest.fixture(scope="module", params=[False, pytest.param(True, marks=pytest.mark.long)], ids=["4.3", "3.7"])
+@pytest.fixture(scope="module", params=[CURRENT, pytest.param(OLD, marks=pytest.mark.long)], ids=["4.3", "3.7"])
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LoggedCluster]:
     """Start a broker whose log has the lines that Kafka writes by default."""
     folder = tmp_path_factory.mktemp("kafka")
     configuration = folder / "log4j2.properties"
     configuration.write_text(LOGGING)
     jvm = (*SMALL_JVM, f"-Dlog4j2.configurationFile={configuration}")
-    with running(LoggedCluster, folder, jvm=jvm, is_old=request.param) as found:
+    with running(LoggedCluster, folder, jvm=jvm, release=request.param) as found:
         until(lambda: has_coordinators(found.address))
         yield found
 
@@ -62,10 +62,10 @@ def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 class LoggedCluster(Cluster):
     """Broker whose log can be read, of Kafka 4.3 or 3.7. The old one has no groups with epochs."""
 
-    def __init__(self, folder: Path, *, jvm: Sequence[str], is_old: bool) -> None:
-        super().__init__(folder, jvm=jvm, is_old=is_old)
+    def __init__(self, folder: Path, *, jvm: Sequence[str], release: Release) -> None:
+        super().__init__(folder, jvm=jvm, release=release)
         self.log = folder / "broker.log"
-        self.groups = (CLASSIC,) if is_old else (CLASSIC, NEXT)
+        self.groups = (CLASSIC,) if release == OLD else (CLASSIC, NEXT)
 
 
 def has_coordinators(address: str) -> bool:

@@ -14,7 +14,7 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cli import main
-from tests.broker.cluster import Cluster
+from tests.broker.cluster import OLD, Cluster
 from tests.broker.running import running
 from tests.support.time_limit import within
 
@@ -29,7 +29,7 @@ GROUP, TOPIC = "old-group", "old-topic"
 
 @pytest.fixture(scope="module")
 def old_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with running(Cluster, tmp_path_factory.mktemp("kafka"), is_old=True) as cluster:
+    with running(Cluster, tmp_path_factory.mktemp("kafka"), release=OLD) as cluster:
         yield cluster
 
 

@@ -20,7 +20,7 @@ from assignor.offsets import decode_record
 from assignor.sources.dump_text import read_dump
 from assignor.sources.group_text import read_description, read_group_text
 from tests.broker.admin import Admin
-from tests.broker.cluster import JARS, OLD_JARS, Cluster, archive_options, find_java
+from tests.broker.cluster import JARS, OLD, Cluster, archive_options, find_java
 from tests.broker.groups import TOPICS, Groups
 from tests.broker.running import running
 from tests.live.watching import until
@@ -251,7 +251,7 @@ def test_describe_is_the_input_of_check(groups: Groups, capsys: pytest.CaptureFi
 
 @pytest.mark.long
 def test_the_tools_of_an_older_broker_say_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with running(Cluster, tmp_path, is_old=True) as cluster:
+    with running(Cluster, tmp_path, release=OLD) as cluster:
         client = AdminClient({"bootstrap.servers": cluster.address})
         for future in client.create_topics([NewTopic(name, count) for name, count in LISTED.items()]).values():
             future.result(30)
@@ -262,7 +262,7 @@ def test_the_tools_of_an_older_broker_say_the_same(tmp_path: Path, capsys: pytes
             until(lambda: found.look() == {"old": (9, 2)})
             commit_in_transaction(cluster.address, is_committed=False)
             texts = [
-                describe(cluster.address, *options, tool=OLD_TOOL, jars=OLD_JARS)
+                describe(cluster.address, *options, tool=OLD_TOOL, jars=OLD.jars)
                 for options in (("--offsets",), ("--members", "--verbose"), ("--state",))
             ]
         finally:
@@ -274,7 +274,7 @@ def test_the_tools_of_an_older_broker_say_the_same(tmp_path: Path, capsys: pytes
         assert ("range", "Stable") == (group.assignor, group.state)
         files = segments(tmp_path)
         expected = stored(files)
-        output = run(OLD_DUMP, "--offsets-decoder", "--files", ",".join(map(str, files)), jars=OLD_JARS)
+        output = run(OLD_DUMP, "--offsets-decoder", "--files", ",".join(map(str, files)), jars=OLD.jars)
     (tmp_path / "dump.txt").write_text(output)
     dump = read_dump(tmp_path / "dump.txt")
     rows = [row for batch in dump for row in batch.to_pylist()]

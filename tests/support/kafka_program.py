@@ -67,9 +67,13 @@ class KafkaProgram:
 
     def restart(self) -> None:
         """Kill the process and start a new one."""
+        self.kill()
+        self._start()
+
+    def kill(self) -> None:
+        """Kill the process."""
         self._process.kill()
         self._process.communicate()
-        self._start()
 
     def ask(self, question: object) -> Any:
         """Send a line of JSON; return the answer.

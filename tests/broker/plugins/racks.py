@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from tests.broker.cluster import CONTROLLER, Cluster, free_ports, random_id
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from tests.broker.connection import Connection
@@ -44,11 +45,15 @@ class RackedCluster:
                 "broker.rack": rack,
             }
             (folder / str(number)).mkdir()
-            node = Cluster(folder / str(number), own, cluster_id=cluster_id)
+            node = self.node(folder / str(number), own, cluster_id)
             node.port = port
             self._nodes.append(node)
 
-    def __enter__(self) -> RackedCluster:
+    def node(self, folder: Path, settings: Mapping[str, str], cluster_id: str) -> Cluster:
+        """Return a broker that has not started; a subclass may choose its release and its options of Java."""
+        return Cluster(folder, settings, cluster_id=cluster_id)
+
+    def __enter__(self) -> Self:
         with contextlib.ExitStack() as started:
             started.callback(self.kill)
             for number, node in enumerate(self._nodes, 1):
