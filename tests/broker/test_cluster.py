@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.broker import cluster
-from tests.broker.cluster import BrokerMissingError, Cluster
+from tests.broker.cluster import POM, BrokerMissingError, Cluster, Release
 from tests.broker.connection import Connection, ConnectionLostError
 from tests.support.time_limit import killed_at_end
 
@@ -54,26 +53,26 @@ def test_a_missing_java_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_missing_maven_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_on_path(monkeypatch, tmp_path, java=JAVA)
     with pytest.raises(BrokerMissingError, match=r"^no Maven \(mvn\) on the PATH"):
-        Cluster(tmp_path)
+        Cluster(tmp_path, release=Release(POM, tmp_path / "jars"))
     assert not (tmp_path / "jars").exists()
 
 
 def test_the_error_has_the_last_line_of_maven(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_on_path(monkeypatch, tmp_path, java=JAVA, mvn="echo trying; echo no such host; echo; exit 1")
     with pytest.raises(BrokerMissingError, match=r"^Maven could not fetch the jars of a broker: no such host$"):
-        Cluster(tmp_path)
+        Cluster(tmp_path, release=Release(POM, tmp_path / "jars"))
     assert not (tmp_path / "jars").exists()
 
 
 def test_existing_jars_are_not_fetched_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     put_on_path(monkeypatch, tmp_path, java=JAVA, mvn=f"echo called >>{tmp_path}/calls; /bin/mkdir {tmp_path}/jars")
     for _ in range(2):
-        Cluster(tmp_path)
+        Cluster(tmp_path, release=Release(POM, tmp_path / "jars"))
     assert "called\n" == (tmp_path / "calls").read_text()
 
 
 def put_on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -> None:
-    """Set the PATH to a folder with only these shell scripts, and JARS to a missing folder."""
+    """Set the PATH to a folder with only these shell scripts."""
     commands = folder / "bin"
     commands.mkdir()
     for name, script in scripts.items():
@@ -81,7 +80,6 @@ def put_on_path(monkeypatch: pytest.MonkeyPatch, folder: Path, **scripts: str) -
         (commands / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(commands))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    monkeypatch.setattr(cluster, "JARS", folder / "jars")
 
 
 def answers(port: int) -> bool:
