@@ -24,6 +24,7 @@ MODULES = sorted(
 PAGES = [
     *(path.name for path in sorted(ROOT.glob("*.md"))),
     "data/README.md",
+    *(path.relative_to(ROOT).as_posix() for path in sorted(ROOT.glob("data/*/README.md"))),
     "examples/README.md",
     "examples/pipeline/README.md",
     *(path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))),
