@@ -18,6 +18,9 @@ use super::owner_changes::update_owners;
 use super::problem_events::end_problems;
 use super::problems::{AssignedMember, Assignment, AssignmentProblems};
 use super::state::{Context, GroupState};
+use super::streams_tasks::task_assignment;
+use super::target::in_recorded_order;
+use super::tasks::LastTasks;
 use crate::offsets::{DecodedRecord, FieldValue};
 
 /// Epoch of a static member that has left and may return.
@@ -79,7 +82,7 @@ pub(super) fn apply(
     let kind = match record.record_type {
         3 | 5..=8 | 16 => Some(GroupKind::Consumer),
         10..=14 => Some(GroupKind::Share),
-        17 | 19..=23 => Some(GroupKind::Streams),
+        17 | 19..=24 => Some(GroupKind::Streams),
         _ => None,
     };
     if let Some(kind) = kind {
@@ -90,6 +93,7 @@ pub(super) fn apply(
         (state.ended, state.has_history) = (Some(place.0), true);
         (state.owners, state.unowned) = (Some(Owners::default()), None);
         state.last_owners.clear();
+        state.tasks = LastTasks::default();
     }
 }
 
@@ -113,10 +117,13 @@ fn apply_epoch(
     }
     match kind {
         GroupKind::Share => state.share.apply(record),
-        GroupKind::Streams => state.streams.apply(record),
+        GroupKind::Streams => {
+            state.streams.apply(record);
+            state.streams_targets.apply(place.0, record);
+        }
         _ => {
             state.consumer.apply(record);
-            state.targets.apply(place.0, record);
+            state.targets.apply(place.0, record, in_recorded_order);
         }
     }
     if let 7 | 13 | 21 = record.record_type {
@@ -147,6 +154,18 @@ fn apply_epoch(
 
 /// Complete the open epoch with its target assignment; return the owners of the target assignment.
 fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i32, kind: GroupKind) -> Owners {
+    if kind == GroupKind::Streams
+        && let Some(opened) = &state.open_epoch
+        && opened.held.generation.number == epoch
+    {
+        let is_partial = opened.is_partial;
+        let target = state.streams_targets.target(&state.streams, at);
+        let tasks = state.tasks.replace(&task_assignment(&target), is_partial);
+        if let Some(opened) = &mut state.open_epoch {
+            let generation = &mut opened.held.generation;
+            (generation.tasks, generation.streams_target) = (Some(tasks), Some(target));
+        }
+    }
     if let Some(opened) = &mut state.open_epoch
         && kind == GroupKind::Consumer
         && opened.held.generation.number == epoch

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
+use std::sync::Arc;
 
 use crate::offsets::json::uuid_text;
 use crate::offsets::{DecodedRecord, FieldValue};
@@ -9,6 +10,7 @@ use crate::offsets::{DecodedRecord, FieldValue};
 use super::fields::{int, ints, optional_text, text, texts};
 use super::member::{OwnedPartitions, OwnerCounts, RecordedMember, merged};
 use super::model::GroupKind;
+use super::streams_topology::Topology;
 
 /// Assignor that the broker uses if no member names one: the first of `group.consumer.assignors`.
 const DEFAULT_ASSIGNOR: &str = "uniform";
@@ -25,7 +27,7 @@ pub(super) struct EpochGroup {
     pub(super) epoch: Option<i32>,
     pub(super) target_epoch: i32,
     pub(super) validated_topology: i32,
-    pub(super) topology: Option<Topology>,
+    pub(super) topology: Option<Arc<Topology>>,
     pub(super) members: BTreeMap<String, MemberMetadata>,
     pub(super) current: BTreeMap<String, CurrentMemberAssignment>,
     /// The topics that the broker found for each pattern.
@@ -43,6 +45,10 @@ pub(super) struct MemberMetadata {
     pub(super) assignor: Option<String>,
     pub(super) topics: Option<Vec<String>>,
     pub(super) pattern: Option<String>,
+    /// Process of a member of a streams group.
+    pub(super) process: Option<String>,
+    /// Topology epoch of a member of a streams group.
+    pub(super) topology_epoch: Option<i32>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,13 +57,6 @@ pub(super) struct CurrentMemberAssignment {
     pub(super) state: i32,
     /// By topic id, or by subtopology for streams.
     pub(super) partitions: OwnedPartitions,
-}
-
-#[derive(Debug, Clone)]
-pub(super) struct Topology {
-    pub(super) epoch: i32,
-    /// Per subtopology, the distinct topics that its tasks read.
-    pub(super) sources: BTreeMap<String, Vec<String>>,
 }
 
 impl EpochGroup {
@@ -78,7 +77,7 @@ impl EpochGroup {
                 text(record.key(), "regularExpression"),
                 value.map(|value| texts(value, "topics")),
             ),
-            23 => self.put_topology(value.map(Topology::read)),
+            23 => self.put_topology(value.map(Topology::of_record).map(Arc::new)),
             _ => {}
         }
     }
@@ -88,14 +87,14 @@ impl EpochGroup {
         if joins != self.members.contains_key(&id)
             && let Some(now) = self.current.get(&id)
         {
-            count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, joins);
+            count_owners(&mut self.owner_counts, self.topology.as_deref(), &now.partitions, joins);
         }
         put(&mut self.members, id, metadata);
     }
 
     fn put_current(&mut self, id: String, current: Option<CurrentMemberAssignment>) {
         if self.members.contains_key(&id) {
-            let topology = self.topology.as_ref();
+            let topology = self.topology.as_deref();
             if let Some(before) = self.current.get(&id) {
                 count_owners(&mut self.owner_counts, topology, &before.partitions, false);
             }
@@ -106,9 +105,9 @@ impl EpochGroup {
         put(&mut self.current, id, current);
     }
 
-    fn put_topology(&mut self, topology: Option<Topology>) {
-        let sources = self.topology.as_ref().map(|found| &found.sources);
-        let same = sources == topology.as_ref().map(|found| &found.sources);
+    fn put_topology(&mut self, topology: Option<Arc<Topology>>) {
+        let before = self.topology.as_ref().map(|found| &found.subtopologies);
+        let same = before == topology.as_ref().map(|found| &found.subtopologies);
         self.topology = topology;
         if !same {
             self.count_all_owners();
@@ -119,7 +118,7 @@ impl EpochGroup {
     pub(super) fn count_all_owners(&mut self) {
         self.owner_counts = OwnerCounts::default();
         for now in self.members.keys().filter_map(|id| self.current.get(id)) {
-            count_owners(&mut self.owner_counts, self.topology.as_ref(), &now.partitions, true);
+            count_owners(&mut self.owner_counts, self.topology.as_deref(), &now.partitions, true);
         }
     }
 
@@ -134,8 +133,8 @@ impl EpochGroup {
 
     /// Return the topics that the tasks of a streams topology read.
     pub(super) fn source_topics(&self) -> Vec<String> {
-        let sources = self.topology.iter().flat_map(|topology| topology.sources.values());
-        sources.flatten().collect::<BTreeSet<_>>().into_iter().cloned().collect()
+        let subtopologies = self.topology.iter().flat_map(|topology| topology.subtopologies.values());
+        subtopologies.flat_map(|found| &found.sources).collect::<BTreeSet<_>>().into_iter().cloned().collect()
     }
 
     /// Return the number of distinct partitions of the members.
@@ -253,7 +252,7 @@ impl EpochGroup {
 
     /// Convert the tasks of a streams group to partitions of the topics that they read; return the partitions of other groups unchanged.
     pub(super) fn by_source(&self, partitions: &OwnedPartitions) -> OwnedPartitions {
-        let topology = self.topology.as_ref();
+        let topology = self.topology.as_deref();
         let read = partitions.iter().flat_map(|(owner, ids)| {
             topics(topology, owner).iter().map(move |topic| (topic.as_str(), ids.iter().copied()))
         });
@@ -265,7 +264,7 @@ impl EpochGroup {
 /// a subtopology whose topics are not known.
 fn topics<'a>(topology: Option<&'a Topology>, owner: &'a String) -> &'a [String] {
     match topology {
-        Some(topology) => topology.sources.get(owner).map_or(&[], Vec::as_slice),
+        Some(topology) => topology.sources(owner),
         None => slice::from_ref(owner),
     }
 }
@@ -302,6 +301,8 @@ impl MemberMetadata {
             assignor: optional_text(value, "serverAssignor"),
             topics: value.get("subscribedTopicNames").map(|_| texts(value, "subscribedTopicNames")),
             pattern: not_empty("subscribedTopicRegex"),
+            process: not_empty("processId"),
+            topology_epoch: value.get("topologyEpoch").and_then(FieldValue::as_i64).map(|epoch| epoch as i32),
         }
     }
 }
@@ -331,18 +332,5 @@ pub(super) fn owner_of(entry: FieldValue<'_>) -> String {
     match entry.get("topicId").and_then(FieldValue::as_uuid) {
         Some(topic) => uuid_text(&topic),
         None => text(entry, "subtopologyId"),
-    }
-}
-
-impl Topology {
-    fn read(value: FieldValue<'_>) -> Self {
-        let mut sources = BTreeMap::new();
-        for subtopology in value.get("subtopologies").into_iter().flat_map(FieldValue::items) {
-            let internal = subtopology.get("repartitionSourceTopics").into_iter().flat_map(FieldValue::items);
-            let internal = internal.map(|topic| text(topic, "name"));
-            let topics: BTreeSet<String> = texts(subtopology, "sourceTopics").into_iter().chain(internal).collect();
-            sources.insert(text(subtopology, "subtopologyId"), topics.into_iter().collect());
-        }
-        Self { epoch: int(value, "epoch", 0), sources }
     }
 }

@@ -5,6 +5,7 @@
 use super::comparison::Comparison;
 use super::events::{Event, EventDetails, Logged, Partition};
 use super::model::GroupKind;
+use super::tasks::{MemberTasks, MovedTask, TaskChanges};
 
 /// Type of a column. All columns are nullable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +24,10 @@ pub enum ColumnType {
     Partitions,
     /// A struct of assignor, outcome, class and remarks.
     Comparison,
+    /// A list of structs of member, process, and lists of active, standby and warm-up tasks.
+    Tasks,
+    /// A list of structs of task and process.
+    MovedTasks,
 }
 
 impl ColumnType {
@@ -37,14 +42,16 @@ impl ColumnType {
             Self::Numbers => "numbers",
             Self::Partitions => "partitions",
             Self::Comparison => "comparison",
+            Self::Tasks => "tasks",
+            Self::MovedTasks => "moved_tasks",
         }
     }
 }
 
-use ColumnType::{Comparison as Compared, Flag, Number, Numbers, Partitions, Text, Texts};
+use ColumnType::{Comparison as Compared, Flag, MovedTasks, Number, Numbers, Partitions, Tasks, Text, Texts};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 43] = [
+pub const COLUMNS: [(&str, ColumnType); 47] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -60,6 +67,10 @@ pub const COLUMNS: [(&str, ColumnType); 43] = [
     ("duration_ms", Number),
     ("same_members", Flag),
     ("comparison", Compared),
+    ("tasks", Tasks),
+    ("moved_tasks", MovedTasks),
+    ("moved_state", MovedTasks),
+    ("task_problems", Texts),
     ("causes", Texts),
     ("evidence", Text),
     ("joined", Texts),
@@ -215,8 +226,24 @@ pub const KINDS: [(&str, Meanings); 12] = [
                 "comparison",
                 "`assignor`, `outcome` (`equal`, `different` or `unknown`), `class` and `remarks`: whether Kafka's assignor gives the \
                  recorded assignment; or null. `class` is `unexplained`, or `explained` by other topic metadata, if the outcome is \
-                 `different`; `unreadable` (bytes) or `unknown_topics` if it is `unknown`; else null",
+                 `different`; `unreadable` (bytes), `unknown_topics` or `not_determined` (by the log) if it is `unknown`; else null. \
+                 `assignor` is null if the log does not determine the answer of any assignor",
             ),
+            (
+                "tasks",
+                "of a group that assigns tasks: `member`, `process` (process or worker; null if it is not known), and the names of the \
+                 `active`, `standby` and `warmup` tasks of each member; null for other groups, and if the assignment is not known",
+            ),
+            (
+                "moved_tasks",
+                "`task` and `process` of the active tasks that run on another process than before; null if that is not known",
+            ),
+            (
+                "moved_state",
+                "`task` and `process` of the copies of state on a process that had no copy before, although another one had; null if \
+                 that is not known",
+            ),
+            ("task_problems", "sentences that say what is wrong with the tasks; null without `tasks`"),
         ],
     ),
     (
@@ -275,6 +302,10 @@ pub enum ColumnValue<'a> {
     Partitions(&'a [Partition]),
     /// A comparison.
     Comparison(&'a Comparison),
+    /// Tasks of members.
+    Tasks(&'a [MemberTasks]),
+    /// Tasks that moved.
+    MovedTasks(&'a [MovedTask]),
 }
 
 /// Values of the columns of an event, in the order of [`COLUMNS`].
@@ -374,6 +405,7 @@ impl Event {
                 duration,
                 same_members,
                 comparison,
+                tasks,
             } => {
                 set!(row, "generation" = i64::from(*generation), "protocol_type" = protocol_type.as_deref());
                 set!(row, "protocol" = protocol.as_deref(), "leader" = leader.as_deref());
@@ -385,6 +417,11 @@ impl Event {
                 );
                 set!(row, "same_members" = ColumnValue::Flag(*same_members));
                 set!(row, "comparison" = comparison.as_ref().map(ColumnValue::Comparison));
+                if let Some(TaskChanges { tasks, moved_tasks, moved_state, problems }) = tasks {
+                    set!(row, "tasks" = ColumnValue::Tasks(tasks), "task_problems" = texts(problems));
+                    set!(row, "moved_tasks" = moved_tasks.as_deref().map(ColumnValue::MovedTasks));
+                    set!(row, "moved_state" = moved_state.as_deref().map(ColumnValue::MovedTasks));
+                }
             }
             EventDetails::Rebalance {
                 generation,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::comparison::Comparison;
 use super::model::GroupKind;
+use super::tasks::TaskChanges;
 
 /// Topic, or topic id, and partition id.
 pub type Partition = (Arc<str>, i32);
@@ -51,6 +52,7 @@ pub enum EventDetails {
         duration: Option<i64>,
         same_members: bool,
         comparison: Option<Comparison>,
+        tasks: Option<TaskChanges>,
     },
     /// A new generation or epoch.
     Rebalance {

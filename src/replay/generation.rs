@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::classic::ParsedMember;
 use super::model::GroupKind;
 use super::problems::AssignmentProblems;
+use super::streams_target::StreamsTarget;
 use super::target::TargetAssignment;
+use super::tasks::TaskChanges;
 
 /// Generation of a classic group, or epoch of another group: one group record with a value.
 #[derive(Debug, Clone)]
@@ -36,6 +38,10 @@ pub(super) struct Generation {
     pub(super) parsed_members: Option<Arc<[Arc<ParsedMember>]>>,
     /// The target assignment that the broker computed for the epoch of a consumer group.
     pub(super) target: Option<TargetAssignment>,
+    /// The target assignment that the broker computed for the epoch of a streams group.
+    pub(super) streams_target: Option<StreamsTarget>,
+    /// Tasks of a group that assigns tasks; None for other groups, and if the assignment is not known.
+    pub(super) tasks: Option<TaskChanges>,
     /// Problems of the assignment; None if it is not known, or if the record repeats an earlier one.
     pub(super) problems: Option<AssignmentProblems>,
 }

@@ -26,6 +26,7 @@ use super::model::GroupKind;
 use super::problem_events::set_assigned;
 use super::problems::{AssignedMember, Assignment, AssignmentProblems};
 use super::state::{Context, GroupState, OpenEpoch, OpenRebalance};
+use super::streams_tasks::topic_problems;
 use super::times::valid;
 use super::topic_causes::{ended_topics, unowned};
 use crate::assign::{Assignor, GroupProtocol};
@@ -156,13 +157,22 @@ fn generation_event(
     let comparison =
         if context.is_compared { compare_generation(&held.generation, before, &context.metadata) } else { None };
     let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none());
-    let has_unknown = held.generation.problems.as_ref().is_some_and(|problems| !problems.unknown.is_empty());
+    let task_problems = held
+        .generation
+        .streams_target
+        .as_ref()
+        .map_or_else(Vec::new, |target| topic_problems(target, &context.metadata));
+    let has_unknown = held.generation.problems.as_ref().is_some_and(|problems| !problems.unknown.is_empty())
+        || !task_problems.is_empty();
     if context.is_open && !is_final && (!is_equal || has_unknown) {
         state.held = Some(held);
         return;
     }
     state.tally.add(&held.generation, comparison.as_ref());
-    let found = held.generation;
+    let mut found = held.generation;
+    if let Some(tasks) = &mut found.tasks {
+        tasks.problems.extend(task_problems);
+    }
     if let Some(mut problems) = found.problems
         && !state.is_deleted
     {
@@ -179,6 +189,7 @@ fn generation_event(
         duration: held.duration,
         same_members: found.same_members,
         comparison,
+        tasks: found.tasks,
     };
     events.push(state.event(found.timestamp, found.offset, Some(found.kind), details));
 }

@@ -118,6 +118,8 @@ pub(super) fn next_generation(
         same_members: !ids.is_empty() && ids == state.last_members,
         parsed_members: None,
         target: None,
+        streams_target: None,
+        tasks: None,
         problems: None,
     };
     let time = Some(at).filter(|_| !state.invalid.is_last);

@@ -48,10 +48,15 @@ mod snapshot;
 mod state;
 mod stored;
 mod storms;
+mod streams_target;
+mod streams_tasks;
+mod streams_topology;
 mod stuck;
 mod summary;
 mod tally;
 mod target;
+mod target_log;
+mod tasks;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -61,7 +66,7 @@ pub mod times;
 mod topic_causes;
 
 pub use broker_log::{BrokerLog, LoggedFact, LoggedRebalance, logged_cause};
-pub use comparison::{Comparison, ComparisonClass, ComparisonOutcome};
+pub use comparison::{ComparedAssignor, Comparison, ComparisonClass, ComparisonOutcome};
 pub use events::{Event, EventDetails, Logged, Partition};
 pub use healing::classes;
 pub use machine::Replay;
@@ -74,3 +79,4 @@ pub use state::{Context, Settings, Unreadable};
 pub use stored::SnapshotError;
 pub use summary::{MemberSummary, Span, load, owned_spans, spans_of};
 pub use tally::{OutcomeCounts, Tally};
+pub use tasks::{MemberTasks, MovedTask, Task, TaskChanges};

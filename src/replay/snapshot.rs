@@ -13,7 +13,7 @@ use super::cadence::Cadence;
 use super::classic::{ClassicGroup, ParsedMember, ParsedSubscription};
 use super::committed::{Committed, Ownership, PartitionState};
 use super::difference::GroupRecord;
-use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata, Topology};
+use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata};
 use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
 use super::model::{Counts, GroupKind};
@@ -24,15 +24,19 @@ use super::state::{
 };
 use super::stored::{SnapshotError, Stored, read_text, write_text};
 use super::storms::Storm;
+use super::streams_target::{StreamsTarget, StreamsTargetLog, StreamsTargetMember, TaskLists};
+use super::streams_topology::{Subtopology, Topology};
 use super::stuck::CommitTimes;
 use super::tally::{OutcomeCounts, Tally};
-use super::target::{TargetAssignment, TargetLog, TargetMember};
+use super::target::{RecordedPartitions, TargetAssignment, TargetMember};
+use super::target_log::TargetLog;
+use super::tasks::{LastPlaces, LastTasks, MemberTasks, MovedTask, Task, TaskChanges};
 use super::timeline_order::TimelineOrder;
 use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 6;
+const VERSION: u16 = 7;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -181,7 +185,7 @@ macro_rules! stored_behind_arc {
     )*};
 }
 
-stored_behind_arc!(KnownMember, GroupRecord, ParsedMember);
+stored_behind_arc!(KnownMember, GroupRecord, ParsedMember, Topology);
 
 impl Stored for GroupKind {
     fn write(&self, out: &mut Vec<u8>) {
@@ -230,6 +234,11 @@ macro_rules! stored_structs {
     )*};
 }
 
+/// Targets of a consumer group.
+type ConsumerTargets = TargetLog<RecordedPartitions>;
+/// Targets of a streams group.
+type StreamsTargets = TargetLog<TaskLists>;
+
 stored_structs! {
     Settings { storm_rebalances, storm_window, stuck_factor, stuck_interval, never_committed, session_timeout }
     Counts { records, duplicates, bad_records, unknown_types, time_backwards, invalid_timestamps }
@@ -240,19 +249,33 @@ stored_structs! {
         assigned: None
     }
     ClassicGroup { protocol_type, generation, protocol, leader, members }
-    MemberMetadata { instance_id, client_id, client_host, rack, assignor, topics, pattern }
+    MemberMetadata { instance_id, client_id, client_host, rack, assignor, topics, pattern, process, topology_epoch }
     CurrentMemberAssignment { epoch, state, partitions }
-    Topology { epoch, sources }
+    Topology { epoch, subtopologies }
+    Subtopology { sources, has_pattern, has_state }
     TargetMember { id, instance_id, rack, topics, owned, assigned }
     TargetAssignment { timestamp, assignors, is_homogeneous, has_predecessor, members }
-    TargetLog { targets, replaced, order, joined, joined_at, is_known }
+    ConsumerTargets { targets, replaced, order, joined, joined_at, is_known }
+    StreamsTargets { targets, replaced, order, joined, joined_at, is_known }
+    TaskLists { active, standby, warmup }
+    StreamsTargetLog { log, standby_replicas, has_resolved_ids }
+    StreamsTargetMember { id, process, topology_epoch, before, after }
+    StreamsTarget {
+        timestamp, topology, is_ready, standby_replicas, has_predecessor, has_resolved_ids, members
+    }
     GenerationNumber { kind, generation, members }
     OutcomeCounts { equal, different, unknown }
     Tally { busiest_minute, range, all }
     Generation {
         offset, timestamp, has_time, kind, number, protocol_type, protocol, leader, members, partitions, same_members,
-        parsed_members, target, problems
+        parsed_members, target, streams_target, tasks, problems
     }
+    Task { name, has_state }
+    MemberTasks { member, process, active, standby, warmup }
+    MovedTask { task, process }
+    LastPlaces { active, copies, missing }
+    LastTasks { places }
+    TaskChanges { tasks, moved_tasks, moved_state, problems }
     KnownMember {
         id, instance_id, owner_name, client_id, client_host, topics, pattern, metadata, owned, assigned, session_timeout,
         rebalance_timeout, has_paused
@@ -279,7 +302,7 @@ stored_structs! {
     Problems { assigned, current, lasting }
     GroupState {
         cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, invalid,
-        rebalances, tally, classic, consumer, share, streams, targets, targets_of, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
+        rebalances, tally, classic, consumer, share, streams, targets, streams_targets, targets_of, tasks, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         has_known_owners, problems, unreadable, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None

@@ -22,9 +22,12 @@ use super::model::GroupKind;
 use super::problems::Problems;
 use super::silences::Silences;
 use super::storms::Storm;
+use super::streams_target::StreamsTargetLog;
 use super::stuck::CommitTimes;
 use super::tally::Tally;
-use super::target::TargetLog;
+use super::target::RecordedPartitions;
+use super::target_log::TargetLog;
+use super::tasks::LastTasks;
 use super::times::UNKNOWN;
 
 /// Thresholds of events; times are in milliseconds.
@@ -176,9 +179,12 @@ pub(super) struct GroupState {
     pub(super) consumer: EpochGroup,
     pub(super) share: EpochGroup,
     pub(super) streams: EpochGroup,
-    pub(super) targets: TargetLog,
+    pub(super) targets: TargetLog<RecordedPartitions>,
+    pub(super) streams_targets: StreamsTargetLog,
     /// Target assignment of each member, by topic id or by subtopology.
     pub(super) targets_of: BTreeMap<String, OwnedPartitions>,
+    /// The last known processes of tasks.
+    pub(super) tasks: LastTasks,
     /// Number of partitions by topic, from the last record of type 4 (`CONSUMER_GROUP_PARTITION_METADATA`).
     pub(super) counts: Option<BTreeMap<String, i32>>,
     /// Partitions of a share group whose share state is initialized.

@@ -56,7 +56,7 @@ macro_rules! stored_numbers {
     )*};
 }
 
-stored_numbers!(u8, i16, i32, i64);
+stored_numbers!(u8, i16, i32, i64, u32);
 
 /// A count of records, which stays below the limit of an i64.
 impl Stored for u64 {

@@ -4,7 +4,6 @@ use super::busiest_minute::BusiestMinute;
 use super::comparison::{Comparison, ComparisonOutcome};
 use super::generation::Generation;
 use super::model::GroupKind;
-use crate::assign::Assignor;
 
 /// Number of compared generations, by outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,7 +51,7 @@ impl Tally {
         }
         if let Some(found) = comparison {
             self.all.add(found.outcome());
-            if found.assignor == Assignor::Range {
+            if found.is_of_range() {
                 self.range.add(found.outcome());
             }
         }

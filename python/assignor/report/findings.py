@@ -67,7 +67,8 @@ KINDS = {
     "note": Kind(
         "info",
         "assignments that equal Kafka's, with a remark; that differ because of other topic metadata, or were "
-        "corrected within seconds; or that are not compared, because the topic metadata lacks a topic",
+        "corrected within seconds; or that are not compared, because the topic metadata lacks a topic or the log does "
+        "not determine the assignor's answer",
         needs_attention=False,
     ),
 }

@@ -91,7 +91,7 @@ def findings_of_assignor(group: str, found: ComparedAssignments) -> Iterator[Fin
     for of_class, (kind, describe) in _CLASSES.items():
         first = None if of_class is None else found.classes.get(of_class)
         if first is not None:
-            text = describe(found.compared, found.assignor)
+            text = describe(found.compared, found.assignor or "")
             yield Finding(kind, first.since, first.until, group, text, f"The first is {first.reason}")
 
 
@@ -120,6 +120,11 @@ def _unknown_topics(compared: Compared, assignor: str) -> str:
     return f"{count} not compared: the topic metadata lacks topics"
 
 
+def _not_determined(compared: Compared, assignor: str) -> str:
+    count = format_count(compared.not_determined, f"{assignor} assignment".strip())
+    return f"{count} not compared: the log does not determine the answer of the assignor"
+
+
 def _equal(_compared: Compared, assignor: str) -> str:
     return f"{assignor} assignments that equal Kafka's, with a remark"
 
@@ -130,6 +135,7 @@ _CLASSES: dict[str | None, tuple[str, Callable[[Compared, str], str]]] = {
     "explained": ("note", _explained),
     "healed": ("note", _healed),
     "unknown_topics": ("note", _unknown_topics),
+    "not_determined": ("note", _not_determined),
     None: ("note", _equal),
 }
 """Kind and text of the finding about the generations of a class; None is the class of equal ones."""

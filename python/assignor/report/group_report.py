@@ -24,6 +24,7 @@ class Compared:
         healed: Number of compared ones that differ without explanation, but are followed by an equal one within
             seconds.
         unknown_topics: Number of those in `unknown` for which the topic metadata lacks a topic.
+        not_determined: Number of those in `unknown` whose assignment the log does not determine.
     """
 
     checked: int = 0
@@ -32,6 +33,7 @@ class Compared:
     explained: int = 0
     healed: int = 0
     unknown_topics: int = 0
+    not_determined: int = 0
 
     @property
     def unexplained(self) -> int:
@@ -41,7 +43,7 @@ class Compared:
     @property
     def unreadable(self) -> int:
         """Number of those in `unknown` for which the bytes of a member cannot be decoded."""
-        return self.unknown - self.unknown_topics
+        return self.unknown - self.unknown_topics - self.not_determined
 
     def counts(self) -> dict[str, int]:
         """Return the counts of outcomes, and of the classes of different ones, by name in JSON."""
@@ -69,12 +71,12 @@ class ComparedAssignments:
     """Comparison of a group's generations and epochs with the answers of an assignor other than classic `range`.
 
     Attributes:
-        assignor: Kafka's name of the assignor.
+        assignor: Kafka's name of the assignor; None if the log does not determine the answer of any assignor.
         compared: Counts of outcomes and classes.
         classes: The first generation or epoch of each class that occurs, by name of the class.
     """
 
-    assignor: str
+    assignor: str | None
     compared: Compared
     classes: dict[str, OfClass] = field(default_factory=dict)
 

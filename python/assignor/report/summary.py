@@ -186,12 +186,12 @@ def _comparisons(part: Path) -> tuple[dict[str, Compared], dict[str, list[Compar
     )
     counted = counted.append_column("is_range", pc.is_valid(counted["range"]))
     wanted = [("offset", "count"), ("offset", "min"), ("timestamp", "min"), ("timestamp", "max")]
-    rows: dict[tuple[str, bool, str], list[dict[str, Any]]] = {}
+    rows: dict[tuple[str, bool, str | None], list[dict[str, Any]]] = {}
     for row in counted.group_by([*columns, "is_range"]).aggregate(wanted).to_pylist():
         rows.setdefault((row["group_id"], row["is_range"], row["assignor"]), []).append(row)
     ranges: dict[str, Compared] = {}
     others: dict[str, list[ComparedAssignments]] = {}
-    for (group, is_range, assignor), found in sorted(rows.items()):
+    for (group, is_range, assignor), found in sorted(rows.items(), key=_name_order):
         compared = _compared(found)
         if is_range:
             ranges[group] = compared
@@ -220,7 +220,13 @@ def _compared(rows: list[dict[str, Any]]) -> Compared:
         explained=by_class["explained"],
         healed=by_class["healed"],
         unknown_topics=by_class["unknown_topics"],
+        not_determined=by_class["not_determined"],
     )
+
+
+def _name_order(entry: tuple[tuple[str, bool, str | None], object]) -> tuple[str, bool, str]:
+    (group, is_range, assignor), _ = entry
+    return group, is_range, assignor or ""
 
 
 def _reason(part: Path, group: str, offset: int) -> str:

@@ -58,6 +58,7 @@ _DIFFERENT = {
 _NOT_COMPARED = {
     "unreadable": "not compared, because the bytes of a member cannot be decoded",
     "unknown_topics": "not compared, because the topic metadata lacks topics",
+    "not_determined": "not compared, because the log does not determine the answer of the assignor",
 }
 _LEGEND = {
     "idle": "idle: members without partitions",
@@ -111,7 +112,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Range assignments that differ from Kafka's, or have a remark", remarks
     differing = [line for group in report.groups for line in _differing(group)]
     if differing:
-        yield "Assignments that differ from Kafka's assignors", differing
+        yield "Assignments that differ from Kafka's assignors, or are not compared", differing
     if report.problems:
         yield "Not described", [f"{group}: {text}" if group else text for group, text in report.problems]
     if report.members:

@@ -148,9 +148,10 @@ Both are null if nothing was compared: the group has no members, its assignor is
 a generation, the log lacks what the assignor starts from, or there is no topic metadata. `class` is null if the outcome
 is `equal`. A `different` one is `explained` if its assignor gives the assignment for other topic metadata, `healed` if
 an equal generation of the group follows within 10 s, or else `unexplained`. An `unknown` one is `unreadable` if the
-bytes of a member cannot be decoded, or `unknown_topics` if the topic metadata lacks a topic. `reasons` are sentences
-that say why the outcome is not `equal`, and which subscriptions Kafka cannot parse. If the assignor is `range` of the
-classic protocol, `range` and `remarks` repeat the outcome and the reasons.
+bytes of a member cannot be decoded, `unknown_topics` if the topic metadata lacks a topic, or `not_determined` if the
+log does not have all that the assignment depends on; `assignor` is null if this holds for any assignor. `reasons` are
+sentences that say why the outcome is not `equal`, and which subscriptions Kafka cannot parse. If the assignor is
+`range` of the classic protocol, `range` and `remarks` repeat the outcome and the reasons.
 """
 
 MEMBER = _elements("members")

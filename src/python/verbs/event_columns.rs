@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 
 use super::table::{ColumnFull, Declared, Fielded, Items, LARGEST_OFFSET, Row, TEXTS, Table, Texts, Type};
 use crate::replay::event_schema::{COLUMNS, ColumnType, ColumnValue};
-use crate::replay::{ComparisonClass, Event, Partition};
+use crate::replay::{ComparisonClass, Event, MemberTasks, MovedTask, Partition};
 
 /// Arrow's type of a list of partitions.
 const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("partition", Type::Int32)]));
@@ -14,6 +14,18 @@ const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("par
 /// Arrow's type of a comparison.
 const COMPARISON: Type =
     Type::Struct(&[("assignor", Type::Text), ("outcome", Type::Text), ("class", Type::Text), ("remarks", TEXTS)]);
+
+/// Arrow's type of a list of the tasks of members.
+const TASKS: Type = Type::List(&Type::Struct(&[
+    ("member", Type::Text),
+    ("process", Type::Text),
+    ("active", TEXTS),
+    ("standby", TEXTS),
+    ("warmup", TEXTS),
+]));
+
+/// Arrow's type of a list of tasks that moved.
+const MOVED_TASKS: Type = Type::List(&Type::Struct(&[("task", Type::Text), ("process", Type::Text)]));
 
 const fn arrow_type(kind: ColumnType) -> Type {
     match kind {
@@ -24,6 +36,8 @@ const fn arrow_type(kind: ColumnType) -> Type {
         ColumnType::Numbers => Type::List(&Type::Int64),
         ColumnType::Partitions => PARTITIONS,
         ColumnType::Comparison => COMPARISON,
+        ColumnType::Tasks => TASKS,
+        ColumnType::MovedTasks => MOVED_TASKS,
     }
 }
 
@@ -93,15 +107,29 @@ fn put(row: &mut Row<'_>, value: Option<&ColumnValue<'_>>) -> Result<(), ColumnF
         Some(ColumnValue::Numbers(numbers)) => row.put(Items(numbers.iter().copied(), put_number)),
         Some(ColumnValue::Partitions(partitions)) => row.put(Items(*partitions, put_partition)),
         Some(ColumnValue::Comparison(found)) => row.put(Fielded(|row: &mut Row<'_>| {
-            row.put(found.assignor.name())?.put(found.outcome().as_str())?;
+            row.put(found.assignor_name())?.put(found.outcome().as_str())?;
             row.put(found.class.map(ComparisonClass::as_str))?.put(Texts(&found.remarks)).map(drop)
         })),
+        Some(ColumnValue::Tasks(members)) => row.put(Items(*members, put_tasks)),
+        Some(ColumnValue::MovedTasks(moved)) => row.put(Items(*moved, put_moved_task)),
     }
     .map(drop)
 }
 
 fn put_partition(row: &mut Row<'_>, (topic, id): &Partition) -> Result<(), ColumnFull> {
     row.put(topic)?.put(*id).map(drop)
+}
+
+fn put_tasks(row: &mut Row<'_>, member: &MemberTasks) -> Result<(), ColumnFull> {
+    row.put(&member.member)?.put(member.process.as_ref())?;
+    for tasks in [&member.active, &member.standby, &member.warmup] {
+        row.put(Texts(tasks.iter().map(|task| &task.name)))?;
+    }
+    Ok(())
+}
+
+fn put_moved_task(row: &mut Row<'_>, moved: &MovedTask) -> Result<(), ColumnFull> {
+    row.put(&moved.task)?.put(&moved.process).map(drop)
 }
 
 fn put_number(row: &mut Row<'_>, number: Option<i64>) -> Result<(), ColumnFull> {
@@ -116,5 +144,14 @@ fn size_of_value(value: &ColumnValue<'_>) -> usize {
         ColumnValue::Numbers(numbers) => numbers.len() * 8,
         ColumnValue::Partitions(partitions) => partitions.iter().map(|(topic, _)| topic.len() + 8).sum(),
         ColumnValue::Comparison(found) => found.remarks.iter().map(|text| text.len() + 4).sum(),
+        ColumnValue::Tasks(members) => members.iter().map(size_of_tasks).sum(),
+        ColumnValue::MovedTasks(moved) => moved.iter().map(|moved| moved.task.len() + moved.process.len() + 8).sum(),
     }
+}
+
+fn size_of_tasks(member: &MemberTasks) -> usize {
+    let tasks = member.active.iter().chain(&member.standby).chain(&member.warmup);
+    let texts =
+        [Some(&member.member), member.process.as_ref()].into_iter().flatten().chain(tasks.map(|task| &task.name));
+    texts.map(|text| text.len() + 4).sum()
 }

@@ -3,10 +3,9 @@
 use arrow_array::StructArray;
 
 use super::table::{ColumnFull, Declared, Items, Row, SPANS, TEXTS, Table, Texts, Type};
-use crate::assign::Assignor;
 use crate::replay::{
-    ComparisonClass, Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember, ReplayedGroup, Span,
-    classes, load, owned_spans, spans_of,
+    Comparison, ComparisonClass, Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember,
+    ReplayedGroup, Span, classes, load, owned_spans, spans_of,
 };
 
 /// Columns of a history, see `assignor.spark.schemas.HISTORY`.
@@ -141,10 +140,10 @@ fn put_generation(row: &mut Row<'_>, (event, class): (&Event, Option<ComparisonC
     row.put(protocol_type.as_ref())?.put(protocol.as_ref())?.put(leader.as_ref())?;
     row.put(*members as i32)?.put(*partitions as i32)?.put(*same_members)?;
     let found = comparison.as_ref();
-    let range = found.filter(|found| found.assignor == Assignor::Range);
+    let range = found.filter(|found| found.is_of_range());
     row.put(range.map(|found| found.outcome().as_str()))?;
     row.put(Texts(range.into_iter().flat_map(|found| &found.remarks)))?;
-    row.put(found.map(|found| found.assignor.name()))?.put(found.map(|found| found.outcome().as_str()))?;
+    row.put(found.and_then(Comparison::assignor_name))?.put(found.map(|found| found.outcome().as_str()))?;
     row.put(class.map(ComparisonClass::as_str))?;
     row.put(Texts(found.into_iter().flat_map(|found| &found.remarks))).map(drop)
 }

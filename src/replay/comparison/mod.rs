@@ -31,7 +31,8 @@ pub enum ComparisonOutcome {
     Equal,
     /// The assignor gives another assignment.
     Different,
-    /// Not compared: the subscription or assignment of a member cannot be parsed, or the metadata lacks a topic.
+    /// Not compared: the subscription or assignment of a member cannot be parsed, the metadata lacks a topic, or the log does not
+    /// determine the assignment.
     Unknown,
 }
 
@@ -60,6 +61,8 @@ pub enum ComparisonClass {
     Unreadable,
     /// Not compared: the topic metadata lacks a topic.
     UnknownTopics,
+    /// Not compared: the log does not have all that the assignment depends on.
+    NotDetermined,
 }
 
 impl ComparisonClass {
@@ -72,6 +75,27 @@ impl ComparisonClass {
             Self::Healed => "healed",
             Self::Unreadable => "unreadable",
             Self::UnknownTopics => "unknown_topics",
+            Self::NotDetermined => "not_determined",
+        }
+    }
+}
+
+/// Assignor whose answer was compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ComparedAssignor {
+    /// An assignor of partitions.
+    Partitions(Assignor),
+    /// The assignor of tasks of streams groups.
+    StreamsSticky,
+}
+
+impl ComparedAssignor {
+    /// Return Kafka's name of the assignor.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Partitions(assignor) => assignor.name(),
+            Self::StreamsSticky => "sticky",
         }
     }
 }
@@ -79,8 +103,8 @@ impl ComparisonClass {
 /// Result of the comparison of a generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Comparison {
-    /// The assignor whose answer was compared.
-    pub assignor: Assignor,
+    /// The assignor whose answer was compared; None if no assignor's answer is determined by the log.
+    pub assignor: Option<ComparedAssignor>,
     /// The class; None if the generation is equal. It is never `Healed`, which depends on later generations.
     pub class: Option<ComparisonClass>,
     /// Reasons why the generation is not equal, and subscriptions that Kafka rejects.
@@ -136,6 +160,7 @@ fn compare(
         }
     }
     if members.len() < parsed.len() {
+        let assignor = Some(ComparedAssignor::Partitions(assignor));
         return Some(Comparison { assignor, class: Some(ComparisonClass::Unreadable), remarks });
     }
     let recorded = RecordedAssignment { assignor, members, metadata };
@@ -203,7 +228,24 @@ impl Comparison {
         };
         let (class, remark) = found.unzip();
         remarks.extend(remark);
-        Self { assignor, class, remarks }
+        Self { assignor: Some(ComparedAssignor::Partitions(assignor)), class, remarks }
+    }
+
+    /// Return the comparison of an assignment that the log does not determine. `assignor` is the one that computed it, if it is known.
+    pub(super) fn not_determined(assignor: Option<ComparedAssignor>, reason: String) -> Self {
+        Self { assignor, class: Some(ComparisonClass::NotDetermined), remarks: vec![reason] }
+    }
+
+    /// Return Kafka's name of the assignor.
+    #[must_use]
+    pub fn assignor_name(&self) -> Option<&'static str> {
+        self.assignor.map(ComparedAssignor::name)
+    }
+
+    /// Return true if the assignor is range of the classic protocol.
+    #[must_use]
+    pub fn is_of_range(&self) -> bool {
+        self.assignor == Some(ComparedAssignor::Partitions(Assignor::Range))
     }
 
     /// Return the outcome.
@@ -211,7 +253,9 @@ impl Comparison {
     pub const fn outcome(&self) -> ComparisonOutcome {
         match self.class {
             None => ComparisonOutcome::Equal,
-            Some(ComparisonClass::Unreadable | ComparisonClass::UnknownTopics) => ComparisonOutcome::Unknown,
+            Some(ComparisonClass::Unreadable | ComparisonClass::UnknownTopics | ComparisonClass::NotDetermined) => {
+                ComparisonOutcome::Unknown
+            }
             Some(_) => ComparisonOutcome::Different,
         }
     }
