@@ -6,7 +6,10 @@
 //! added to a bucket while there are fewer than 64 buckets. Keys of a bucket keep their insertion order when the table doubles. So
 //! the table iterates by bucket, then by insertion.
 //!
-//! In a table of 64 or more buckets, a bucket with nine or more keys becomes a tree, which has another order: see `trees`. The order
+//! A table that `computeIfAbsent` fills differs: a new key is the first of its bucket, not the last. The table doubles before an
+//! insertion instead of after it, and when an eighth key is added to a bucket.
+//!
+//! In a table of 64 or more buckets, such a long bucket becomes a tree instead, which has another order: see `trees`. The order
 //! of a tree is known for keys that Java compares, and for keys with different hash codes. Not modelled: keys with equal hash codes
 //! that Java cannot compare, such as `TopicPartition`, whose order depends on identity hash codes.
 //!
@@ -17,7 +20,7 @@ mod trees;
 use std::cmp::Ordering;
 
 use crate::group::{Group, TableOrders, folded_hash, java_order, string_hash};
-use trees::TreeTable;
+use trees::{Filling, TreeTable};
 
 /// Number of buckets of a table that is created without a capacity.
 pub(super) const DEFAULT_CAPACITY: usize = 16;
@@ -41,6 +44,12 @@ pub(super) fn uuid_hash(id: u128) -> i32 {
     ((halves >> 32) ^ halves) as i32
 }
 
+/// Return the hash code of Kafka's `TopicIdPartition`, given the hash code of the topic's id.
+#[must_use]
+pub(super) fn id_partition_hash(topic_id: i32, partition: i32) -> i32 {
+    31_i32.wrapping_mul(topic_id).wrapping_add(partition)
+}
+
 /// Compare ids as Kafka's `Uuid` does: by two signed halves.
 pub(super) fn uuid_order(left: u128, right: u128) -> Ordering {
     let halves = |id: u128| ((id >> 64) as i64, id as i64);
@@ -51,6 +60,12 @@ pub(super) fn uuid_order(left: u128, right: u128) -> Ordering {
 #[must_use]
 pub(super) fn presized_capacity(size: usize) -> usize {
     (size * 4 / 3 + 1).max(DEFAULT_CAPACITY).next_power_of_two()
+}
+
+/// Return the initial number of buckets of Kafka's `newHashMap(size)` and `newHashSet(size)`.
+#[must_use]
+pub(super) fn expected_capacity(size: usize) -> usize {
+    (4 * (size + 1) / 3 + 1).next_power_of_two()
 }
 
 /// Return the indices of keys in the iteration order of a table.
@@ -65,14 +80,31 @@ pub(super) fn table_order(hashes: &[i32], capacity: usize) -> Vec<u32> {
 #[must_use]
 pub(super) fn table_order_by(hashes: &[i32], capacity: usize, compare: impl Fn(u32, u32) -> Ordering) -> Vec<u32> {
     let buckets = bucket_count(hashes, capacity);
-    if may_have_trees(hashes, capacity, buckets) {
-        return TreeTable::order(hashes, capacity, compare);
+    if may_have_trees(hashes, capacity, buckets, TREEIFY_THRESHOLD) {
+        return TreeTable::order(hashes, capacity, Filling::Put, compare);
     }
-    order_by_bucket(hashes, buckets)
+    order_by_bucket(hashes, buckets, 0..hashes.len())
 }
 
-/// Return the indices of keys in the iteration order of a table without trees.
-fn order_by_bucket(hashes: &[i32], buckets: usize) -> Vec<u32> {
+/// Return the indices of keys in the iteration order of a table that `computeIfAbsent` fills; `is_called_again` is true if a call for
+/// a known key follows the last insertion. `compare` is `compareTo` of the keys with two indices.
+#[must_use]
+pub(super) fn computed_order_by(
+    hashes: &[i32],
+    capacity: usize,
+    is_called_again: bool,
+    compare: impl Fn(u32, u32) -> Ordering,
+) -> Vec<u32> {
+    let buckets = computed_bucket_count(hashes, capacity, is_called_again);
+    if may_have_trees(hashes, capacity, buckets, TREEIFY_THRESHOLD - 1) {
+        return TreeTable::order(hashes, capacity, Filling::Compute { is_called_again }, compare);
+    }
+    order_by_bucket(hashes, buckets, (0..hashes.len()).rev())
+}
+
+/// Return the indices of keys in the iteration order of a table without trees; `keys` are all indices in the order of the keys of one
+/// bucket.
+fn order_by_bucket(hashes: &[i32], buckets: usize, keys: impl Iterator<Item = usize>) -> Vec<u32> {
     let mut ends = vec![0_u32; buckets + 1];
     for hash in hashes {
         ends[bucket(*hash, buckets) + 1] += 1;
@@ -82,9 +114,9 @@ fn order_by_bucket(hashes: &[i32], buckets: usize) -> Vec<u32> {
     }
     // At first `ends` has the start of each bucket. Each written key advances it by one, until it is the end.
     let mut order = vec![0; hashes.len()];
-    for (index, hash) in (0..).zip(hashes) {
-        let place = &mut ends[bucket(*hash, buckets)];
-        order[*place as usize] = index;
+    for index in keys {
+        let place = &mut ends[bucket(hashes[index], buckets)];
+        order[*place as usize] = index as u32;
         *place += 1;
     }
     order
@@ -120,11 +152,11 @@ fn member_orders(group: &Group) -> &TableOrders {
         let hashes: Vec<i32> = members.iter().map(string_hash).collect();
         let compare = |left: u32, right: u32| java_order(members.get(left as usize), members.get(right as usize));
         let buckets = bucket_count(&hashes, DEFAULT_CAPACITY);
-        let has_trees = may_have_trees(&hashes, DEFAULT_CAPACITY, buckets);
+        let has_trees = may_have_trees(&hashes, DEFAULT_CAPACITY, buckets, TREEIFY_THRESHOLD);
         let table = if has_trees {
-            TreeTable::order(&hashes, DEFAULT_CAPACITY, compare)
+            TreeTable::order(&hashes, DEFAULT_CAPACITY, Filling::Put, compare)
         } else {
-            order_by_bucket(&hashes, buckets)
+            order_by_bucket(&hashes, buckets, 0..hashes.len())
         };
         let in_order: Vec<i32> = table.iter().map(|member| hashes[*member as usize]).collect();
         if !has_trees && keeps_order(&in_order, buckets) {
@@ -142,7 +174,7 @@ fn keeps_order(hashes: &[i32], buckets: usize) -> bool {
     // Long chains double only small tables, so they do not change the size of a table that gets larger anyway. With all keys and equal
     // sizes, both tables have the same chains. Before, the other keys are missing.
     (buckets > MIN_TREEIFY_CAPACITY || bucket_count(hashes, DEFAULT_CAPACITY) == buckets)
-        && !may_have_trees(hashes, DEFAULT_CAPACITY, buckets / 2)
+        && !may_have_trees(hashes, DEFAULT_CAPACITY, buckets / 2, TREEIFY_THRESHOLD)
 }
 
 /// Return the bucket of a hash code.
@@ -151,17 +183,17 @@ pub(super) fn bucket(hash: i32, buckets: usize) -> usize {
     folded_hash(hash) as usize & (buckets - 1)
 }
 
-/// Return true if a bucket may have become a tree, at any size of the table up to `end` buckets.
-fn may_have_trees(hashes: &[i32], capacity: usize, end: usize) -> bool {
+/// Return true if a bucket may have become a tree, at any size of the table up to `end` buckets; chains have at most `longest` keys.
+fn may_have_trees(hashes: &[i32], capacity: usize, end: usize, longest: u32) -> bool {
     let mut buckets = capacity.max(MIN_TREEIFY_CAPACITY);
     let mut chains: Vec<u8> = Vec::new();
-    while buckets <= end && hashes.len() > TREEIFY_THRESHOLD as usize {
+    while buckets <= end && hashes.len() > longest as usize {
         chains.clear();
         chains.resize(buckets, 0);
         for hash in &hashes[..hashes.len().min(3 * buckets / 4 + 1)] {
             let chain = &mut chains[bucket(*hash, buckets)];
             *chain += 1;
-            if u32::from(*chain) > TREEIFY_THRESHOLD {
+            if u32::from(*chain) > longest {
                 return true;
             }
         }
@@ -195,6 +227,29 @@ fn bucket_count(hashes: &[i32], capacity: usize) -> usize {
         }
     }
     while is_full(hashes.len(), buckets) {
+        buckets *= 2;
+    }
+    buckets
+}
+
+/// Return the number of buckets after all calls of `computeIfAbsent`.
+fn computed_bucket_count(hashes: &[i32], capacity: usize, is_called_again: bool) -> usize {
+    let mut buckets = capacity;
+    for (index, hash) in hashes.iter().enumerate() {
+        if buckets >= MIN_TREEIFY_CAPACITY {
+            break;
+        }
+        if is_full(index, buckets) {
+            buckets *= 2;
+        }
+        let place = bucket(*hash, buckets);
+        let chain = hashes[..=index].iter().filter(|other| bucket(**other, buckets) == place).count();
+        if chain >= TREEIFY_THRESHOLD as usize && buckets < MIN_TREEIFY_CAPACITY {
+            buckets *= 2;
+        }
+    }
+    let last = if is_called_again { hashes.len() } else { hashes.len().saturating_sub(1) };
+    while is_full(last, buckets) {
         buckets *= 2;
     }
     buckets
@@ -257,6 +312,33 @@ mod tests {
         kinds.sort_unstable();
         kinds.dedup();
         assert_eq!(vec!["integer", "partition", "string", "uuid"], kinds);
+    }
+
+    #[test]
+    fn iteration_orders_of_tables_that_compute_if_absent_fills_equal_javas() {
+        let file =
+            File::open(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/java_computed_orders.jsonl.gz")).unwrap();
+        for line in BufReader::new(GzDecoder::new(file)).lines() {
+            let case: Value = serde_json::from_str(&line.unwrap()).unwrap();
+            let (kind, calls) = (case["keys"].as_str().unwrap(), case["calls"].as_array().unwrap());
+            let mut keys: Vec<&Value> = Vec::new();
+            let mut is_called_again = false;
+            for key in calls {
+                is_called_again = keys.contains(&key);
+                if !is_called_again {
+                    keys.push(key);
+                }
+            }
+            let hashes: Vec<i32> = keys.iter().map(|key| hash(kind, key)).collect();
+            let capacity = case["expected"].as_i64().unwrap().try_into().map_or(DEFAULT_CAPACITY, expected_capacity);
+
+            let order = computed_order_by(&hashes, capacity, is_called_again, |left, right| {
+                compare(kind, keys[left as usize], keys[right as usize])
+            });
+
+            let listed: Vec<u32> = serde_json::from_value(case["listed"].clone()).unwrap();
+            assert_eq!(listed, order, "{}", case["calls"]);
+        }
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Iteration order of a `java.util.HashMap` in which a bucket becomes a tree.
 //!
-//! In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree. Its keys also form a list, which
+//! In a table of 64 or more buckets, a bucket with nine or more keys becomes a red-black tree; in a table that `computeIfAbsent`
+//! fills, a bucket with eight keys does. Its keys also form a list, which
 //! iteration follows: a new key is inserted after its parent in the tree, and the root then moves to the front. When the table
 //! doubles, a tree is split in the order of its list; a part with six or fewer keys becomes a chain again. A tree compares keys by
 //! hash code, then by their natural order.
 //!
-//! This module simulates all insertions, which is slow. It is used only if a bucket has nine or more keys.
+//! This module simulates all insertions, which is slow. It is used only if a bucket may be a tree.
 
 use std::cmp::Ordering;
 
@@ -38,6 +39,18 @@ impl Bucket {
     }
 }
 
+/// Method that adds keys to a table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filling {
+    /// `put`: the last place of a bucket.
+    Put,
+    /// `computeIfAbsent`: the first place of a bucket.
+    Compute {
+        /// True if a call for a known key follows the last insertion.
+        is_called_again: bool,
+    },
+}
+
 /// Table whose buckets may be trees; keys are numbered in insertion order.
 pub(super) struct TreeTable<'a, F> {
     hashes: &'a [i32],
@@ -49,19 +62,35 @@ pub(super) struct TreeTable<'a, F> {
 
 impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
     /// Return the keys in iteration order.
-    pub(super) fn order(hashes: &'a [i32], capacity: usize, compare: F) -> Vec<u32> {
+    pub(super) fn order(hashes: &'a [i32], capacity: usize, filling: Filling, compare: F) -> Vec<u32> {
         let nodes = vec![Node { parent: NONE, children: [NONE; 2], is_red: false }; hashes.len()];
         let mut table = Self { hashes, compare, buckets: (0..capacity).map(|_| Bucket::new()).collect(), nodes };
         for key in 0..hashes.len() {
-            table.put(key as u32);
-            if is_full(key + 1, table.buckets.len()) {
-                table.double();
+            match filling {
+                Filling::Put => {
+                    table.add(key as u32, false);
+                    table.double_if_full(key + 1);
+                }
+                Filling::Compute { .. } => {
+                    table.double_if_full(key);
+                    table.add(key as u32, true);
+                }
             }
+        }
+        if filling == (Filling::Compute { is_called_again: true }) {
+            table.double_if_full(hashes.len());
         }
         table.buckets.into_iter().flat_map(|bucket| bucket.keys).collect()
     }
 
-    fn put(&mut self, key: u32) {
+    fn double_if_full(&mut self, keys: usize) {
+        if is_full(keys, self.buckets.len()) {
+            self.double();
+        }
+    }
+
+    /// Add a key as the last or the first of its bucket.
+    fn add(&mut self, key: u32, is_first: bool) {
         let place = self.hash(key) as usize & (self.buckets.len() - 1);
         let root = self.buckets[place].root;
         if root != NONE {
@@ -73,8 +102,9 @@ impl<'a, F: Fn(u32, u32) -> Ordering> TreeTable<'a, F> {
             self.set_root(place, root);
             return;
         }
-        self.buckets[place].keys.push(key);
-        if self.buckets[place].keys.len() > TREEIFY_THRESHOLD as usize {
+        let keys = &mut self.buckets[place].keys;
+        keys.insert(if is_first { 0 } else { keys.len() }, key);
+        if keys.len() + usize::from(is_first) > TREEIFY_THRESHOLD as usize {
             if self.buckets.len() < MIN_TREEIFY_CAPACITY { self.double() } else { self.treeify(place) }
         }
     }
