@@ -24,7 +24,7 @@ pub struct IdSpan {
 pub struct Findings {
     /// Partitions of subscribed topics without an owner.
     pub unowned: Vec<IdSpan>,
-    /// Partitions that are assigned more than once.
+    /// Partitions that are assigned more than once; in a share group, those that are assigned more than once to one member.
     pub doubly_owned: Vec<IdSpan>,
     /// Partitions of topics that the member does not subscribe to.
     pub not_subscribed: Vec<(u32, IdSpan)>,
@@ -36,6 +36,8 @@ pub struct Findings {
 #[derive(Debug)]
 pub struct CheckedAssignment<'g> {
     group: &'g Group,
+    /// True if a partition may have several owners, as in a share group.
+    is_shared: bool,
     members_by_id: NameTable,
     /// Per member of the assignment, its number in the group.
     members: Vec<Option<u32>>,
@@ -48,11 +50,12 @@ pub struct CheckedAssignment<'g> {
 }
 
 impl<'g> CheckedAssignment<'g> {
-    /// Create an assignment without members.
+    /// Create an assignment without members. With `is_shared`, a partition may have several owners.
     #[must_use]
-    pub fn new(group: &'g Group) -> Self {
+    pub fn new(group: &'g Group, is_shared: bool) -> Self {
         Self {
             group,
+            is_shared,
             members_by_id: NameTable::of(group.members()),
             members: Vec::new(),
             other: Names::default(),
@@ -145,6 +148,9 @@ impl<'g> CheckedAssignment<'g> {
             let end = self.ends[number as usize];
             let spans = &mut self.spans[start..end];
             sort(spans, |span| (rank(span.topic), span.start));
+            if self.is_shared {
+                push_twice_owned(spans, &mut findings.doubly_owned);
+            }
             check_member(self.group, number, *member, spans, &mut findings);
             start = end;
         }
@@ -173,7 +179,7 @@ impl<'g> CheckedAssignment<'g> {
     /// Find partitions without an owner and partitions with several owners.
     fn check_topics(&self, rank: impl Fn(u32) -> u32, findings: &mut Findings) {
         let topics = self.group.topics();
-        let is_subscribed = self.subscribed_topics();
+        let is_subscribed = self.group.subscribed_topics();
         let numbers = topics.len() + self.group.absent().len() + self.other.len();
         let mut ends = vec![0; numbers + 1];
         for span in &self.spans {
@@ -195,23 +201,17 @@ impl<'g> CheckedAssignment<'g> {
             let bounds = &mut of_topics[first..ends[topic]];
             first = ends[topic];
             sort(bounds, |bounds| *bounds);
-            push_doubly_owned(topic as u32, bounds, &mut findings.doubly_owned);
+            if !self.is_shared {
+                push_doubly_owned(topic as u32, bounds, &mut findings.doubly_owned);
+            }
             if topic < topics.len() && is_subscribed[topic] {
                 push_unowned(topic as u32, bounds, &topics.partitions()[topic].ids, &mut findings.unowned);
             }
         }
         sort(&mut findings.doubly_owned, |span| (rank(span.topic), span.start));
-    }
-
-    /// Return for each topic true if a member subscribes to it.
-    fn subscribed_topics(&self) -> Vec<bool> {
-        let mut is_subscribed = vec![false; self.group.topics().len()];
-        for (subscription, members) in (0..).zip(self.group.members_per_subscription()) {
-            for topic in self.group.topics_of(subscription).iter().filter(|_| members > 0) {
-                is_subscribed[*topic as usize] = true;
-            }
+        if self.is_shared {
+            merge_overlapping(&mut findings.doubly_owned); // several members may have a partition twice
         }
-        is_subscribed
     }
 }
 
@@ -290,6 +290,25 @@ fn push_doubly_owned(topic: u32, bounds: &[(i64, i64)], found: &mut Vec<IdSpan>)
         }
         reached = reached.max(*end);
     }
+}
+
+/// Add the partitions that one member has more than once; its spans are in order.
+fn push_twice_owned(spans: &[IdSpan], found: &mut Vec<IdSpan>) {
+    for of_topic in spans.chunk_by(|left, right| left.topic == right.topic) {
+        let bounds: Vec<(i64, i64)> = of_topic.iter().map(|span| (span.start, span.end)).collect();
+        push_doubly_owned(of_topic[0].topic, &bounds, found);
+    }
+}
+
+/// Merge spans that overlap; they are in order.
+fn merge_overlapping(spans: &mut Vec<IdSpan>) {
+    spans.dedup_by(|next, last| {
+        let overlaps = next.topic == last.topic && next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
 }
 
 /// Add the existing ids that are in no span; the spans are in order.

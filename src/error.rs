@@ -88,6 +88,28 @@ pub enum StreamsError {
     OutOfMemory(#[from] OutOfMemory),
 }
 
+/// Reason why an assignor has no answer for a group.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NoAnswer {
+    /// Kafka's class fails, and the group keeps its assignment. This needs previous targets with partitions that do not exist.
+    #[error(
+        "topic '{topic}', partition {partition}: no member is left for a further owner; Kafka's class fails with \
+         NoSuchElementException, because members had partitions that do not exist or are not assignable"
+    )]
+    NoMemberLeft {
+        /// The topic.
+        topic: String,
+        /// The id of the partition.
+        partition: i32,
+    },
+    /// The answer of Kafka's class depends on identity hash codes, which differ between processes.
+    #[error(
+        "the assignment is not determined: eight or more partitions have hash codes with the same bucket, among them equal ones, and \
+         Kafka's class orders them by identity hash codes"
+    )]
+    NotDetermined,
+}
+
 /// Error for spans that do not form a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("span {row}: {reason}")]

@@ -88,6 +88,8 @@ def check(
     assignment: Mapping[str, Iterable[tuple[str, int]]],
     partitions_per_topic: _Topics,
     subscriptions: _Subscriptions,
+    *,
+    group_protocol: str = "classic",
 ) -> tuple[
     tuple[TopicPartition, ...],
     tuple[TopicPartition, ...],
@@ -165,6 +167,7 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def from_json(text: str | bytes) -> Plan: ...
     def partitions(self, member: str) -> list[TopicPartition]: ...
     def owner(self, topic: str, partition: int) -> str | None: ...
+    def owners(self, topic: str, partition: int) -> tuple[str, ...]: ...
     @overload
     def get(self, member: str, default: None = None, /) -> list[TopicPartition] | None: ...
     @overload

@@ -19,7 +19,8 @@ class Findings:
 
     Attributes:
         unowned: Partitions without an owner, of topics with at least one subscriber.
-        doubly_owned: Partitions that are assigned more than once, to one member or to several.
+        doubly_owned: Partitions that are assigned more than once, to one member or to several. In a share group, only
+            those that are assigned more than once to one member.
         not_subscribed: (member, partition) pairs whose member does not subscribe to the topic.
         unknown: (member, partition) pairs whose topic or partition id does not exist.
 
@@ -41,16 +42,20 @@ def check(
     partitions_per_topic: Mapping[str, int | Iterable[int | PartitionInfo]],
     subscriptions: Mapping[str, Subscription | Iterable[str]],
     *,
+    group_protocol: str = "classic",
     engine: Engine = "rust",
 ) -> Findings:
     """Find partitions that an assignment leaves out, assigns twice or must not assign.
 
-    The check is the same for every assignor.
+    The check is the same for every assignor, except that a partition of a share group may have several owners. If
+    members of a share group keep partitions of topics that they do not subscribe to, or that are deleted, these
+    partitions are findings.
 
     Args:
         assignment: Member id to the partitions of the member. A `Plan` is read without building its lists.
         partitions_per_topic: As for `assign`.
         subscriptions: As for `assign`. A member of the assignment that is missing here has no subscription.
+        group_protocol: `"classic"`, `"consumer"` or `"share"`.
         engine: `"rust"`, or `"reference"` for the implementation in plain Python.
 
     Returns:
@@ -65,5 +70,7 @@ def check(
         Findings(unowned=(TopicPartition(topic='t', partition=1),),
                  doubly_owned=(TopicPartition(topic='t', partition=0),), not_subscribed=(), unknown=())
     """
-    found = choose(engine, _core.check, "check")(assignment, partitions_per_topic, subscriptions)
+    found = choose(engine, _core.check, "check")(
+        assignment, partitions_per_topic, subscriptions, group_protocol=group_protocol
+    )
     return Findings(*found)

@@ -60,7 +60,7 @@ class Diff(NamedTuple):
     Attributes:
         added: Member id to the partitions that the member gains in the later plan; members without any are left out.
         revoked: Member id to the partitions that the member loses in the later plan; members without any are left out.
-        moved: Number of partitions that have an owner in both plans, but different owners.
+        moved: Number of partitions that have owners in both plans, but not the same ones.
     """
 
     added: dict[str, list[TopicPartition]]

@@ -13,7 +13,7 @@ mod table_order;
 
 use std::sync::Arc;
 
-use crate::error::GroupError;
+use crate::error::{GroupError, NoAnswer};
 use crate::group::Group;
 use crate::memory;
 use crate::plan::Plan;
@@ -27,11 +27,13 @@ pub enum GroupProtocol {
     Classic,
     /// The protocol of KIP-848: the broker assigns.
     Consumer,
+    /// The protocol of share groups (KIP-932): the broker assigns, and a partition may have several owners.
+    Share,
 }
 
 impl GroupProtocol {
     /// All protocols.
-    pub const ALL: [Self; 2] = [Self::Classic, Self::Consumer];
+    pub const ALL: [Self; 3] = [Self::Classic, Self::Consumer, Self::Share];
 
     /// Return Kafka's name of the protocol.
     #[must_use]
@@ -39,6 +41,7 @@ impl GroupProtocol {
         match self {
             Self::Classic => "classic",
             Self::Consumer => "consumer",
+            Self::Share => "share",
         }
     }
 
@@ -54,6 +57,7 @@ impl GroupProtocol {
         match self {
             Self::Classic => Assignor::Range,
             Self::Consumer => Assignor::ServerUniform,
+            Self::Share => Assignor::ServerSimple,
         }
     }
 }
@@ -74,11 +78,16 @@ pub enum Assignor {
     ServerUniform,
     /// The broker's `RangeAssignor`.
     ServerRange,
+    /// The broker's `SimpleAssignor`, for share groups.
+    ServerSimple,
 }
 
 /// Largest number of partitions of a group, except for the classic range assignor. Most other assignors store an owner per
 /// partition.
 pub const MAX_PARTITIONS: u64 = 1 << 28;
+
+/// Memory for an owner of a partition that members share.
+const BYTES_PER_OWNER: u64 = 20;
 
 /// Options of an assignor.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -93,25 +102,55 @@ pub struct Options {
 struct Definition {
     name: &'static str,
     protocol: GroupProtocol,
-    assign: fn(&Arc<Group>, Options) -> Plan,
+    assign: fn(&Arc<Group>, Options) -> Result<Plan, NoAnswer>,
 }
 
 impl Assignor {
     /// All assignors.
-    pub const ALL: [Self; 6] =
-        [Self::Range, Self::RoundRobin, Self::Sticky, Self::CooperativeSticky, Self::ServerUniform, Self::ServerRange];
+    pub const ALL: [Self; 7] = [
+        Self::Range,
+        Self::RoundRobin,
+        Self::Sticky,
+        Self::CooperativeSticky,
+        Self::ServerUniform,
+        Self::ServerRange,
+        Self::ServerSimple,
+    ];
 
     const fn definition(self) -> Definition {
-        use GroupProtocol::{Classic, Consumer};
+        use GroupProtocol::{Classic, Consumer, Share};
         match self {
-            Self::Range => Definition { name: "range", protocol: Classic, assign: range::assign },
-            Self::RoundRobin => Definition { name: "roundrobin", protocol: Classic, assign: round_robin::assign },
-            Self::Sticky => Definition { name: "sticky", protocol: Classic, assign: sticky::assign },
-            Self::CooperativeSticky => {
-                Definition { name: "cooperative-sticky", protocol: Classic, assign: sticky::assign_cooperatively }
-            }
-            Self::ServerUniform => Definition { name: "uniform", protocol: Consumer, assign: server::uniform::assign },
-            Self::ServerRange => Definition { name: "range", protocol: Consumer, assign: server::range::assign },
+            Self::Range => Definition {
+                name: "range",
+                protocol: Classic,
+                assign: |group, options| Ok(range::assign(group, options)),
+            },
+            Self::RoundRobin => Definition {
+                name: "roundrobin",
+                protocol: Classic,
+                assign: |group, options| Ok(round_robin::assign(group, options)),
+            },
+            Self::Sticky => Definition {
+                name: "sticky",
+                protocol: Classic,
+                assign: |group, options| Ok(sticky::assign(group, options)),
+            },
+            Self::CooperativeSticky => Definition {
+                name: "cooperative-sticky",
+                protocol: Classic,
+                assign: |group, options| Ok(sticky::assign_cooperatively(group, options)),
+            },
+            Self::ServerUniform => Definition {
+                name: "uniform",
+                protocol: Consumer,
+                assign: |group, options| Ok(server::uniform::assign(group, options)),
+            },
+            Self::ServerRange => Definition {
+                name: "range",
+                protocol: Consumer,
+                assign: |group, options| Ok(server::range::assign(group, options)),
+            },
+            Self::ServerSimple => Definition { name: "simple", protocol: Share, assign: server::simple::assign },
         }
     }
 
@@ -134,6 +173,7 @@ impl Assignor {
             Self::Range | Self::ServerRange => 0,
             Self::RoundRobin => 8,
             Self::ServerUniform => 16,
+            Self::ServerSimple => 48,
             Self::Sticky | Self::CooperativeSticky => 28,
         }
     }
@@ -168,12 +208,19 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<u64, GroupError> 
         });
     }
     memory::check_each("a plan", "partitions", partitions, assignor.bytes_per_partition())?;
+    if assignor == Assignor::ServerSimple {
+        let owners = server::simple::max_owners(group);
+        memory::check_each("a plan", "owners of partitions", owners, BYTES_PER_OWNER)?;
+        return Ok(owners);
+    }
     Ok(partitions)
 }
 
 /// Assign the partitions of a group to its members. Call `check_size` first, which rejects groups that are too large.
-#[must_use]
-pub fn assign(group: &Arc<Group>, options: Options) -> Plan {
+///
+/// # Errors
+/// The assignor of Kafka has no answer for the group, or several. Only that of share groups returns errors.
+pub fn assign(group: &Arc<Group>, options: Options) -> Result<Plan, NoAnswer> {
     (options.assignor.definition().assign)(group, options)
 }
 

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::assign::{Assignor, GroupProtocol};
+use crate::error::NoAnswer;
 use crate::group::java_order;
 
 /// Columns of a member's row that name the group's assignor; a column may be missing or null.
@@ -10,7 +11,7 @@ use crate::group::java_order;
 pub struct AssignorNames<'a> {
     /// Kafka's name of the assignor.
     pub assignor: Option<&'a str>,
-    /// `classic` or `consumer`.
+    /// `classic`, `consumer` or `share`.
     pub group_protocol: Option<&'a str>,
 }
 
@@ -23,12 +24,15 @@ pub enum NotComputed {
     GroupProtocol(String),
     /// The protocol has no assignor of this name.
     Assignor(GroupProtocol, String),
+    /// The assignor has no answer.
+    NoAnswer(NoAnswer),
 }
 
 impl fmt::Display for NotComputed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let quoted = |names: &[&str]| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
         match self {
+            Self::NoAnswer(reason) => reason.fmt(f),
             Self::Different(column, values) => {
                 let values: Vec<&str> = values.iter().map(String::as_str).collect();
                 write!(f, "members of the group have different values of {column}: {}", quoted(&values))

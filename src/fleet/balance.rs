@@ -15,7 +15,7 @@ pub struct GroupBalance {
     pub topics: usize,
     /// Number of subscribed names of topics that do not exist.
     pub unknown_topics: usize,
-    /// Number of partitions that have an owner.
+    /// Number of partitions that have an owner, or several.
     pub partitions: i64,
     /// Number of partitions of subscribed topics that have no owner.
     pub unowned: i64,
@@ -43,8 +43,31 @@ pub struct GroupBalance {
 /// Return the balance of the plan of an assignor.
 #[must_use]
 pub fn balance(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
+    if plan.is_shared() {
+        return shared_balance(plan, group_id, assignor);
+    }
     let owned = plan.counts().iter().sum();
     measure(plan, plan.group(), owned, partitions_of(plan.group()) - owned, group_id, assignor)
+}
+
+/// Return the balance of a plan in which a partition may have several owners, also of partitions that do not exist.
+fn shared_balance(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> GroupBalance {
+    let (group, is_subscribed) = (plan.group(), plan.group().subscribed_topics());
+    let (mut owned, mut unowned) = (0, 0);
+    for (topic, partitions) in (0..).zip(group.topics().partitions()) {
+        let ranges = plan.owners_of(topic).iter().map(|(span, _)| (i64::from(span.start), span.end()));
+        let ranges = merged(ranges.collect());
+        owned += length(&ranges);
+        if is_subscribed[topic as usize] {
+            let ids = (0..partitions.ids.len()).map(|position| i64::from(partitions.ids.at(position)));
+            let has_owner = |id: &i64| {
+                let after = ranges.partition_point(|(start, _)| start <= id);
+                after > 0 && ranges[after - 1].1 > *id
+            };
+            unowned += ids.filter(|id| !has_owner(id)).count() as i64;
+        }
+    }
+    measure(plan, group, owned, unowned, group_id, assignor)
 }
 
 /// Return the balance of the current assignment (see `current_plan`); `subscribed` has the topics that members subscribe to.
@@ -78,8 +101,8 @@ fn measure(
     let mean_load = (!counts.is_empty()).then(|| counts.iter().sum::<i64>() as f64 / counts.len() as f64);
     GroupBalance {
         members: counts.len(),
-        topics: subscribed.topics().len(),
-        unknown_topics: subscribed.absent().len(),
+        topics: subscribed.existing_topics(),
+        unknown_topics: subscribed.unknown_topics(),
         partitions,
         unowned,
         idle_members: counts.iter().filter(|count| **count == 0).count(),
@@ -201,14 +224,26 @@ fn differences(left: &[Run], right: &[Run], found: &mut Vec<(i64, i64)>) {
 }
 
 /// Count the numbers that are in at least one range.
-fn covered(mut ranges: Vec<(i64, i64)>) -> i64 {
+fn covered(ranges: Vec<(i64, i64)>) -> i64 {
+    length(&merged(ranges))
+}
+
+/// Return ranges with the same numbers that are ascending and do not overlap.
+fn merged(mut ranges: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
     ranges.sort_unstable();
-    let (mut count, mut reached) = (0, 0);
-    for (start, end) in ranges {
-        count += (end - start.max(reached)).max(0);
-        reached = reached.max(end);
-    }
-    count
+    ranges.dedup_by(|next, last| {
+        let touches = next.0 <= last.1;
+        if touches {
+            last.1 = last.1.max(next.1);
+        }
+        touches
+    });
+    ranges
+}
+
+/// Return the number of numbers in ranges that do not overlap.
+fn length(ranges: &[(i64, i64)]) -> i64 {
+    ranges.iter().map(|(start, end)| end - start).sum()
 }
 
 fn rack_misses(plan: &Plan) -> i64 {

@@ -1,7 +1,7 @@
 //! Partitions that members own before a rebalance.
 
 use crate::assign::Assignor;
-use crate::group::{FieldSizes, Group, NameTable};
+use crate::group::{FieldSizes, Group, NameTable, java_order};
 use crate::plan::{Plan, Span};
 
 /// Span of partitions that a member owns.
@@ -27,7 +27,10 @@ impl OwnedSpan<'_> {
 /// Return true if the assignor starts from the owned partitions of the members.
 #[must_use]
 pub fn reads_owned(assignor: Assignor) -> bool {
-    matches!(assignor, Assignor::Sticky | Assignor::CooperativeSticky | Assignor::ServerUniform)
+    matches!(
+        assignor,
+        Assignor::Sticky | Assignor::CooperativeSticky | Assignor::ServerUniform | Assignor::ServerSimple
+    )
 }
 
 /// Return the partitions of a plan as spans by member.
@@ -82,6 +85,37 @@ impl Claims {
             }
         }
         spans
+    }
+}
+
+/// Partitions of the previous target of a share group by member, which the assignor reads as they are: also those that do not exist or
+/// that the member does not subscribe to.
+pub(super) struct PreviousTarget<'a> {
+    /// Index of the member, topic, first id and one past the last; by member, then topic in Java's order, then id.
+    runs: Vec<(u32, &'a str, i32, i64)>,
+    at: usize,
+}
+
+impl<'a> PreviousTarget<'a> {
+    /// Collect spans in any order. Spans of other members are left out.
+    pub(super) fn of<'m>(owned: &[OwnedSpan<'a>], members: impl Iterator<Item = &'m str>) -> Self {
+        let names = members.collect();
+        let table = NameTable::of(&names);
+        let run = |run: &OwnedSpan<'a>| Some((table.number(&names, run.member)?, run.topic, run.start, run.end()));
+        let mut runs: Vec<_> = owned.iter().filter_map(run).collect();
+        runs.sort_unstable_by(|left, right| {
+            left.0.cmp(&right.0).then_with(|| java_order(left.1, right.1)).then(left.2.cmp(&right.2))
+        });
+        Self { runs, at: 0 }
+    }
+
+    /// Add the partitions of the next member to a group. Call it for the members in the order of the group.
+    pub(super) fn push_next(&mut self, member: u32, group: &mut Group) {
+        while let Some((_, topic, start, end)) = self.runs.get(self.at).filter(|run| run.0 == member) {
+            self.at += 1;
+            let topic = group.owned_topic_number(topic);
+            group.push_owned(topic, (i64::from(*start)..*end).map(|id| id as i32));
+        }
     }
 }
 

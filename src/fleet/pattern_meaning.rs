@@ -140,6 +140,11 @@ impl Matching<'_> {
                 );
                 Meaning { problem: Some(problem), ..Meaning::unchanged(subscription) }
             }
+            (GroupProtocol::Share, _) => {
+                let problem = "members of share groups subscribe to names only, so an application would have to resolve its patterns; \
+                               the topics are assumed to stay the same";
+                Meaning { problem: Some(problem.to_owned()), ..Meaning::unchanged(subscription) }
+            }
             (GroupProtocol::Classic, Dialect::Re2j) => {
                 let problem = "in the classic protocol the broker matches no patterns, so a pattern is needed that the client \
                                matches; the topics are assumed to stay the same";

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::assignor::AssignorNames;
 use super::cluster::{Changed, Cluster};
-use super::owned::{Claims, OwnedSpan, reads_owned, sent_sizes};
+use super::owned::{Claims, OwnedSpan, PreviousTarget, reads_owned, sent_sizes};
 use crate::assign::{Assignor, GroupProtocol, Options, assign};
-use crate::group::{Group, Names, Topics, java_order};
+use crate::group::{FieldSizes, Group, Names, Topics, java_order};
 use crate::plan::{NO_OWNER, Owners, Plan};
 
 /// Member of a group.
@@ -82,11 +82,11 @@ impl Roster<'_> {
         self.computed.is_some_and(reads_owned) || self.members.iter().any(|member| member.instance_id.is_some())
     }
 
-    /// Return the plan that the group's assignor computes; None if the group cannot be computed.
+    /// Return the plan that the group's assignor computes; None if the group cannot be computed, or the assignor has no answer.
     #[must_use]
     pub fn plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Option<Plan> {
         let assignor = self.computed?;
-        Some(assign(&self.group(cluster, changed, owned), Options { assignor, ..Options::default() }))
+        assign(&self.group(cluster, changed, owned), Options { assignor, ..Options::default() }).ok()
     }
 
     /// Return the group with the cluster's topics that its members subscribe to, and with the partitions that members own.
@@ -108,10 +108,21 @@ impl Roster<'_> {
         }
         let reader = self.computed.filter(|assignor| reads_owned(*assignor));
         let ids = self.members.iter().map(|member| member.id.as_ref());
+        let is_shared = self.computed == Some(Assignor::ServerSimple);
+        let mut previous = is_shared.then(|| PreviousTarget::of(owned, ids.clone()));
+        let reader = reader.filter(|_| !is_shared);
         let mut claims = reader.map(|assignor| (assignor, Claims::of(owned, ids, &group)));
         for (number, member) in (0..).zip(&self.members) {
             let subscription = numbers_of[member.subscription as usize];
             group.push(&member.id, subscription, member.instance_id.as_deref(), member.rack.as_deref());
+            if let Some(previous) = &mut previous {
+                previous.push_next(number, &mut group);
+                group.set_member_data(None, member.generation);
+                group.set_field_sizes(FieldSizes {
+                    rack: group.field_sizes(number as usize).rack,
+                    ..FieldSizes::default()
+                });
+            }
             if let Some((assignor, claims)) = &mut claims {
                 let spans = claims.next_spans(number);
                 for of_topic in spans.chunk_by(|left, right| left.topic == right.topic) {
@@ -122,7 +133,7 @@ impl Roster<'_> {
                 group.set_field_sizes(sent_sizes(*assignor, sizes.owned_partitions, sizes.rack));
             }
         }
-        if self.computed.is_some_and(|assignor| assignor.protocol() == GroupProtocol::Consumer) {
+        if self.computed.is_some_and(|assignor| assignor.protocol() != GroupProtocol::Classic) {
             set_topic_ids(&mut group, cluster);
         }
         Arc::new(group)
@@ -152,9 +163,9 @@ impl Roster<'_> {
     /// Return the group protocol: that of the assignor or, if the group is not computed, of the rows; `classic` if they differ.
     pub(super) fn protocol(&self) -> GroupProtocol {
         let of_rows = || {
-            let mut names = self.members.iter().filter_map(|member| member.names.group_protocol).peekable();
-            let is_consumer = names.peek().is_some() && names.all(|name| name == GroupProtocol::Consumer.name());
-            if is_consumer { GroupProtocol::Consumer } else { GroupProtocol::Classic }
+            let mut names = self.members.iter().filter_map(|member| member.names.group_protocol);
+            let first = names.next().and_then(GroupProtocol::named).unwrap_or_default();
+            if names.all(|name| name == first.name()) { first } else { GroupProtocol::Classic }
         };
         self.computed.map_or_else(of_rows, Assignor::protocol)
     }
@@ -202,10 +213,10 @@ impl Roster<'_> {
     }
 }
 
-/// Set the known topic ids of the group.
+/// Set the known ids of the group's topics, and of the topics that members own partitions of.
 fn set_topic_ids(group: &mut Group, cluster: &Cluster) {
-    for (topic, name) in (0..).zip(Arc::clone(group.topics()).names().iter()) {
-        if let Some(id) = cluster.topic_id(name) {
+    for topic in 0..group.owned_topics() {
+        if let Some(id) = cluster.topic_id(group.owned_topic_name(topic)) {
             group.set_topic_id(topic, id);
         }
     }

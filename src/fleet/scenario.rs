@@ -300,7 +300,8 @@ impl<'r> SimulatedGroup<'_, 'r> {
         let counts = |group: &Group| {
             let topics = group.topics();
             let counts = topics.partitions().iter().map(|partitions| partitions.ids.len());
-            topics.names().iter().map(str::to_owned).zip(counts).collect::<Vec<_>>()
+            let counted = (0..).zip(topics.names().iter().map(str::to_owned).zip(counts));
+            counted.filter(|(topic, _)| !group.is_kept(*topic)).map(|(_, counted)| counted).collect::<Vec<_>>()
         };
         if subscriptions_changed || counts(&group) != counts(self.plan.group()) {
             self.rebalance();

@@ -6,6 +6,7 @@
 
 mod builder;
 mod consumer_sets;
+mod extended;
 mod member_data;
 mod names;
 mod sets;
@@ -16,6 +17,7 @@ use std::sync::{Arc, OnceLock};
 
 pub use builder::GroupBuilder;
 pub use consumer_sets::{ConsumerSets, RankedConsumerSets};
+pub(crate) use extended::ExtendedGroup;
 use member_data::MemberDataTable;
 pub use member_data::{FieldSizes, MemberData};
 use names::Sorted;
@@ -68,6 +70,8 @@ pub struct Group {
     topic_ids: Vec<Option<u128>>,
     /// True if the subscriptions were read from their encoded form.
     is_from_wire: bool,
+    /// Topics that do not exist and whose partitions members keep, ascending; only in the group of a plan.
+    kept_topics: Vec<u32>,
     order: OnceLock<Vec<u32>>,
     by_id: OnceLock<Sorted>,
     table_orders: OnceLock<TableOrders>,
@@ -117,6 +121,7 @@ impl Group {
             field_sizes: Vec::new(),
             topic_ids: Vec::new(),
             is_from_wire: false,
+            kept_topics: Vec::new(),
             order: OnceLock::new(),
             by_id: OnceLock::new(),
             table_orders: OnceLock::new(),
@@ -155,6 +160,31 @@ impl Group {
             None => self.topics.names().get(number as usize),
             Some(absent) => self.absent_owned.names.get(absent),
         }
+    }
+
+    /// Return the number of topics that exist or that members own partitions of.
+    #[must_use]
+    pub fn owned_topics(&self) -> u32 {
+        (self.topics.len() + self.absent_owned.names.len()) as u32
+    }
+
+    /// Return the number of existing topics.
+    #[must_use]
+    pub fn existing_topics(&self) -> usize {
+        self.topics.len() - self.kept_topics.len()
+    }
+
+    /// Return the number of topics that members subscribe to and that do not exist.
+    #[must_use]
+    pub fn unknown_topics(&self) -> usize {
+        let is_subscribed = if self.kept_topics.is_empty() { Vec::new() } else { self.subscribed_topics() };
+        self.absent.names.len() + self.kept_topics.iter().filter(|topic| is_subscribed[**topic as usize]).count()
+    }
+
+    /// Return true for a topic that does not exist and whose partitions members keep (`ExtendedGroup`).
+    #[must_use]
+    pub(crate) fn is_kept(&self, topic: u32) -> bool {
+        self.kept_topics.binary_search(&topic).is_ok()
     }
 
     /// Return a number for `push` that identifies these topics, given by number in any order, with repetitions.
@@ -337,6 +367,18 @@ impl Group {
             sizes[*subscription as usize] += 1;
         }
         sizes
+    }
+
+    /// Return for each topic true if a member subscribes to it.
+    #[must_use]
+    pub fn subscribed_topics(&self) -> Vec<bool> {
+        let mut is_subscribed = vec![false; self.topics.len()];
+        for (subscription, members) in (0..).zip(self.members_per_subscription()) {
+            for topic in self.topics_of(subscription).iter().filter(|_| members > 0) {
+                is_subscribed[*topic as usize] = true;
+            }
+        }
+        is_subscribed
     }
 
     /// Return the subscription of a member.

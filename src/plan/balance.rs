@@ -53,7 +53,14 @@ impl Plan {
             }
         }
         let spread = |((owners, fewest, most), consumers): ((usize, i64, i64), usize)| {
-            if owners < consumers { most } else { most - fewest.min(most) }
+            // Members may have partitions of a topic without consumers only in a share group.
+            if consumers == 0 {
+                0
+            } else if owners < consumers {
+                most
+            } else {
+                most - fewest.min(most)
+            }
         };
         found.into_iter().zip(consumers).map(spread).collect()
     }

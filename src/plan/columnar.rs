@@ -78,17 +78,22 @@ impl Columns {
             ends[member as usize] += 1;
         });
         ends.pop();
+        Ok(Self::from_spans(spans, ends))
+    }
+
+    /// Build columns from the spans of all members, and the end of the spans of each member.
+    pub(super) fn from_spans(spans: Vec<Span>, ends: Vec<usize>) -> Self {
         let mut member = Vec::with_capacity(spans.len());
         for (index, end) in (0..).zip(&ends) {
             member.resize(*end, index);
         }
-        Ok(Self {
+        Self {
             member,
             topic: spans.iter().map(|span| span.topic as i32).collect(),
             start: spans.iter().map(|span| span.start).collect(),
             count: spans.iter().map(|span| span.count).collect(),
             ends,
-        })
+        }
     }
 
     /// Append the spans of the next member.
@@ -100,8 +105,13 @@ impl Columns {
         self.ends.push(self.member.len());
     }
 
-    /// Build columns from untrusted spans; adjacent spans are merged.
-    pub(crate) fn checked(group: &Group, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
+    /// Build columns from untrusted spans; adjacent spans are merged. If they are shared, members may have partitions of any topic, and
+    /// a partition may have several owners.
+    pub(crate) fn checked(
+        group: &Group,
+        spans: impl IntoIterator<Item = (u32, Span)>,
+        is_shared: bool,
+    ) -> Result<Self, PlanError> {
         let (members, topics) = (group.members().len(), group.topics().len());
         let mut found = Self::default();
         let mut of_member: Vec<Span> = Vec::new();
@@ -123,7 +133,8 @@ impl Columns {
                 let Span { start, count, .. } = span;
                 return Err(error(format!("start {start} and count {count} are not a range of partition ids")));
             }
-            if group.topics_of(group.subscription_of(member as usize)).binary_search(&span.topic).is_err() {
+            let subscribed = group.topics_of(group.subscription_of(member as usize));
+            if !is_shared && subscribed.binary_search(&span.topic).is_err() {
                 let [member, topic] =
                     [group.members().get(member as usize), group.topics().names().get(span.topic as usize)];
                 return Err(error(format!("member '{member}' does not subscribe to topic '{topic}'")));
@@ -149,7 +160,9 @@ impl Columns {
                 }
                 _ => of_member.push(span),
             }
-            owned.push((span, row));
+            if !is_shared {
+                owned.push((span, row));
+            }
         }
         while found.ends.len() < members {
             found.push_member(&of_member);

@@ -1,5 +1,7 @@
 //! Owners of partitions, and differences between two plans.
 
+use rustc_hash::FxHashMap;
+
 use crate::group::{Lists, java_order};
 use crate::plan::{Plan, Span};
 
@@ -10,6 +12,8 @@ pub(super) struct Owners {
     spans: Vec<(Span, u32)>,
     /// Per topic, the end of its spans.
     ends: Vec<usize>,
+    /// If members share partitions: per span, the highest end of the topic's spans up to it; else empty.
+    reached: Vec<i64>,
 }
 
 impl Owners {
@@ -30,7 +34,18 @@ impl Owners {
             spans[first..].sort_by_key(|(span, _)| span.start);
             ends.push(spans.len());
         }
-        Self { spans, ends }
+        let mut found = Self { spans, ends, reached: Vec::new() };
+        if plan.is_shared() {
+            for topic in 0..plan.topics().len() as u32 {
+                let ends = found.of_topic(topic).iter().scan(0, |reached: &mut i64, (span, _)| {
+                    *reached = span.end().max(*reached);
+                    Some(*reached)
+                });
+                let ends: Vec<i64> = ends.collect();
+                found.reached.extend(ends);
+            }
+        }
+        found
     }
 
     /// Return the spans of a topic with their owners, by id.
@@ -39,8 +54,27 @@ impl Owners {
         &self.spans[start..self.ends[topic as usize]]
     }
 
-    /// Return the owner of a partition.
+    /// Return the owners of a partition, ascending.
+    pub(super) fn owners(&self, topic: u32, partition: i32) -> Vec<u32> {
+        if self.reached.is_empty() {
+            return self.owner(topic, partition).into_iter().collect();
+        }
+        let first = topic.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        let spans = self.of_topic(topic);
+        let after = spans.partition_point(|(span, _)| span.start <= partition);
+        let may_have = |row: &usize| self.reached[first + row] > i64::from(partition);
+        let rows = (0..after).rev().take_while(may_have).map(|row| spans[row]);
+        let mut found: Vec<u32> =
+            rows.filter(|(span, _)| span.end() > i64::from(partition)).map(|(_, member)| member).collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Return the owner of a partition; the first of several.
     pub(super) fn owner(&self, topic: u32, partition: i32) -> Option<u32> {
+        if !self.reached.is_empty() {
+            return self.owners(topic, partition).first().copied();
+        }
         let spans = self.of_topic(topic);
         let after = spans.partition_point(|(span, _)| span.start <= partition);
         let (span, member) = spans[..after].last()?;
@@ -64,7 +98,7 @@ pub struct Diff {
     pub added: Vec<MemberSpans>,
     /// Spans that members have only in the earlier plan, with the numbers of the earlier plan.
     pub revoked: Vec<MemberSpans>,
-    /// Number of partitions that have an owner in both plans, but not the same one.
+    /// Number of partitions that have owners in both plans, but not the same ones.
     pub moved: i64,
 }
 
@@ -80,12 +114,15 @@ impl Plan {
             revoked: vec![Vec::new(); self.members().len()],
             moved: 0,
         };
+        let is_shared = self.is_shared() || later.is_shared();
         for (old, new) in aligned(self, later) {
-            changes.sweep(
-                old.map_or(&[][..], |topic| before.of_topic(topic)),
-                new.map_or(&[][..], |topic| after.of_topic(topic)),
-                &same_member,
-            );
+            let old = old.map_or(&[][..], |topic| before.of_topic(topic));
+            let new = new.map_or(&[][..], |topic| after.of_topic(topic));
+            if is_shared {
+                changes.compare_members(old, new, &same_member);
+            } else {
+                changes.sweep(old, new, &same_member);
+            }
         }
         Diff { added: by_member(changes.added), revoked: by_member(changes.revoked), moved: changes.moved }
     }
@@ -168,6 +205,84 @@ impl MemberChanges {
             at = end;
         }
     }
+}
+
+impl MemberChanges {
+    /// Compare the owners of a topic whose partitions may have several owners, member by member.
+    fn compare_members(&mut self, old: &[(Span, u32)], new: &[(Span, u32)], same_member: &[Option<u32>]) {
+        // Members of the earlier plan only are numbered after those of the later one.
+        let members = self.added.len();
+        let number = |member: u32| same_member[member as usize].map_or(members + member as usize, |same| same as usize);
+        let key = |(member, span): &(usize, Span)| (*member, span.start);
+        let mut before: Vec<(usize, Span)> = old.iter().map(|(span, member)| (number(*member), *span)).collect();
+        let mut after: Vec<(usize, Span)> = new.iter().map(|(span, member)| (*member as usize, *span)).collect();
+        before.sort_unstable_by_key(key);
+        after.sort_unstable_by_key(key);
+        let earlier: FxHashMap<usize, u32> = old.iter().map(|(_, member)| (number(*member), *member)).collect();
+        let mut changed: Vec<(i64, i64)> = Vec::new();
+        subtract(&before, &after, |member, topic, start, end| {
+            push(&mut self.revoked[earlier[&member] as usize], topic, start, end);
+            changed.push((start, end));
+        });
+        subtract(&after, &before, |member, topic, start, end| {
+            push(&mut self.added[member], topic, start, end);
+            changed.push((start, end));
+        });
+        let ranges =
+            |spans: &[(Span, u32)]| spans.iter().map(|(span, _)| (i64::from(span.start), span.end())).collect();
+        let both = intersection(&union(ranges(old)), &union(ranges(new)));
+        let moved = intersection(&union(changed), &both);
+        self.moved += moved.iter().map(|(start, end)| end - start).sum::<i64>();
+    }
+}
+
+/// Call `read` with the parts of spans that the member does not have in `others`; both are ordered by member and id.
+fn subtract(spans: &[(usize, Span)], others: &[(usize, Span)], mut read: impl FnMut(usize, u32, i64, i64)) {
+    let mut next = 0;
+    for (member, span) in spans {
+        let mut start = i64::from(span.start);
+        while others.get(next).is_some_and(|(other, before)| (*other, before.end()) <= (*member, start)) {
+            next += 1;
+        }
+        let here =
+            others[next..].iter().take_while(|(other, cut)| other == member && i64::from(cut.start) < span.end());
+        for (_, cut) in here {
+            if start < i64::from(cut.start) {
+                read(*member, span.topic, start, cut.start.into());
+            }
+            start = cut.end().max(start);
+        }
+        if start < span.end() {
+            read(*member, span.topic, start, span.end());
+        }
+    }
+}
+
+/// Return ranges that do not overlap, ascending, with the same ids.
+fn union(mut ranges: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    ranges.sort_unstable();
+    let mut found: Vec<(i64, i64)> = Vec::new();
+    for (start, end) in ranges {
+        match found.last_mut() {
+            Some(last) if last.1 >= start => last.1 = end.max(last.1),
+            _ => found.push((start, end)),
+        }
+    }
+    found
+}
+
+/// Return the ids that are in both lists of ranges, which are ascending and do not overlap.
+fn intersection(left: &[(i64, i64)], right: &[(i64, i64)]) -> Vec<(i64, i64)> {
+    let mut found = Vec::new();
+    let (mut here, mut there) = (0, 0);
+    while let (Some(mine), Some(other)) = (left.get(here), right.get(there)) {
+        let (start, end) = (mine.0.max(other.0), mine.1.min(other.1));
+        if start < end {
+            found.push((start, end));
+        }
+        if mine.1 < other.1 { here += 1 } else { there += 1 }
+    }
+    found
 }
 
 /// Append a run of ids, or extend the last run if they are adjacent.

@@ -7,6 +7,7 @@ mod balance;
 mod columnar;
 mod diff;
 mod owners;
+mod shared;
 mod size;
 mod wire;
 
@@ -23,6 +24,7 @@ pub use size::Client;
 pub use wire::Encoder;
 
 pub(crate) use owners::{NO_OWNER, Owners};
+pub(crate) use shared::SharedOwners;
 
 use crate::cancellation;
 use crate::error::PlanError;
@@ -83,6 +85,8 @@ enum Answer {
     Layout(Box<dyn Layout>),
     /// An owner per partition.
     Owners(Owners),
+    /// Several owners per partition.
+    Shared(SharedOwners),
     /// Spans, already stored as columns.
     Columns,
 }
@@ -95,6 +99,8 @@ pub struct Plan {
     /// The spans, computed from the answer when they are first read.
     columns: OnceLock<Columns>,
     owners: OnceLock<diff::Owners>,
+    /// True if a partition may have several owners, and members may have partitions of other topics than those they subscribe to.
+    is_shared: bool,
 }
 
 impl Plan {
@@ -109,22 +115,51 @@ impl Plan {
         Self::from_answer(Arc::clone(group), Answer::Owners(owners))
     }
 
-    fn from_answer(group: Arc<Group>, answer: Answer) -> Self {
-        Self { group, answer, columns: OnceLock::new(), owners: OnceLock::new() }
+    /// Return the plan of partitions that several members may own; `group` may have more topics than the assigned group.
+    pub(crate) fn from_shared(group: Arc<Group>, owners: SharedOwners) -> Self {
+        cancellation::check();
+        Self { is_shared: true, ..Self::from_answer(group, Answer::Shared(owners)) }
     }
 
-    /// Create a plan from spans, given as (member, span).
+    fn from_answer(group: Arc<Group>, answer: Answer) -> Self {
+        Self { group, answer, columns: OnceLock::new(), owners: OnceLock::new(), is_shared: false }
+    }
+
+    /// Create a plan from spans, given as (member, span); `is_shared` is true for the plan of a share group.
     ///
     /// # Errors
-    /// The group does not have a member or topic, a member does not subscribe to its topic, a span is empty, beyond int32 or not in
-    /// order, or a partition has two owners.
-    pub fn from_spans(group: Arc<Group>, spans: impl IntoIterator<Item = (u32, Span)>) -> Result<Self, PlanError> {
-        let columns = Columns::checked(&group, spans)?;
-        Ok(Self::from_columns(group, columns))
+    /// The group does not have a member or topic, a span is empty, beyond int32 or not in order. Unless the plan is shared: a member
+    /// does not subscribe to its topic, or a partition has two owners.
+    pub fn from_spans(
+        group: Arc<Group>,
+        spans: impl IntoIterator<Item = (u32, Span)>,
+        is_shared: bool,
+    ) -> Result<Self, PlanError> {
+        let columns = Columns::checked(&group, spans, is_shared)?;
+        Ok(Self { columns: OnceLock::from(columns), is_shared, ..Self::from_answer(group, Answer::Columns) })
     }
 
-    fn from_columns(group: Arc<Group>, columns: Columns) -> Self {
-        Self { columns: OnceLock::from(columns), ..Self::from_answer(group, Answer::Columns) }
+    /// Return true if a partition may have several owners.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Return true if a member may have partitions that the topics of the group do not have.
+    ///
+    /// # Errors
+    /// The spans do not fit into memory.
+    pub fn has_unknown_partitions(&self) -> Result<bool, OutOfMemory> {
+        if !self.is_shared {
+            return Ok(false);
+        }
+        let columns = self.try_columns()?;
+        let partitions = self.group.topics().partitions();
+        let is_unknown = |row: usize| {
+            let end = i64::from(columns.start[row]) + i64::from(columns.count[row]);
+            end > partitions[columns.topic[row] as usize].ids.end() as i64
+        };
+        Ok((0..columns.len()).any(is_unknown))
     }
 
     /// Return the layout that is cheapest to read: the columns once they exist.
@@ -179,7 +214,10 @@ impl Plan {
     /// # Errors
     /// The spans do not fit into memory.
     pub fn check_readable(&self) -> Result<(), OutOfMemory> {
-        if matches!(self.answer, Answer::Owners(_)) { self.try_columns().map(drop) } else { Ok(()) }
+        match self.answer {
+            Answer::Owners(_) | Answer::Shared(_) => self.try_columns().map(drop),
+            Answer::Layout(_) | Answer::Columns => Ok(()),
+        }
     }
 
     /// Check that the owner of a partition can be looked up, for which all spans are stored by topic.
@@ -198,6 +236,11 @@ impl Plan {
         match &self.answer {
             Answer::Layout(layout) => Columns::of(&self.group, &**layout, check),
             Answer::Owners(owners) => Columns::of_owners(&self.group, owners, check),
+            Answer::Shared(owners) => {
+                check(owners.total())?;
+                let (spans, ends) = owners.spans(self.members().len());
+                Ok(Columns::from_spans(spans, ends))
+            }
             Answer::Columns => Ok(Columns::default()),
         }
     }
@@ -237,14 +280,21 @@ impl Plan {
     pub fn counts(&self) -> Vec<i64> {
         match &self.answer {
             Answer::Layout(layout) => layout.counts(&self.group),
+            Answer::Shared(owners) => owners.counts(self.members().len()),
             _ => self.columns().counts(&self.group),
         }
     }
 
-    /// Return the number of partitions of all members.
+    /// Return the number of partitions of all members; a partition with several owners counts once for each.
     #[must_use]
     pub fn total(&self) -> i64 {
         self.counts().iter().sum()
+    }
+
+    /// Return an upper limit of `total` that is cheap to compute.
+    #[must_use]
+    pub fn most_partitions(&self) -> u64 {
+        if self.is_shared { self.total() as u64 } else { self.group.topics().total() }
     }
 
     /// Return the spans of a topic with their owners, by id.
@@ -252,10 +302,16 @@ impl Plan {
         self.owners.get_or_init(|| diff::Owners::of(self)).of_topic(topic)
     }
 
-    /// Return the index of the member that has a partition, if any.
+    /// Return the index of the member that has a partition, if any; the first of several members.
     #[must_use]
     pub fn owner(&self, topic: u32, partition: i32) -> Option<u32> {
         self.owners.get_or_init(|| diff::Owners::of(self)).owner(topic, partition)
+    }
+
+    /// Return the indices of the members that have a partition, ascending.
+    #[must_use]
+    pub fn owners(&self, topic: u32, partition: i32) -> Vec<u32> {
+        self.owners.get_or_init(|| diff::Owners::of(self)).owners(topic, partition)
     }
 
     /// Return true if both plans give each member the same partitions. Spans have maximal length, so equal assignments have equal spans.

@@ -3,10 +3,11 @@
 use pyo3::exceptions::{PyMemoryError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::error::{GroupError, MatchError, StreamsError, WireError as CoreWireError};
+use crate::error::{GroupError, MatchError, NoAnswer, StreamsError, WireError as CoreWireError};
 use crate::memory::OutOfMemory;
 use crate::python::imports::{
-    IllegalArgumentError, NullArgumentError, OutOfMemoryError, UnsupportedPatternError, WireError, WrongTypeError,
+    IllegalArgumentError, IllegalStateError, NotDeterminedError, NullArgumentError, OutOfMemoryError,
+    UnsupportedPatternError, WireError, WrongTypeError,
 };
 
 impl From<GroupError> for PyErr {
@@ -28,6 +29,15 @@ impl From<StreamsError> for PyErr {
         match error {
             StreamsError::OutOfMemory(error) => error.into(),
             error => IllegalArgumentError::new_err(error.to_string()),
+        }
+    }
+}
+
+impl From<NoAnswer> for PyErr {
+    fn from(error: NoAnswer) -> Self {
+        match error {
+            NoAnswer::NoMemberLeft { .. } => IllegalStateError::new_err(error.to_string()),
+            NoAnswer::NotDetermined => NotDeterminedError::new_err(error.to_string()),
         }
     }
 }

@@ -10,6 +10,7 @@ import_exception!(assignor.errors, IllegalArgumentError);
 import_exception!(assignor.errors, IllegalStateError);
 import_exception!(assignor.errors, InvalidPatternError);
 import_exception!(assignor.errors, MissingDependencyError);
+import_exception!(assignor.errors, NotDeterminedError);
 import_exception!(assignor.errors, NullArgumentError);
 import_exception!(assignor.errors, OutOfMemoryError);
 import_exception!(assignor.errors, SnapshotError);

@@ -29,12 +29,22 @@ INVALID_NAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
         f"assignor must be one of {CLASSIC}, not 'uniform'; 'uniform' is an assignor of group_protocol 'consumer'",
     ),
     (
+        {"assignor": "uniform", "group_protocol": "share"},
+        ARGUMENT,
+        "assignor must be one of 'simple' for group_protocol 'share', not 'uniform'; "
+        "'uniform' is an assignor of group_protocol 'consumer'",
+    ),
+    (
         {"assignor": "sticky", "group_protocol": "consumer"},
         ARGUMENT,
         f"assignor must be one of {CONSUMER}, not 'sticky'; 'sticky' is an assignor of group_protocol 'classic'",
     ),
     ({"assignor": 3}, TYPE, "assignor must be a str or None, not int: 3"),
-    ({"group_protocol": "KIP-848"}, ARGUMENT, "group_protocol must be one of 'classic', 'consumer', not 'KIP-848'"),
+    (
+        {"group_protocol": "KIP-848"},
+        ARGUMENT,
+        "group_protocol must be one of 'classic', 'consumer', 'share', not 'KIP-848'",
+    ),
     ({"group_protocol": None}, NULL, "group_protocol must be a str, not None"),
     ({"group_protocol": b"classic"}, TYPE, "group_protocol must be a str, not bytes: b'classic'"),
 ]

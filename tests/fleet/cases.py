@@ -19,6 +19,7 @@ NO_TOPICS: tuple[list[str] | None, ...] = (None, [])
 ASSIGNORS = (
     *(("classic", name) for name in ("range", "roundrobin", "sticky", "cooperative-sticky", "stream")),
     *(("consumer", name) for name in ("uniform", "range")),
+    ("share", "simple"),
 )
 
 
@@ -100,6 +101,21 @@ GROUPS: dict[str, list[Row]] = {
     "generations": [
         group(*ids("a", generation=one), *ids("b", generation=other), current=[("a", "t", 0, 3), ("b", "t", 0, 3)])
         for one, other in ((5, 4), (4, 5), (0, -1), (None, 0))
+    ],
+    "share groups": [
+        group(
+            member("a", "t", group_protocol="share"),
+            member("b", *topics, group_protocol="share"),
+            *(member(name, "u", "t", group_protocol="share", rack="r0") for name in more),
+            current=current,
+        )
+        for topics in (["u", "t"], ["t"], ["gone"])
+        for more in ("", "c", "cdefgh")
+        for current in (
+            [],
+            [("a", "t", 0, 6), ("b", "t", 1, 3), ("b", "v", 0, 2), ("a", "v", 1, 1), ("a", "gone", 7, 2)],
+            [("a", "t", 4, 4), ("b", "u", 0, 3), ("z", "u", 0, 1), ("b", "gone", 1, 1)],
+        )
     ],
     "names of assignors": [
         group(*ids("a", protocol="consumer", assignor="range"), member("b", "t")),

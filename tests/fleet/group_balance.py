@@ -69,12 +69,14 @@ def balance_of(group: Group, assigned: Assigned | None, computed: tuple[str, str
     for id, has in assigned.items():
         for each in has:
             owners[each].add(id)
+    topics = group.subscribed
+    existing = [each for each in owners if each.topic in topics and each.partition < topics[each.topic].partitions]
     most = max(loads.values(), default=None)
     if computed:
         found["group_protocol"], found["computed_as"] = computed
     return found | {
         "partitions": len(owners),
-        "unowned": sum(topic.partitions for topic in group.subscribed.values()) - len(owners),
+        "unowned": sum(topic.partitions for topic in group.subscribed.values()) - len(existing),
         "idle_members": list(loads.values()).count(0),
         "least_loaded": min(loads.values(), default=None),
         "most_loaded": most,
@@ -107,7 +109,12 @@ def co_partition_breaks(group: Group, owners: Mapping[TopicPartition, set[str]])
 
 def rack_misses(group: Group, assigned: Assigned) -> int:
     """Count the partitions that have racks, but not the rack of their owner."""
-    racks = [(member.rack, group.topics[topic].on(id)) for member in group.members for topic, id in assigned[member.id]]
+    racks = [
+        (member.rack, group.topics[topic].on(id))
+        for member in group.members
+        for topic, id in assigned[member.id]
+        if topic in group.topics and id < group.topics[topic].partitions
+    ]
     return sum(bool(rack and on) and rack not in on for rack, on in racks)
 
 

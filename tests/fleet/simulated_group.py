@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assignor import Subscription, errors
+from assignor import Subscription, TopicPartition, errors
 from assignor.ordering import java_order
 from tests.fleet.group_balance import balance_of
 from tests.fleet.single_group import (
+    ASSIGNORS,
     Assigned,
     Group,
     Member,
@@ -93,7 +94,9 @@ def play(group: Group, steps: Sequence[tuple[Any, ...]]) -> SimulatedGroup:
     owned = owned_now(group)
     found = SimulatedGroup(group.row, group.topics, group.members, group.assignor, standing(group, owned), owned)
     named = {member["group_protocol"] for member in group.row["members"] if member and member.get("group_protocol")}
-    found.protocol = group.assignor[0] if group.assignor else "consumer" if named == {"consumer"} else "classic"
+    found.protocol = group.assignor[0] if group.assignor else "classic"
+    if not group.assignor and len(named) == 1 and named <= ASSIGNORS.keys():
+        [found.protocol] = named
     if group.members and group.assignor:
         before, found.assigned = found.assigned, planned(found, owned)
         found.members = [member._replace(generation=None) for member in group.members]  # all have the same one now
@@ -112,14 +115,23 @@ def rebalance(group: SimulatedGroup) -> None:
         group.is_known = False
         group.before, group.assigned = {}, standing(group, group.assigned)
         return
-    first = {each: member for member, has in group.assigned.items() for each in has}
+    first = owners(group.assigned)
     for _ in range(MAX_REBALANCES):
         group.before, group.assigned = group.assigned, planned(group, group.assigned)
         group.rebalances += 1
         if group.assignor != COOPERATIVE or not revokes(group.before, group.assigned):
             break
-    last = {each: member for member, has in group.assigned.items() for each in has}
+    last = owners(group.assigned)
     group.moved += sum(first[each] != last[each] for each in first.keys() & last.keys())
+
+
+def owners(assigned: Assigned) -> dict[TopicPartition, set[str]]:
+    """Return the members that have each partition."""
+    found: dict[TopicPartition, set[str]] = defaultdict(set)
+    for member, has in assigned.items():
+        for partition in has:
+            found[partition].add(member)
+    return found
 
 
 def revokes(before: Assigned, after: Assigned) -> bool:
@@ -255,7 +267,7 @@ def translated(member: Member, protocol: str) -> tuple[Subscription | None, str 
             except errors.UnsupportedPatternError:
                 return member.given, sent, True
             return by_broker, sent, False
-        case ("consumer", "python") | ("classic", "re2j"):
+        case ("consumer", "python") | ("classic", "re2j") | ("share", _):
             return member.matched, None, True
     return member.given, None, False
 

@@ -27,11 +27,13 @@ Assigned = dict[str, list[TopicPartition]]
 ASSIGNORS = {
     "classic": ("range", "roundrobin", "sticky", "cooperative-sticky"),
     "consumer": ("uniform", "range"),
+    "share": ("simple",),
 }
 """Kafka's assignors by protocol; the first one is the default."""
 
 COOPERATIVE = ("classic", "cooperative-sticky")
-READS_OWNED = {("classic", "sticky"), COOPERATIVE, ("consumer", "uniform")}
+SHARE = ("share", "simple")
+READS_OWNED = {("classic", "sticky"), COOPERATIVE, ("consumer", "uniform"), SHARE}
 
 
 class Topic(NamedTuple):
@@ -176,13 +178,20 @@ def claims(runs: Iterable[tuple[str, str, int, int]], ids: Iterable[str], topics
         if topic in topics:
             last = min(start + count, topics[topic].partitions)
             found[member] |= {TopicPartition(topic, id) for id in range(start, last)}
-    return {id: sorted(found[id], key=lambda each: (java_order(each.topic), each.partition)) for id in ids}
+    return {id: sorted(found[id], key=in_order) for id in ids}
+
+
+def in_order(partition: TopicPartition) -> tuple[bytes, int]:
+    """Return the key by which partitions are sorted: by topic in Java's order, then by id."""
+    return java_order(partition.topic), partition.partition
 
 
 def claimed(group: Group, owned: Assigned) -> Assigned:
     """Return the owned partitions from which the group's assignor starts."""
     if group.assignor not in READS_OWNED:
         return {}
+    if group.assignor == SHARE:
+        return owned
     topics = group.subscribed
     return {
         id: [each for each in has if each.topic in topics and each.partition < topics[each.topic].partitions]
@@ -206,12 +215,19 @@ def planned(group: Group, owned: Assigned) -> Assigned:
         for member in group.members
     }
     topics = {name: topic.given() for name, topic in group.subscribed.items()}
-    ids = {name: topic.topic_id for name, topic in group.subscribed.items() if topic.topic_id}
+    named = {*group.subscribed, *(each.topic for owned in has.values() for each in owned)} & group.topics.keys()
+    ids = {name: topic_id for name in named if (topic_id := group.topics[name].topic_id)}
     return assign(topics, subscriptions, assignor=assignor, group_protocol=protocol, topic_ids=ids)
 
 
 def owned_now(group: Group) -> Assigned:
-    """Return the partitions that the members own in the row."""
+    """Return the partitions that the members own in the row; those of a share group need not exist."""
+    if group.assignor == SHARE:
+        found: dict[str, set[TopicPartition]] = defaultdict(set)
+        for id, topic, start, count in group.runs:
+            found[id] |= {TopicPartition(topic, partition) for partition in range(start, start + count)}
+        order = sorted(group.members, key=lambda member: java_order(member.id))
+        return {member.id: sorted(found[member.id], key=in_order) for member in order}
     return claims(group.runs, [member.id for member in group.members], group.topics)
 
 
@@ -271,18 +287,31 @@ def moves(group: Group) -> list[Row]:
         for id in range(start, start + count):
             givers[topic, id].add(member)
     plan = planned(group, owned_now(group)) if group.members else {}
-    takers = {(topic, id): member for member, has in plan.items() for topic, id in has}
+    takers: dict[tuple[str, int], set[str]] = defaultdict(set)
+    for member, has in plan.items():
+        for partition in has:
+            takers[partition].add(member)
     ids: dict[tuple[str, str | None, str | None], list[int]] = defaultdict(list)
     for topic, id in sorted({*givers, *takers}):
-        taker = takers.get((topic, id))
-        for giver in givers.get((topic, id), {None}) - {taker}:
+        before, after = givers.get((topic, id), set()), takers.get((topic, id), set())
+        if group.assignor == SHARE:
+            changes = itertools.zip_longest(sorted(before - after), sorted(after - before))
+        else:
+            taker = next(iter(after), None)
+            changes = ((giver, taker) for giver in (before or {None}) - {taker})
+        for giver, taker in changes:
             ids[topic, giver, taker].append(id)
     found = [
         {"topic": topic, "start": start, "count": count, "from_member": giver, "to_member": taker}
         for (topic, giver, taker), of_pair in ids.items()
         for start, count in runs_of(of_pair)
     ]
-    return sorted(found, key=lambda row: (java_order(row["topic"]), row["start"], row["from_member"] or ""))
+    return sorted(found, key=move_order)
+
+
+def move_order(row: Row) -> tuple[Any, ...]:
+    """Return the key by which moves are sorted: those that begin at the same partition by owners, None first."""
+    return java_order(row["topic"]), row["start"], row["from_member"] or "", row["to_member"] or ""
 
 
 def runs_of(ids: Iterable[int]) -> list[tuple[int, int]]:

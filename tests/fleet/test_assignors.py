@@ -19,8 +19,8 @@ NOT_COMPUTED = {
         "assignor 'sticky' of group_protocol 'consumer' is not supported; supported: 'range', 'uniform'",
     ),
     "another protocol": (
-        [{"group_protocol": "share"}] * 2,
-        "group_protocol 'share' is not supported; supported: 'classic', 'consumer'",
+        [{"group_protocol": "streams"}] * 2,
+        "group_protocol 'streams' is not supported; supported: 'classic', 'consumer', 'share'",
     ),
     "different assignors": (
         [{"assignor": "sticky"}, {"assignor": "range"}],

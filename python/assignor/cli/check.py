@@ -10,6 +10,7 @@ from assignor.cli.inputs import (
     STDIN,
     GroupInput,
     add_described_group,
+    add_group_protocol,
     group_of,
     partitions_of,
     place_of,
@@ -49,6 +50,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="the group, as for `assignor assign`, or - for standard input; without INPUT, ASSIGNMENT must be a group "
         "that also has the key assignment, or the description of a group",
     )
+    add_group_protocol(command)
     add_described_group(command)
     add_format(command, default="json")
 
@@ -73,7 +75,9 @@ def run(options: argparse.Namespace) -> int:
         if isinstance(given, GroupInput):
             group = dataclasses.replace(group, is_settled=given.is_settled)
             given = given.others["assignment"]
-    found = check(_assignment(given, place), group.partitions_per_topic, group.subscriptions)
+    assignment = _assignment(given, place)
+    protocol = options.group_protocol or group.settings.get("group_protocol") or _protocol_of(assignment)
+    found = check(assignment, group.partitions_per_topic, group.subscriptions, group_protocol=protocol)
     if not group.is_settled and found.unowned:
         count = format_count(len(found.unowned), "partition")
         notice(f"{place}: {count} without an owner not reported: the group has not settled, and may assign them")
@@ -94,6 +98,11 @@ def _assignment(data: Any, place: str) -> Plan | dict[str, Any]:
     if "spans" in data and "members" in data:
         return Plan.from_json(json.dumps(data))
     return {name: partitions_of(given, f"{place}: member {name!r}") for name, given in data.items()}
+
+
+def _protocol_of(assignment: Plan | dict[str, Any]) -> str:
+    """Return the group protocol of an assignment; only a plan has one."""
+    return "classic" if isinstance(assignment, dict) else assignment.group_protocol
 
 
 _TEXTS = {

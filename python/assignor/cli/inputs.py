@@ -68,10 +68,17 @@ def add_group_input(command: argparse.ArgumentParser) -> None:
     """Add the argument INPUT and the options of the assignor."""
     command.add_argument("input", metavar="INPUT", help=INPUT_HELP)
     command.add_argument("--assignor", metavar="NAME", help="Kafka's name of the assignor, such as cooperative-sticky")
-    command.add_argument(
-        "--group-protocol", choices=("classic", "consumer"), help="protocol of the group; consumer is KIP-848"
-    )
+    add_group_protocol(command)
     add_described_group(command)
+
+
+def add_group_protocol(command: argparse.ArgumentParser) -> None:
+    """Add the option `--group-protocol`."""
+    command.add_argument(
+        "--group-protocol",
+        choices=("classic", "consumer", "share"),
+        help="protocol of the group; consumer is KIP-848, share is KIP-932",
+    )
 
 
 def add_described_group(command: argparse.ArgumentParser) -> None:

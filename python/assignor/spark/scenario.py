@@ -132,11 +132,14 @@ class Scenario:
         * `java`: the client matches a `java.util.regex.Pattern` in both protocols. Nothing changes.
         * `python`: kafka-python and aiokafka do not support the protocol. The topics are assumed to stay the same.
 
+        Members of share groups subscribe to names only. The topics of members with patterns are assumed to stay the
+        same.
+
         The column `pattern_changes` of `Fleet.what_if` has the topics that members gain and lose, and the problems.
 
         Args:
             assignor: Kafka's name of the assignor; None means the default of the protocol.
-            group_protocol: `"classic"` or `"consumer"`.
+            group_protocol: `"classic"`, `"consumer"` or `"share"`.
 
         Raises:
             WrongTypeError, IllegalArgumentError: Unknown protocol, or unknown assignor of that protocol.

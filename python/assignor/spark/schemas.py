@@ -80,13 +80,15 @@ The first three columns and `topics` or `pattern` are required; the others are o
 topics          names of topics; in the dialect `librdkafka`, a name that begins with `^` is a pattern
 pattern         one pattern; several are a list, in a column of type `array<string>` (see `PATTERN_LISTS`)
 dialect         dialect of the patterns: `java` (also where it is null), `re2j`, `librdkafka` or `python`
-group_protocol  `classic` (also where it is null in all rows of a group), or `consumer` for a group of KIP-848
+group_protocol  `classic` (also where it is null in all rows of a group), `consumer` for a group of KIP-848, or `share`
+                for a share group
 assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `sticky` or `cooperative-sticky` of
-                `classic`, `uniform` or `range` of `consumer`; if it is null in all rows of a group, `range` for
-                `classic` and `uniform` for `consumer`
+                `classic`, `uniform` or `range` of `consumer`, `simple` of `share`; if it is null in all rows of a
+                group, `range` for `classic`, `uniform` for `consumer` and `simple` for `share`
 generation      the generation in which the member got its partitions in `current`; null or negative for none
 
-A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here.
+A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here,
+or if Kafka's class fails for the group or has several answers (only `simple`).
 """
 
 PATTERN_LISTS = {"pattern": "array<string>"}
@@ -184,7 +186,7 @@ RESOLVED = columns(_answer("resolve"), KEYS)
 BALANCE = columns(_answer("balance"))
 """Balance of an assignment.
 
-group_protocol        `classic` or `consumer`: the protocol of the assignor in `computed_as`, or null
+group_protocol        `classic`, `consumer` or `share`: the protocol of the assignor in `computed_as`, or null
 computed_as           Kafka's name of the assignor that computed the assignment; null for groups that are not computed,
                       groups without members, and `balance(of="current")`
 members               number of members
@@ -192,7 +194,7 @@ unnamed_members       number of member rows without a cluster, group or member i
 unsubscribed_members  number of members with neither topics nor a pattern; they get no partitions
 topics                number of existing topics that the members subscribe to
 unknown_topics        number of subscribed names that do not exist
-partitions            number of partitions with an owner
+partitions            number of partitions with an owner, or with several
 unowned               number of partitions of the subscribed topics without an owner
 idle_members          number of members without partitions
 least_loaded          lowest number of partitions of a member, null without members
@@ -206,7 +208,8 @@ most_loaded_member    the first member, in Kafka's order, with the highest numbe
 mean_load             partitions per member, null without members
 record_bytes          size of key and value of the group's record in `__consumer_offsets`, with subscriptions of
                       version 3 and the owned partitions that members of the assignor send; without client ids and
-                      hosts, which are not known; null for groups of protocol `consumer`, which have no such record
+                      hosts, which are not known; null for groups of other protocols than `classic`, which have no such
+                      record
 
 For a group that is not computed, `partitions` and all columns after it are null.
 """

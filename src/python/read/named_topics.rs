@@ -9,6 +9,7 @@ use super::name_objects::NameObjects;
 use super::topic_names::check_topic_name;
 use crate::group::{Names, Partitions, Racks, Topics};
 use crate::matching::catalog::Catalog;
+use crate::plan::Plan;
 
 /// Topics of a cluster, with their names as Python objects.
 pub(crate) struct NamedTopics {
@@ -36,6 +37,20 @@ impl NamedTopics {
         }
         let objects = objects.permuted(&sorted);
         Self { topics: Arc::new(topics), objects, order: Some(order), shared: None, catalog: OnceLock::new() }
+    }
+
+    /// Return the topics of a plan, given those of its group: the same, unless members keep partitions of topics that do not exist.
+    pub(crate) fn of_plan(topics: Arc<Self>, plan: &Plan) -> Arc<Self> {
+        if Arc::ptr_eq(&topics.topics, plan.group().topics()) {
+            return topics;
+        }
+        Arc::new(Self {
+            topics: Arc::clone(plan.group().topics()),
+            objects: NameObjects::default(),
+            order: None,
+            shared: None,
+            catalog: OnceLock::new(),
+        })
     }
 
     /// Return the names, by number.

@@ -10,17 +10,23 @@ use super::topics::topics_of;
 use crate::assign::{GroupProtocol, Options};
 use crate::python::read;
 use crate::python::read::group::GroupInput;
+use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::topic_ids::TopicIds;
 
 /// Return the partitions of each member of a group, as one of Kafka's assignors assigns them.
 ///
 /// A group of the protocol `"classic"` has an assignor of kafka-clients: `"range"` (the default), `"roundrobin"`, `"sticky"`
 /// or `"cooperative-sticky"`. A group of the protocol `"consumer"` (KIP-848) has an assignor of the broker: `"uniform"` (the
-/// default) or `"range"`.
+/// default) or `"range"`. A group of the protocol `"share"` (KIP-932) has the broker's assignor `"simple"`, which may give a
+/// partition to several members.
 ///
-/// The sticky assignors and `"uniform"` start from what members own. `"cooperative-sticky"` and `"uniform"` read
-/// `Subscription.owned_partitions`. `"sticky"` reads `user_data`, as in Kafka; if that is None, it reads `owned_partitions`
-/// and `generation`. An owned partition that does not exist is ignored. The other assignors do not read any of these.
+/// The sticky assignors, `"uniform"` and `"simple"` start from what members own. `"cooperative-sticky"`, `"uniform"` and
+/// `"simple"` read `Subscription.owned_partitions`. `"sticky"` reads `user_data`, as in Kafka; if that is None, it reads `owned_partitions`
+/// and `generation`. An owned partition that does not exist is ignored, except by `"simple"`. The other
+/// assignors do not read any of these.
+///
+/// Share groups can read only some partitions of a topic: give these as a list of ids. If members subscribe to different topics,
+/// a member keeps what it owns of topics that no member subscribes to, or that do not exist, as in the broker.
 ///
 /// `"cooperative-sticky"` withholds a partition that another member still owns: no member has it in the answer.
 ///
@@ -30,7 +36,7 @@ use crate::python::read::topic_ids::TopicIds;
 ///     subscriptions: Member id to a `Subscription` or an iterable of topic names. Topics without partitions are skipped,
 ///         and duplicate names have no effect.
 ///     assignor: Kafka's name of the assignor; None selects the default of the protocol.
-///     group_protocol: `"classic"` or `"consumer"`.
+///     group_protocol: `"classic"`, `"consumer"` or `"share"`.
 ///     topic_ids: Topic to its id: a `uuid.UUID`, 16 bytes, or a string in Kafka's format or in that of `str(uuid.UUID)`.
 ///         The broker's assignors process topics in an order that depends on the ids. A topic without an id gets the
 ///         128-bit FNV-1a hash of its name in UTF-8. Ids of other topics have no effect.
@@ -44,13 +50,16 @@ use crate::python::read::topic_ids::TopicIds;
 /// ascending. Equal inputs give equal outputs. The order of `subscriptions` affects range and roundrobin only for members with
 /// the same instance id. Sticky and uniform first process the partitions that members keep, member by member. The order of the
 /// members is the iteration order of a `java.util.HashMap` whose keys are the member ids, filled in the order of `subscriptions`.
-/// For the other partitions, uniform uses the same order of members, sticky the order of member ids.
+/// For the other partitions, uniform and simple use the same order of members, sticky the order of member ids.
 ///
 /// Raises:
 ///     WrongTypeError: A value of the wrong type, such as a `str` in place of a list of topics; NullArgumentError for None.
 ///     IllegalArgumentError: An unknown assignor or protocol, a negative count, a duplicate partition id or topic id, a
 ///         name with a lone surrogate, a mapping that changes size while it is read, or more than 2**28 partitions for
 ///         any assignor except classic range. The message names the topic or member and the value.
+///     IllegalStateError: Kafka's `"simple"` fails, because members own partitions that do not exist.
+///     NotDeterminedError: The answer of Kafka's `"simple"` differs from process to process, because eight or more topic ids have
+///         the same hash code.
 ///
 /// Source: kafka-clients and kafka-group-coordinator 4.4.0. docs/assignors/ lists the differences from Kafka.
 ///
@@ -91,7 +100,7 @@ pub(crate) fn assign<'py>(
     let GroupInput { group, topics, members } =
         read::group::read(topics_of(partitions_per_topic)?, subscriptions, topic_ids.as_ref())?;
     let plan = solve_and_prepare(py, &group, options)?;
-    Ok(assignment(py, &plan, &topics, &members)?.into_any())
+    Ok(assignment(py, &plan, &NamedTopics::of_plan(topics, &plan), &members)?.into_any())
 }
 
 /// Return the assignment of a group as a `Plan`, which builds the list of a member when it is read.

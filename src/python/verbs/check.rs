@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use super::partition_lists::{ListBuilder, partition_class};
 use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
+use crate::assign::GroupProtocol;
 use crate::check::{CheckedAssignment, Findings, IdSpan};
 use crate::memory::{self, OutOfMemory};
 use crate::plan::Span;
@@ -29,14 +30,19 @@ type PyFindings<'py> = (Bound<'py, PyTuple>, Bound<'py, PyTuple>, Bound<'py, PyT
 ///
 /// Arguments and errors are those of `assignor.check`. A `Plan` is read by its spans, without building lists.
 #[pyfunction]
+#[pyo3(
+    signature = (assignment, partitions_per_topic, subscriptions, *, group_protocol = GroupProtocol::Classic),
+    text_signature = "(assignment, partitions_per_topic, subscriptions, *, group_protocol='classic')"
+)]
 pub(crate) fn check<'py>(
     py: Python<'py>,
     assignment: &Bound<'py, PyAny>,
     partitions_per_topic: &Bound<'py, PyAny>,
     subscriptions: &Bound<'py, PyAny>,
+    group_protocol: GroupProtocol,
 ) -> PyResult<PyFindings<'py>> {
     let GroupInput { group, topics, .. } = read::group::read(topics_of(partitions_per_topic)?, subscriptions, None)?;
-    let mut found = CheckedAssignment::new(&group);
+    let mut found = CheckedAssignment::new(&group, group_protocol == GroupProtocol::Share);
     let objects = match assignment.cast::<PyPlan>() {
         Ok(plan) => {
             let plan = plan.get();

@@ -11,6 +11,7 @@ use super::plan::mapping::PyPlan;
 use super::topics::topics_of;
 use crate::assign::{GroupProtocol, Options, assign, check_size};
 use crate::cancellation;
+use crate::error::NoAnswer;
 use crate::group::Group;
 use crate::plan::Plan;
 use crate::python::interrupt::waiting;
@@ -36,10 +37,10 @@ pub(crate) fn solve(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyR
 /// Return the same as `solve`, for a caller that reads the spans of all members.
 pub(crate) fn solve_and_prepare(py: Python<'_>, group: &Arc<Group>, options: Options) -> PyResult<Plan> {
     run(py, group, options, |group, options| {
-        let plan = assign(group, options);
+        let plan = assign(group, options)?;
         cancellation::check();
         let _ = plan.check_readable(); // the caller gets the error when it reads the spans
-        plan
+        Ok(plan)
     })
 }
 
@@ -47,18 +48,18 @@ fn run(
     py: Python<'_>,
     group: &Arc<Group>,
     options: Options,
-    assign: fn(&Arc<Group>, Options) -> Plan,
+    assign: fn(&Arc<Group>, Options) -> Result<Plan, NoAnswer>,
 ) -> PyResult<Plan> {
     let partitions = check_size(group, options.assignor)?;
     if partitions.max(group.subscriptions().all().total() as u64) >= LONG {
         let group = Arc::clone(group);
-        return waiting(py, move || assign(&group, options));
+        return Ok(waiting(py, move || assign(&group, options))??);
     }
     let size = group.members().len() + group.topics().len();
     if size < LARGE && !group.has_racks() {
-        return Ok(assign(group, options));
+        return Ok(assign(group, options)?);
     }
-    Ok(py.detach(|| assign(group, options)))
+    Ok(py.detach(|| assign(group, options))?)
 }
 
 /// Topics and subscriptions of a group, parsed once for any number of plans.
@@ -149,11 +150,12 @@ impl PyGroup {
     ///
     /// Args:
     ///     assignor: Kafka's name of the assignor; None selects the default of the protocol.
-    ///     group_protocol: `"classic"` or `"consumer"`.
+    ///     group_protocol: `"classic"`, `"consumer"` or `"share"`.
     ///     prefer_rack_aware: Kafka's test flag: use racks even if every partition is on every rack.
     ///
     /// Raises:
     ///     IllegalArgumentError: An unknown assignor or protocol, or too many partitions for the assignor.
+    ///     IllegalStateError, NotDeterminedError: As for `assignor.assign`.
     ///
     /// Example:
     ///     >>> group = Group({"t": 2, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"]})
@@ -188,7 +190,8 @@ impl PyGroup {
         prefer_rack_aware: PreferRackAware,
     ) -> PyResult<Bound<'py, PyDict>> {
         let options = options(assignor, group_protocol, prefer_rack_aware)?;
-        assignment(py, &solve_and_prepare(py, &self.group, options)?, &self.topics, &self.members)
+        let plan = solve_and_prepare(py, &self.group, options)?;
+        assignment(py, &plan, &NamedTopics::of_plan(Arc::clone(&self.topics), &plan), &self.members)
     }
 
     /// Member ids, in the order of the subscriptions.

@@ -116,9 +116,10 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         Ok(Self { py, topics, class: partition_class(py)?, is_sharing: false, held: None, unchecked: 0 })
     }
 
-    /// Return a builder of lists that share partitions with other calls.
-    fn sharing(py: Python<'py>, topics: &'a NamedTopics) -> PyResult<Self> {
-        Ok(Self { is_sharing: topics.shared.is_none(), ..Self::new(py, topics)? })
+    /// Return a builder of lists that share partitions with other calls; only partitions that exist are shared.
+    fn sharing(py: Python<'py>, topics: &'a NamedTopics, plan: &Plan) -> PyResult<Self> {
+        let is_sharing = topics.shared.is_none() && !plan.has_unknown_partitions()?;
+        Ok(Self { is_sharing, ..Self::new(py, topics)? })
     }
 
     #[inline]
@@ -238,6 +239,12 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
         span: Span,
     ) -> PyResult<()> {
         let ids = &self.topics.topics.partitions()[span.topic as usize].ids;
+        let Some(first) = ids.position(span.start).filter(|first| {
+            let end = first + span.count as usize;
+            end <= ids.len() && ids.end_of_run(*first, end) == end
+        }) else {
+            return self.push_new(list, span); // members of a share group may have partitions that do not exist
+        };
         let objects = &shared[span.topic as usize];
         if objects.get().is_none() {
             let mut all = PartitionList::new(self.py, self.class, ids.len())?;
@@ -251,7 +258,7 @@ impl<'a, 'py> ListBuilder<'a, 'py> {
             // If another thread was faster, its objects are shared.
             let _ = objects.set(all.finish().iter().map(Bound::unbind).collect());
         }
-        if let (Some(objects), Some(first)) = (objects.get(), ids.position(span.start)) {
+        if let Some(objects) = objects.get() {
             for part in objects[first..first + span.count as usize].chunks(OBJECTS_PER_CHECK) {
                 self.count(part.len())?;
                 list.push_shared(part);
@@ -269,12 +276,12 @@ pub(crate) fn assignment<'py>(
     members: &NameObjects,
 ) -> PyResult<Bound<'py, PyDict>> {
     plan.check_readable()?;
-    if !ListMemory::is_small(plan.group().topics().total()) {
+    if !ListMemory::is_small(plan.most_partitions()) {
         let mut needed = ListMemory::default();
         plan.each_member(|_, spans| needed.add(topics, spans));
         needed.check()?;
     }
-    let mut builder = ListBuilder::sharing(py, topics)?;
+    let mut builder = ListBuilder::sharing(py, topics, plan)?;
     let mut lists: Vec<Option<Bound<'py, PyList>>> = Vec::new();
     let members = members.get(py, plan.members());
     lists.resize_with(members.len(), || None);

@@ -115,7 +115,9 @@ impl<'a> RecordedAssignment<'a> {
                     continue;
                 }
                 match self.assignor.protocol() {
-                    GroupProtocol::Consumer if self.metadata.names.contains_key(key) => _ = known.insert(key),
+                    GroupProtocol::Consumer | GroupProtocol::Share if self.metadata.names.contains_key(key) => {
+                        _ = known.insert(key)
+                    }
                     GroupProtocol::Classic if self.metadata.has_topic(key) => _ = known.insert(key),
                     GroupProtocol::Classic if !member.topics.contains(&key) => {}
                     _ => _ = found.insert(key),
@@ -137,7 +139,7 @@ impl<'a> RecordedAssignment<'a> {
     /// Return the key of a topic in assignments: the id in a consumer group, the name in a classic group.
     pub(super) fn key<'b>(&self, topic: &'b str, id: &'b str) -> &'b str {
         match self.assignor.protocol() {
-            GroupProtocol::Consumer if !id.is_empty() => id,
+            GroupProtocol::Consumer | GroupProtocol::Share if !id.is_empty() => id,
             _ => topic,
         }
     }
@@ -157,7 +159,7 @@ impl<'a> RecordedAssignment<'a> {
         let mut group = Group::new(Arc::new(Topics::new(topics, self.metadata.racks.clone())), self.members.len());
         match self.assignor.protocol() {
             GroupProtocol::Classic => group.set_from_wire(),
-            GroupProtocol::Consumer => {
+            GroupProtocol::Consumer | GroupProtocol::Share => {
                 for (topic, (_, id)) in known {
                     if let (Some(number), Some(id)) = (group.topics().number(topic), uuid_from_text(id)) {
                         group.set_topic_id(number, u128::from_be_bytes(id));
@@ -173,15 +175,17 @@ impl<'a> RecordedAssignment<'a> {
                 let topic = group.owned_topic_number(self.topic_of_key(known, key));
                 group.push_owned(topic, ids.iter().copied());
                 // The order of a table of topic ids depends on deleted topics, too; their key is their id.
-                if let (GroupProtocol::Consumer, true, Some(id)) =
-                    (self.assignor.protocol(), topic as usize >= group.topics().len(), uuid_from_text(key))
+                let is_by_id = self.assignor.protocol() != GroupProtocol::Classic;
+                if let (true, true, Some(id)) = (is_by_id, topic as usize >= group.topics().len(), uuid_from_text(key))
                 {
                     group.set_topic_id(topic, u128::from_be_bytes(id));
                 }
             }
             group.set_member_data(member.user_data, member.generation);
         }
-        let plan = assign(&Arc::new(group), Options { assignor: self.assignor, ..Options::default() });
+        let Ok(plan) = assign(&Arc::new(group), Options { assignor: self.assignor, ..Options::default() }) else {
+            return vec![OwnedPartitions::new(); self.members.len()]; // only the assignor of share groups may have no answer
+        };
         let partitions_of = |member| {
             let mut partitions = OwnedPartitions::new();
             for span in plan.spans_of(member) {

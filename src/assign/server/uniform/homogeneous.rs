@@ -5,10 +5,9 @@
 //! members below their quota. A member gets all its missing partitions before the next member gets any.
 
 use super::target::Target;
-use crate::assign::table_order::{
-    DEFAULT_CAPACITY, presized_capacity, table_order, table_order_by, uuid_hash, uuid_order,
-};
-use crate::group::{Group, MemberData, java_order, string_hash};
+use crate::assign::server::topic_order::{TopicsByName, order_of_ids, previous_topics_by_id, topics_by_name};
+use crate::assign::table_order::{presized_capacity, table_order};
+use crate::group::Group;
 use crate::plan::NO_OWNER;
 
 /// Change the target to a balanced one; all members have the same subscription.
@@ -93,46 +92,10 @@ fn revoke_excess(group: &Group, target: &mut Target<'_>, place: usize, quota: u3
     }
 }
 
-/// Return the topics of a member's previous target, existing or not, in the order of a table of topic ids; each with its partition ids.
-fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>) -> Vec<(u32, Vec<&'g [i32]>)> {
-    let mut owned = data.owned();
-    if let (Some((topic, ids)), None) = (owned.next(), owned.next()) {
-        return vec![(topic, vec![ids])];
-    }
-    let mut runs: Vec<(u32, usize, &[i32])> =
-        data.owned().enumerate().map(|(run, (topic, ids))| (topic, run, ids)).collect();
-    runs.sort_by_key(|(topic, ..)| *topic);
-    let mut topics: Vec<&[(u32, usize, &[i32])]> = runs.chunk_by(|left, right| left.0 == right.0).collect();
-    topics.sort_by_key(|runs| runs[0].1);
-    let ids: Vec<u128> = if topics.len() > 1 {
-        topics.iter().map(|runs| group.topic_id(runs[0].0)).collect()
-    } else {
-        vec![0; topics.len()]
-    };
-    let found = order_of_ids(&ids, DEFAULT_CAPACITY).into_iter().map(|index| topics[index as usize]);
-    found.map(|runs| (runs[0].0, runs.iter().map(|(.., ids)| *ids).collect())).collect()
-}
-
-/// Return the indices of ids in the order of a table.
-fn order_of_ids(ids: &[u128], capacity: usize) -> Vec<u32> {
-    let hashes: Vec<i32> = ids.iter().map(|id| uuid_hash(*id)).collect();
-    table_order_by(&hashes, capacity, |left, right| uuid_order(ids[left as usize], ids[right as usize]))
-}
-
 /// Return the topics in the order of a set of their ids, which is made from a member's set of names.
 fn topics_by_id(group: &Group, member: usize) -> Vec<u32> {
-    let given = group.topics_as_given(member);
-    let mut is_seen = vec![false; group.topics().len() + group.absent().len()];
-    let is_new = |topic: &u32| !std::mem::replace(&mut is_seen[*topic as usize], true);
-    let topics: Vec<u32> = given.iter().copied().filter(is_new).collect();
-    let hashes: Vec<i32> = topics.iter().map(|topic| string_hash(group.topic_name(*topic))).collect();
-    let capacity = presized_capacity(topics.len());
-    let compare = |left: u32, right: u32| {
-        java_order(group.topic_name(topics[left as usize]), group.topic_name(topics[right as usize]))
-    };
-    let by_name = table_order_by(&hashes, capacity, compare).into_iter().map(|index| topics[index as usize]);
-    // Names of topics that do not exist have places in the set of names. They have no ids, but count in the size of the set of ids.
-    let by_name: Vec<u32> = by_name.filter(|topic| (*topic as usize) < group.topics().len()).collect();
-    let ids: Vec<u128> = by_name.iter().map(|topic| group.topic_id(*topic)).collect();
-    order_of_ids(&ids, capacity).into_iter().map(|index| by_name[index as usize]).collect()
+    let TopicsByName { topics, capacity } = topics_by_name(group, member);
+    // Names of topics that do not exist have no ids, but count in the size of the set of ids.
+    let ids: Vec<u128> = topics.iter().map(|topic| group.topic_id(*topic)).collect();
+    order_of_ids(&ids, capacity).into_iter().map(|index| topics[index as usize]).collect()
 }

@@ -11,7 +11,9 @@ use super::columns::{
 };
 use crate::assign::{Assignor, MAX_PARTITIONS, Options, assign, check_size};
 use crate::cancellation;
-use crate::fleet::{OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan};
+use crate::fleet::{
+    NotComputed, OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan,
+};
 use crate::group::{Group, NameTable};
 use crate::memory;
 use crate::plan::Plan;
@@ -81,8 +83,8 @@ impl PyClusters {
     #[pyo3(signature = (groups, *, column_bytes = 134_217_728))]
     fn problems(&self, py: Python<'_>, groups: ArrowArray, column_bytes: usize) -> PyResult<Vec<ArrowArray>> {
         self.each(py, &groups, column_bytes, PROBLEMS, |_, read, column| {
-            group_of(read)?;
-            push_problems(column, read.not_computed.as_ref()).map_err(|full| too_large(read, &full))
+            let reason = not_computed(read)?;
+            push_problems(column, reason.as_ref()).map_err(|full| too_large(read, &full))
         })
     }
 
@@ -199,18 +201,26 @@ fn group_of(read: &GroupRow<'_>) -> PyResult<Arc<Group>> {
 /// Memory for an owned partition: its topic, its id, and room for the lists to grow.
 const BYTES_PER_OWNED: u64 = 16;
 
+/// Memory for an owned partition of a share group, which its assignor also sorts and looks up.
+const BYTES_PER_SHARED: u64 = 80;
+
 /// Memory for a partition of the plan of owned partitions: its owner and, in the worst case, its span.
 const BYTES_PER_OWNER: u64 = 32;
 
 /// Check that the partitions that the members own fit into memory.
 fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
     let topics = read.cluster.topics();
-    let existing = |span: &OwnedSpan<'_>| {
+    let is_shared = read.roster.computed == Some(Assignor::ServerSimple); // it reads partitions that do not exist, too
+    let counted = |span: &OwnedSpan<'_>| {
+        if is_shared {
+            return span.count as u64;
+        }
         let count = topics.number(span.topic).map_or(0, |topic| topics.partitions()[topic as usize].ids.len() as i64);
         (i64::from(span.start) + i64::from(span.count)).min(count).saturating_sub(span.start.into()).max(0) as u64
     };
-    let owned: u64 = read.roster.owned.iter().map(existing).sum();
-    let fits = memory::check_each("a group", "owned partitions", owned, BYTES_PER_OWNED);
+    let bytes = if is_shared { BYTES_PER_SHARED } else { BYTES_PER_OWNED };
+    let owned: u64 = read.roster.owned.iter().map(counted).sum();
+    let fits = memory::check_each("a group", "owned partitions", owned, bytes);
     fits.map_err(|error| group_error(error.into(), &format!("{}: ", read.name())))
 }
 
@@ -229,6 +239,16 @@ fn starting_plan_of(read: &GroupRow<'_>) -> PyResult<Arc<Plan>> {
     Ok(starting_plan(&read.roster, read.cluster, plan))
 }
 
+/// Return the reason why the group has no computed plan, if it has none.
+fn not_computed(read: &GroupRow<'_>) -> PyResult<Option<NotComputed>> {
+    let group = group_of(read)?;
+    let assignor = read.roster.computed.filter(|assignor| *assignor == Assignor::ServerSimple);
+    // Only the assignor of share groups may have no answer.
+    let Some(assignor) = assignor else { return Ok(read.not_computed.clone()) };
+    check_size(&group, assignor).map_err(|error| group_error(error, &format!("{}: ", read.name())))?;
+    Ok(assign(&group, Options { assignor, ..Options::default() }).err().map(NotComputed::NoAnswer))
+}
+
 /// Return the plan of the group; None if the group has no computed plan (`problems` has the reasons).
 fn plan_of(read: &GroupRow<'_>) -> PyResult<Option<Plan>> {
     Ok(group_and_plan(read)?.1)
@@ -241,7 +261,7 @@ fn group_and_plan(read: &GroupRow<'_>) -> PyResult<(Arc<Group>, Option<Plan>)> {
     let Some(assignor) = assignor else { return Ok((group, None)) };
     let prefix = format!("{}: ", read.name());
     check_size(&group, assignor).map_err(|error| group_error(error, &prefix))?;
-    let plan = assign(&group, Options { assignor, ..Options::default() });
+    let Ok(plan) = assign(&group, Options { assignor, ..Options::default() }) else { return Ok((group, None)) };
     plan.check_readable().map_err(|error| group_error(error.into(), &prefix))?;
     Ok((group, Some(plan)))
 }

@@ -24,7 +24,7 @@ impl PyPlan {
     ///
     /// Returns:
     ///     A `Diff`: `added` and `revoked` map members to partitions that they gain or lose; `moved` counts the partitions
-    ///     that have an owner in both plans, but different owners.
+    ///     that have owners in both plans, but not the same ones.
     ///
     /// Order: members as in the plan that assigns the partitions; partitions by topic in Java's order, then by id.
     ///
@@ -41,7 +41,7 @@ impl PyPlan {
         let spans = (before.columns().len() + after.columns().len()) as u64;
         memory::check_each("a difference", "spans", spans, BYTES_PER_CHANGED_SPAN)?;
         let found = py.detach(|| before.diff(after));
-        if !ListMemory::is_small(before.group().topics().total() + after.group().topics().total()) {
+        if !ListMemory::is_small(before.most_partitions() + after.most_partitions()) {
             let mut needed = ListMemory::default();
             needed.add_members(&later.topics, &found.added);
             needed.add_members(&self.topics, &found.revoked);
@@ -54,8 +54,8 @@ impl PyPlan {
     /// Return how evenly this plan spreads partitions over members.
     ///
     /// Returns:
-    ///     A `Balance`: `min`, `max` and `mean` number of partitions per member; `idle`, the members without partitions, in
-    ///     order; `spread`, topic to the highest number of its partitions that a subscriber has, minus the lowest.
+    ///     A `Balance`: `min`, `max` and `mean` number of partitions per member, as in `counts`; `idle`, the members without
+    ///     partitions, in order; `spread`, topic to the highest number of its partitions that a subscriber has, minus the lowest.
     ///
     /// Example:
     ///     >>> plan({"t": 3, "u": 1}, {"a": ["t", "u"], "b": ["t", "u"], "c": []}).balance()

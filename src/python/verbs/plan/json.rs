@@ -85,8 +85,9 @@ impl PyPlan {
         }
         let spans = (0..member.len())
             .map(|row| (member[row] as u32, Span { topic: topic[row] as u32, start: start[row], count: count[row] }));
-        let plan =
-            Plan::from_spans(input.group, spans).map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
+        let is_shared = assignor.protocol() == GroupProtocol::Share;
+        let plan = Plan::from_spans(input.group, spans, is_shared)
+            .map_err(|error| IllegalArgumentError::new_err(error.to_string()))?;
         Ok(Self::new(plan, assignor, input.topics, input.members.into()))
     }
 }

@@ -46,7 +46,9 @@ pub(crate) struct PyPlan {
 }
 
 impl PyPlan {
+    /// Create a plan; `topics` are those of the assigned group.
     pub(crate) fn new(plan: Plan, assignor: Assignor, topics: Arc<NamedTopics>, members: Arc<NameObjects>) -> Self {
+        let topics = NamedTopics::of_plan(topics, &plan);
         Self { plan: Arc::new(plan), assignor, topics, members, numbers: OnceLock::new() }
     }
 
@@ -84,6 +86,17 @@ impl PyPlan {
         self.numbers.get_or_init(|| NameTable::of(members)).number(members, member)
     }
 
+    /// Return the number of a topic and the id of a partition; None for a topic or an id that no member can have.
+    fn partition(&self, topic: &Bound<'_, PyAny>, partition: &Bound<'_, PyAny>) -> PyResult<Option<(u32, i32)>> {
+        let topic = topic.cast::<PyString>().map_err(|_| wrong_type("topic", "a str", topic))?;
+        if !is_int(partition)? {
+            return Err(wrong_type("partition", "an int", partition));
+        }
+        let Ok(partition) = index(partition, || "partition".into())?.extract::<i32>() else { return Ok(None) };
+        let Ok(topic) = topic.to_cow() else { return Ok(None) };
+        Ok(self.plan.group().topics().number(&topic).map(|topic| (topic, partition)))
+    }
+
     fn member(&self, member: &Bound<'_, PyAny>) -> Option<u32> {
         self.number(&member.cast::<PyString>().ok()?.to_cow().ok()?)
     }
@@ -97,7 +110,8 @@ impl PyPlan {
         PyTuple::new(py, self.ids(py))
     }
 
-    /// All topics of the input, in Java's `String` order.
+    /// All topics of the input, in Java's `String` order. In the plan of a share group, also topics that do not exist and whose partitions
+    /// members keep.
     #[getter]
     fn topics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.topics.objects(py))
@@ -109,13 +123,14 @@ impl PyPlan {
         self.assignor.name()
     }
 
-    /// Group protocol of the assignor: `"classic"` or `"consumer"`.
+    /// Group protocol of the assignor: `"classic"`, `"consumer"` or `"share"`.
     #[getter]
     fn group_protocol(&self) -> &'static str {
         self.assignor.protocol().name()
     }
 
-    /// Return the number of partitions of each member as int64, in the order of `members`.
+    /// Return the number of partitions of each member as int64, in the order of `members`. A partition of a share group counts for each of
+    /// its owners.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
         Ok(self.readable()?.counts().into_pyarray(py))
     }
@@ -131,23 +146,28 @@ impl PyPlan {
         }
     }
 
-    /// Return the member that owns a partition; None if it has no owner.
+    /// Return the member that owns a partition; None if it has no owner. In a share group, where a partition may have several owners, this is
+    /// the first of `owners`.
     fn owner<'py>(
         &self,
         topic: &Bound<'py, PyAny>,
         partition: &Bound<'py, PyAny>,
     ) -> PyResult<Option<Bound<'py, PyString>>> {
         let py = topic.py();
-        let topic = topic.cast::<PyString>().map_err(|_| wrong_type("topic", "a str", topic))?;
-        if !is_int(partition)? {
-            return Err(wrong_type("partition", "an int", partition));
-        }
-        let Ok(partition) = index(partition, || "partition".into())?.extract::<i32>() else { return Ok(None) };
-        let Ok(topic) = topic.to_cow() else { return Ok(None) };
-        let topic = self.plan.group().topics().number(&topic);
-        let plan = self.with_owners()?;
-        let owner = topic.and_then(|topic| plan.owner(topic, partition));
-        Ok(owner.map(|owner| self.ids(py)[owner as usize].bind(py).clone()))
+        let Some((topic, partition)) = self.partition(topic, partition)? else { return Ok(None) };
+        Ok(self.with_owners()?.owner(topic, partition).map(|owner| self.ids(py)[owner as usize].bind(py).clone()))
+    }
+
+    /// Return the members that own a partition, in the order of `members`. Only a partition of a share group has more than one owner.
+    ///
+    /// Example:
+    ///     >>> plan({"t": 1}, {"a": ["t"], "b": ["t"]}, group_protocol="share").owners("t", 0)
+    ///     ('a', 'b')
+    fn owners<'py>(&self, topic: &Bound<'py, PyAny>, partition: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyTuple>> {
+        let py = topic.py();
+        let Some((topic, partition)) = self.partition(topic, partition)? else { return Ok(PyTuple::empty(py)) };
+        let owners = self.with_owners()?.owners(topic, partition);
+        PyTuple::new(py, owners.into_iter().map(|owner| &self.ids(py)[owner as usize]))
     }
 
     /// Return the partitions of a member as a new list, or `default` if the group has no such member.

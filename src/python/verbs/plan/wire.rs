@@ -66,7 +66,7 @@ impl PyPlan {
     /// Raises:
     ///     WrongTypeError: A value of the wrong type; the message names it.
     ///     WireError: A version is negative.
-    ///     IllegalStateError: The group protocol is `"consumer"`; such a group has no `GROUP_METADATA` record.
+    ///     IllegalStateError: The group protocol is not `"classic"`; such a group has no `GROUP_METADATA` record.
     ///
     /// Example:
     ///     >>> plan({"t": 3}, {"a": ["t"]}).group_metadata_size("g", leader="a", clients={"a": ("app", "/10.0.0.1")})
@@ -115,7 +115,7 @@ impl PyPlan {
 impl PyPlan {
     /// Check that the encoded assignments fit into memory.
     fn check_encoded(&self, encoder: &Encoder) -> PyResult<()> {
-        if 4 * self.plan.group().topics().total() > UNCHECKED {
+        if self.plan.most_partitions().saturating_mul(4) > UNCHECKED {
             let (mut partitions, mut bytes) = (0, 0);
             self.plan.each_member(|_, spans| {
                 partitions += spans.iter().map(|span| span.count as u64).sum::<u64>();
