@@ -1,6 +1,7 @@
-"""The assignors of Kafka's broker: for groups of the consumer protocol (KIP-848) and for streams groups (KIP-1071).
+"""The assignors of Kafka's broker: for consumer groups (KIP-848), share groups (KIP-932) and streams groups (KIP-1071).
 
-Source: org.apache.kafka.coordinator.group.assignor.UniformAssignor and RangeAssignor, kafka-group-coordinator 4.4.0.
+Source: UniformAssignor, RangeAssignor and SimpleAssignor of org.apache.kafka.coordinator.group.assignor,
+kafka-group-coordinator 4.4.0.
 """
 
 from __future__ import annotations
@@ -17,11 +18,18 @@ if TYPE_CHECKING:
     from assignor.model import TopicPartition
     from assignor.partition_assignor import PartitionsPerTopic, Subscriptions
 
-__all__ = ["MemberTasks", "RangeAssignor", "StreamsMember", "StreamsStickyAssignor", "UniformAssignor"]
+__all__ = [
+    "MemberTasks",
+    "RangeAssignor",
+    "SimpleAssignor",
+    "StreamsMember",
+    "StreamsStickyAssignor",
+    "UniformAssignor",
+]
 
 
 class ServerAssignor:
-    """Base of the broker's assignors; subclasses set `name`, Kafka's name of the assignor.
+    """Base of the broker's assignors; subclasses set `name`, Kafka's name of the assignor, and `group_protocol`.
 
     Args:
         engine: `"rust"` or `"reference"`.
@@ -31,6 +39,7 @@ class ServerAssignor:
     """
 
     name: ClassVar[str]
+    group_protocol: ClassVar[str] = "consumer"
 
     def __init__(self, *, engine: Engine = "rust") -> None:
         check_engine(engine)
@@ -55,7 +64,7 @@ class ServerAssignor:
             partitions_per_topic,
             subscriptions,
             assignor=self.name,
-            group_protocol="consumer",
+            group_protocol=self.group_protocol,
             topic_ids=topic_ids,
             engine=self.engine,
         )
@@ -96,3 +105,25 @@ class RangeAssignor(ServerAssignor):
     """
 
     name = "range"
+
+
+class SimpleAssignor(ServerAssignor):
+    """The broker's assignor of share groups: a partition may have several owners.
+
+    Each partition has as many owners as are needed to give each member a partition. A topic with only some partitions
+    that share groups can read is given as the list of these.
+
+    Args:
+        engine: `"rust"` or `"reference"`.
+
+    Raises:
+        IllegalArgumentError: The engine is unknown.
+
+    Example:
+        >>> answer = SimpleAssignor().assign({"t": 2}, dict.fromkeys(["a", "b", "c"], ["t"]))
+        >>> sorted(partition for owned in answer.values() for _, partition in owned)
+        [0, 0, 1, 1]
+    """
+
+    name = "simple"
+    group_protocol = "share"
