@@ -196,7 +196,7 @@ def test_spans_and_bytes_have_each_owner(found: Plan) -> None:
 
 def test_groups_columns_and_topics_have_the_same_answer() -> None:
     members = {"a": had("t", owned="v0"), "b": had("t", "u"), "c": had("t")}
-    topics = {"t": 2, "u": [0, 2], "v": 2}
+    topics: dict[str, Any] = {"t": 2, "u": [0, 2], "v": 2}
     expected = assign(topics, members, group_protocol="share")
 
     assert expected == Group(topics, members).assign(group_protocol="share")

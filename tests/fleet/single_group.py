@@ -13,6 +13,7 @@ from assignor import (
     Subscription,
     TopicPartition,
     assign,
+    errors,
     resolve,
 )
 from assignor.ordering import java_order
@@ -116,7 +117,13 @@ def read_group(row: Row, clusters: Sequence[Row]) -> Group:
         return Group(row, topics, [], None)
     named = [member for member in row["members"] if member and member["member_id"] is not None]
     members = sorted((_read_member(member, topics) for member in named), key=lambda member: java_order(member.id))
-    return Group(row, topics, members, _assignor_of(named))
+    group = Group(row, topics, members, _assignor_of(named))
+    if group.assignor == SHARE:
+        try:
+            planned(group, owned_now(group))
+        except errors.IllegalStateError:
+            group.assignor = None  # Kafka's class has no answer
+    return group
 
 
 def _racks(given: Sequence[str | None] | None) -> tuple[str, ...]:
@@ -294,8 +301,9 @@ def moves(group: Group) -> list[Row]:
     ids: dict[tuple[str, str | None, str | None], list[int]] = defaultdict(list)
     for topic, id in sorted({*givers, *takers}):
         before, after = givers.get((topic, id), set()), takers.get((topic, id), set())
+        changes: Iterable[tuple[str | None, str | None]]
         if group.assignor == SHARE:
-            changes = itertools.zip_longest(sorted(before - after), sorted(after - before))
+            changes = itertools.zip_longest(sorted(filter(None, before - after)), sorted(after - before))
         else:
             taker = next(iter(after), None)
             changes = ((giver, taker) for giver in (before or {None}) - {taker})
