@@ -75,6 +75,10 @@ PAGES: Mapping[str, Mapping[str, tuple[Entry, ...]]] = {
         "wire": (
             *described("decode_subscription DecodedSubscription encode_subscription", "wire"),
             *described("decode_assignment DecodedAssignment encode_assignment", "wire"),
+            *described("decode_streams_subscription StreamsSubscription decode_streams_assignment", "wire"),
+            *described("StreamsAssignment StreamsTask StreamsHost", "wire"),
+            *described("decode_connect_subscription ConnectSubscription decode_connect_assignment", "wire"),
+            *described("ConnectAssignment ConnectorTask", "wire"),
         ),
         "offsets": described("decode_record Record encode_record decode_batch coordinator_partition", "offsets"),
         "replay": described("Replay", "replay"),

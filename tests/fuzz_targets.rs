@@ -116,6 +116,14 @@ fn no_mutated_message_breaks_a_decoder() {
     call_with_mutated_seeds("record", targets::record);
 }
 
+#[test]
+fn no_mutated_message_of_an_application_breaks_a_decoder() {
+    call_with_mutated_seeds("connect_assignment", targets::connect_assignment);
+    call_with_mutated_seeds("connect_subscription", targets::connect_subscription);
+    call_with_mutated_seeds("streams_assignment", targets::streams_assignment);
+    call_with_mutated_seeds("streams_subscription", targets::streams_subscription);
+}
+
 /// The long profile has 20,000 cases, so this makes 10^6 calls.
 #[test]
 fn no_mutated_cluster_metadata_breaks_its_decoder() {

@@ -14,15 +14,17 @@ use assignor::offsets::{self, Content, DecodedRecord, FieldValue, Record, Status
 use assignor::replay::{Event, LogRecord, Replay};
 use assignor::segments::cluster_metadata as metadata;
 use assignor::segments::{Records, SegmentEnd, SegmentReader};
-use assignor::wire::{self, Assignment, TopicPartitions};
+use assignor::wire::{self, Assignment, TopicPartitions, connect, streams};
 
 /// Function of a fuzz target.
 pub type Target = fn(&[u8]) -> bool;
 
 /// Targets by name, which is also that of the program and of the folder of the seeds.
-pub const TARGETS: [(&str, Target); 11] = [
+pub const TARGETS: [(&str, Target); 15] = [
     ("assignment", assignment),
     ("cluster_metadata", cluster_metadata),
+    ("connect_assignment", connect_assignment),
+    ("connect_subscription", connect_subscription),
     ("pattern_java", pattern_java),
     ("pattern_librdkafka", pattern_librdkafka),
     ("pattern_python", pattern_python),
@@ -31,6 +33,8 @@ pub const TARGETS: [(&str, Target); 11] = [
     ("replay", replay),
     ("segment", segment),
     ("snapshot", snapshot),
+    ("streams_assignment", streams_assignment),
+    ("streams_subscription", streams_subscription),
     ("subscription", subscription),
 ];
 
@@ -89,6 +93,33 @@ pub fn assignment(data: &[u8]) -> bool {
 fn check_place(error: &WireError, size: usize) {
     assert!(error.offset.is_some_and(|offset| offset <= size), "{error}");
     assert!(!error.field.is_empty() && !error.reason.is_empty(), "{error}");
+}
+
+// ---- Kafka Streams and Kafka Connect
+
+/// Decode an assignment of Kafka Connect.
+pub fn connect_assignment(data: &[u8]) -> bool {
+    is_read(connect::decode_assignment(data), data)
+}
+
+/// Decode the state of a worker of Kafka Connect.
+pub fn connect_subscription(data: &[u8]) -> bool {
+    is_read(connect::decode_subscription(data), data)
+}
+
+/// Decode the user data of an assignment of Kafka Streams.
+pub fn streams_assignment(data: &[u8]) -> bool {
+    is_read(streams::decode_assignment(data), data)
+}
+
+/// Decode the user data of a subscription of Kafka Streams.
+pub fn streams_subscription(data: &[u8]) -> bool {
+    is_read(streams::decode_subscription(data), data)
+}
+
+/// Check the error of a decoder; return true if it accepted the bytes.
+fn is_read<T>(found: Result<T, WireError>, data: &[u8]) -> bool {
+    found.map_err(|error| check_place(&error, data.len())).is_ok()
 }
 
 // ---- records of __cluster_metadata

@@ -230,6 +230,38 @@ def encode_subscription(
 def encode_assignment(version: int, assigned_partitions: Iterable[tuple[str, int]], user_data: bytes | None) -> bytes:
     """Return the bytes of an assignment."""
 
+_Task: TypeAlias = tuple[int, int, str | None]
+_Hosts: TypeAlias = list[tuple[tuple[str, int], list[tuple[str, int]]]]
+_ConnectTasks: TypeAlias = tuple[list[str], list[tuple[str, int]]]
+_ConnectAssignment: TypeAlias = tuple[int, int, str, str, int, _ConnectTasks, _ConnectTasks, int]
+
+def decode_streams_subscription(
+    user_data: bytes,
+) -> tuple[
+    int,
+    int | None,
+    bytes,
+    list[_Task],
+    list[_Task],
+    list[tuple[_Task, int]],
+    str | None,
+    int,
+    int,
+    list[tuple[str, str]],
+]:
+    """Return the fields of `assignor.reference.wire.streams.Subscription`."""
+
+def decode_streams_assignment(
+    user_data: bytes,
+) -> tuple[int, int | None, list[_Task], list[tuple[_Task, list[tuple[str, int]]]], _Hosts, _Hosts, int, int | None]:
+    """Return the fields of `assignor.reference.wire.streams.Assignment`."""
+
+def decode_connect_subscription(data: bytes) -> tuple[int, str, int, _ConnectAssignment | None]:
+    """Return version, url, config offset and the owned assignment."""
+
+def decode_connect_assignment(data: bytes) -> _ConnectAssignment:
+    """Return version, error, leader, leader's url, config offset, assigned and revoked tasks, and the delay."""
+
 def decode_record(
     key: bytes | None, value: bytes | None
 ) -> tuple[

@@ -23,6 +23,10 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
+    use super::verbs::application_wire::{
+        decode_connect_assignment, decode_connect_subscription, decode_streams_assignment, decode_streams_subscription,
+    };
+    #[pymodule_export]
     use super::verbs::assign::{assign, plan};
     #[pymodule_export]
     use super::verbs::check::check;

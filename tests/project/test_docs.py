@@ -43,7 +43,8 @@ def test_examples_of_modules_run() -> None:
 
     assert [] == [name for name, result in results.items() if result.failed]
     with_examples = {name.removeprefix("assignor.") for name, result in results.items() if result.attempted}
-    assert {"findings", "model", "offsets", "partition_assignor", "reference.assign", "wire"} <= with_examples
+    assert {"findings", "model", "offsets", "partition_assignor", "reference.assign"} <= with_examples
+    assert {"wire.connect", "wire.consumer", "wire.streams"} <= with_examples
 
 
 @pytest.mark.parametrize("name", ["assign", "plan", "Plan", "Plan.from_json", "Group", "Topics"])

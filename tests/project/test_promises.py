@@ -206,6 +206,8 @@ ENGINES = {
     *("StickyAssignor", "CooperativeStickyAssignor", "server.RangeAssignor", "server.UniformAssignor"),
     "server.StreamsStickyAssignor",
     *("wire.decode_subscription", "wire.encode_subscription", "wire.decode_assignment", "wire.encode_assignment"),
+    *("wire.decode_streams_subscription", "wire.decode_streams_assignment"),
+    *("wire.decode_connect_subscription", "wire.decode_connect_assignment"),
 }
 """Callables of the package with an argument `engine`."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from tests.support import maven_jars
 from tests.support.kafka_program import ROOT, KafkaProgram, OracleMissingError
 
-__all__ = ["AssignorOracle", "OracleMissingError", "version"]
+__all__ = ["AssignorOracle", "OracleMissingError", "install", "version"]
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ class AssignorOracle(KafkaProgram):
     """
 
     def __init__(self) -> None:
-        super().__init__("assignors.AssignorOracle", _install)
+        super().__init__("assignors.AssignorOracle", install)
 
     def answer(self, case: Json) -> Json:
         """Return a case in the vectors' format with Kafka's answer.
@@ -42,7 +42,8 @@ def version() -> str:
     return next(JARS.glob("kafka-group-coordinator-[0-9]*.jar")).stem.removeprefix("kafka-group-coordinator-")
 
 
-def _install() -> Path:
+def install() -> Path:
+    """Copy the jars with Maven, unless they are there; return their folder."""
     try:
         maven_jars.install(ROOT / "tests/java/pom.xml", JARS)
     except maven_jars.JarsMissingError as error:

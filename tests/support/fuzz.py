@@ -36,6 +36,7 @@ from tests.offsets.distorted_records import distorted
 from tests.support import vector_files
 from tests.support.mutation import mutated
 from tests.support.record_layouts import LAYOUTS
+from tests.wire import applications
 
 SPARE = 64 * 2**20
 """Memory in bytes that the worker may allocate after its start; no input of a codec is longer than 1 KiB."""
@@ -73,7 +74,7 @@ class Codec(NamedTuple):
 
 @cache
 def decoders() -> dict[str, Codec]:
-    """Return all decoders by name: of ConsumerProtocol messages (strict and tolerant), and of each record type."""
+    """Return all decoders by name: of ConsumerProtocol (strict and tolerant), of applications, and of records."""
     cases = [case for path in wire_vectors.files(vector_files.OWN_FOLDER) for case in wire_vectors.read(path)]
     messages: dict[str, list[Message]] = {"subscription": [], "assignment": []}
     for case in cases:
@@ -84,6 +85,9 @@ def decoders() -> dict[str, Codec]:
         "subscription, tolerant": _of_protocol(partial(decode_subscription, tolerant=True), messages["subscription"]),
         "assignment": _of_protocol(decode_assignment, messages["assignment"]),
     }
+    for name, kind in applications.KINDS.items():
+        data = [data for each, data, _ in applications.read_frozen() if each == name and len(data) <= LONGEST_SAMPLE]
+        found[name] = _of_protocol(kind.decode, [(each, None) for each in data])
     records: dict[int, list[Message]] = {number: [] for number in LAYOUTS}
     with gzip.open(EVERY_VERSION, "rt", encoding="utf-8") as lines:
         for answer in map(json.loads, lines):

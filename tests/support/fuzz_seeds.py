@@ -26,6 +26,7 @@ from tests.sources.metadata_records import every_version
 from tests.support import segment_bytes, vector_files
 from tests.support.border import COLUMNS, TOPICS
 from tests.support.fuzz import decoders
+from tests.wire import applications
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -55,6 +56,7 @@ def made() -> dict[str, list[bytes]]:
     found = {
         "subscription": _spread(data for data, _ in decoders()["subscription"].samples),
         "assignment": _spread(data for data, _ in decoders()["assignment"].samples),
+        **{name: _spread(data for data, _ in decoders()[name].samples) for name in applications.KINDS},
         "cluster_metadata": [value for _, _, _, value in every_version()],
         "record": _records(),
         "replay": _small(map(log_bytes, logs)),

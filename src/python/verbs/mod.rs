@@ -1,5 +1,6 @@
 //! The functions and classes of `assignor._core`: each class, and each set of related functions, has its own file or folder.
 
+pub(crate) mod application_wire;
 pub(crate) mod assign;
 pub(crate) mod check;
 pub(crate) mod cluster_metadata;

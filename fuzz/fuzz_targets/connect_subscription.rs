@@ -1,0 +1,7 @@
+//! Fuzz target: the state of a worker of Kafka Connect.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    assignor_fuzz::connect_subscription(data);
+});
