@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING
 
 from assignor.cluster.connection import ClientSettings
 from assignor.cluster.recorder import record
-from tests.broker.applications.brokers import NEW_SETTINGS, RecordedCluster
+from tests.broker.applications.brokers import NEW_SETTINGS, RELEASES, RecordedCluster
 from tests.broker.applications.driver import Driver
 from tests.broker.applications.output import ROOT, write_expected, write_recording
-from tests.broker.applications.releases import RELEASES
 from tests.broker.applications.story import TOPICS, play
 
 if TYPE_CHECKING:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.broker.cluster import SMALL_JVM, Cluster
+from tests.broker.cluster import JARS, SMALL_JVM, Cluster, Release, install_jars
 from tests.broker.plugins.racks import RackedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
-    from tests.broker.cluster import Release
+RELEASES = {
+    "4.3": Release(Path(__file__).with_name("pom.xml"), JARS.with_name("kafka-applications")),
+    "4.4": Release(Path(__file__).with_name("pom-4.4.xml"), JARS.with_name("kafka-applications-4.4")),
+}
+"""Releases with their jars of brokers and of Kafka Streams; those of 4.3 include Connect."""
 
 NEW_SETTINGS = {"group.streams.min.task.offset.interval.ms": "1000"}
 """Further settings of brokers of Kafka 4.4."""
@@ -67,3 +71,13 @@ class RecordedCluster(RackedCluster):
     def node(self, folder: Path, settings: Mapping[str, str], cluster_id: str) -> Cluster:
         """Return a broker of the release."""
         return Cluster(folder, settings, self._jvm, cluster_id, self._release)
+
+
+def installer(release: Release) -> Callable[[], Path]:
+    """Return a function that fetches the jars of a release, unless they exist, and returns their folder."""
+
+    def install() -> Path:
+        install_jars(release)
+        return release.jars
+
+    return install

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tests.broker.applications.releases import installer
+from tests.broker.applications.brokers import installer
 from tests.support.kafka_program import KafkaProgram
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from tests.broker.applications.releases import installer
+from tests.broker.applications.brokers import installer
 from tests.support.kafka_program import KafkaProgram
 
 if TYPE_CHECKING:
