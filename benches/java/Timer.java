@@ -21,8 +21,8 @@ import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Assignment;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.GroupSubscription;
 import org.apache.kafka.clients.consumer.ConsumerPartitionAssignor.Subscription;
 import org.apache.kafka.common.Cluster;
-import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
 import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.PartitionAssignor;
 import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
 
 /**
@@ -56,10 +56,10 @@ public final class Timer {
         for (String line : Files.readAllLines(file)) {
             JsonNode question = JSON.readTree(line);
             String kind = question.get("assignor").textValue();
-            if (kind.startsWith("server_")) {
+            if (ServerAssignors.KINDS.contains(kind)) {
                 ServerAssignors.Topics topics = new ServerAssignors.Topics(question.get("topics"));
                 GroupSpecImpl group = ServerAssignors.group(question, topics);
-                ConsumerGroupPartitionAssignor assignor = ServerAssignors.assignor(kind);
+                PartitionAssignor assignor = ServerAssignors.assignor(kind);
                 add(() -> assignor.assign(group, topics).members(), topics);
             } else {
                 Cluster cluster = ClientAssignors.cluster(question);

@@ -17,7 +17,7 @@ _QUESTION = ("assignor", "topics", "replica_racks", "members", "after", "limit_m
 
 
 class AssignorOracle(KafkaProgram):
-    """Kafka's roundrobin, sticky and cooperative-sticky, and the broker's uniform and range.
+    """Kafka's roundrobin, sticky and cooperative-sticky, and the broker's uniform, range and simple.
 
     Raises:
         OracleMissingError: Java, its compiler or Kafka's jars are missing.

@@ -22,8 +22,9 @@ import org.apache.kafka.common.TopicPartition;
  *
  * <p>A question is a case in the format of the vectors of the kind `assignors`, without an answer. The answer has the
  * field `expected`, or `error` with the class and the message of the exception, and the fields `member_order` and, for
- * sticky assignors, `path`. If an assignor does not end within `limit_ms` milliseconds, the error is `endless`; its thread
- * continues, so start another process after that. A question with the field `assignments` asks for the user data of a
+ * sticky assignors, `path`. The partitions of a member are in Kafka's order; for an assignor of the broker, that is the
+ * order in which the record of the target assignment lists them. If an assignor does not end within `limit_ms`
+ * milliseconds, the error is `endless`; its thread continues, so start another process after that. A question with the field `assignments` asks for the user data of a
  * member, and for the version of the assignor, after these assignments, each with `partitions` and a `generation`.
  */
 public final class AssignorOracle {
@@ -55,7 +56,7 @@ public final class AssignorOracle {
         ObjectNode answer = JSON.createObjectNode();
         String kind = question.get("assignor").textValue();
         Future<?> answered = THREAD.submit(() -> {
-            if (kind.startsWith("server_")) {
+            if (ServerAssignors.KINDS.contains(kind)) {
                 ServerAssignors.assign(kind, question, answer);
             } else {
                 ClientAssignors.assign(kind, question, answer);

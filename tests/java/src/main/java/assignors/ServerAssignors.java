@@ -16,11 +16,12 @@ import java.util.UUID;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.coordinator.common.runtime.CoordinatorMetadataImage;
-import org.apache.kafka.coordinator.group.api.assignor.ConsumerGroupPartitionAssignor;
 import org.apache.kafka.coordinator.group.api.assignor.MemberAssignment;
+import org.apache.kafka.coordinator.group.api.assignor.PartitionAssignor;
 import org.apache.kafka.coordinator.group.api.assignor.SubscribedTopicDescriber;
 import org.apache.kafka.coordinator.group.api.assignor.SubscriptionType;
 import org.apache.kafka.coordinator.group.assignor.RangeAssignor;
+import org.apache.kafka.coordinator.group.assignor.SimpleAssignor;
 import org.apache.kafka.coordinator.group.assignor.UniformAssignor;
 import org.apache.kafka.coordinator.group.modern.Assignment;
 import org.apache.kafka.coordinator.group.modern.GroupSpecImpl;
@@ -29,6 +30,9 @@ import org.apache.kafka.coordinator.group.modern.TopicIds;
 
 /** The assignors of kafka-group-coordinator, each called with the input that TargetAssignmentBuilder passes. */
 final class ServerAssignors {
+    /** Names of these assignors in questions. */
+    static final Set<String> KINDS = Set.of("server_uniform", "server_range", "share_simple");
+
     private ServerAssignors() { }
 
     /** The topics of a question: existing topics, and the ids of deleted ones. */
@@ -52,6 +56,20 @@ final class ServerAssignors {
         @Override
         public int numPartitions(Uuid id) {
             return live.containsKey(id) ? live.get(id).get("partitions").intValue() : -1;
+        }
+
+        /** Return the partitions with initialized share state by topic: those in `assignable`, or all without it. */
+        private Map<Uuid, Set<Integer>> assignable() {
+            Map<Uuid, Set<Integer>> found = new HashMap<>();
+            live.forEach((id, topic) -> {
+                Set<Integer> numbers = new HashSet<>();
+                topic.path("assignable").forEach(number -> numbers.add(number.intValue()));
+                for (int number = 0; number < topic.get("partitions").intValue() && !topic.has("assignable"); number++) {
+                    numbers.add(number);
+                }
+                found.put(id, numbers);
+            });
+            return found;
         }
 
         @Override
@@ -80,8 +98,13 @@ final class ServerAssignors {
     }
 
     /** Return a new object of the class. */
-    static ConsumerGroupPartitionAssignor assignor(String kind) {
-        return kind.equals("server_uniform") ? new UniformAssignor() : new RangeAssignor();
+    static PartitionAssignor assignor(String kind) {
+        return switch (kind) {
+            case "server_uniform" -> new UniformAssignor();
+            case "server_range" -> new RangeAssignor();
+            case "share_simple" -> new SimpleAssignor();
+            default -> throw new IllegalArgumentException("unknown assignor: " + kind);
+        };
     }
 
     /** Return the members of a question. */
@@ -108,7 +131,9 @@ final class ServerAssignors {
                 new Assignment(target)));
         }
         SubscriptionType type = subscriptions.size() > 1 ? SubscriptionType.HETEROGENEOUS : SubscriptionType.HOMOGENEOUS;
-        return new GroupSpecImpl(Collections.unmodifiableMap(members), type, owners);
+        return question.get("assignor").textValue().equals("share_simple")
+            ? new GroupSpecImpl(Collections.unmodifiableMap(members), type, owners, Optional.of(topics.assignable()))
+            : new GroupSpecImpl(Collections.unmodifiableMap(members), type, owners);
     }
 
     /** Assign with a new object of the class. */
