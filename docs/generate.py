@@ -27,6 +27,7 @@ from docs import api, measured, task_picture
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
+DEVIATIONS = DOCS.parent / "tests" / "conformance" / "deviations.json"
 LIFE = DOCS.parent / "tests" / "vectors" / "member_timeline.json.gz"
 
 
@@ -69,6 +70,26 @@ def table(header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
     """Return a Markdown table."""
     lines = [header, tuple("---" for _ in header), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
+
+
+ASSIGNOR_NAMES = {
+    "server_uniform": "`uniform`",
+    "share_simple": "`simple` (share groups)",
+    "streams_sticky": "`sticky` (streams groups)",
+}
+"""Names of the broker's assignors by their names in the vectors; those of the other assignors have hyphens instead of
+underscores."""
+
+
+def deviation_table() -> str:
+    """Return a table of the cases in which an assignor deviates from Kafka's class."""
+    listed: list[dict[str, Any]] = json.loads(DEVIATIONS.read_text(encoding="utf-8"))["deviations"]
+    rows = []
+    for each in listed:
+        names = (ASSIGNOR_NAMES.get(name, f"`{name.replace('_', '-')}`") for name in each["assignors"])
+        page = f"[{Path(each['page'].partition('#')[0]).stem}]({each['page']})"
+        rows.append((each["case"], ", ".join(names), each["reason"], page))
+    return table(("Kafka's class", "assignor", "what `assignor` does", "page"), rows)
 
 
 def group_diagram() -> str:
@@ -259,6 +280,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "group states": group_diagram,
     "group answers": answer_table,
     "group causes": cause_table,
+    "deviations": deviation_table,
     "figures": measured.figures_page,
     "missed targets": measured.missed_targets,
     "ratios": measured.ratio_table,

@@ -15,6 +15,7 @@ import pytest
 
 from assignor import TopicPartition, assign, check, errors, plan
 from tests.conformance import range_vectors
+from tests.conformance.deviations import DEVIATIONS, assert_deviates
 from tests.conformance.range_vectors import Case
 from tests.support import vector_files
 from tests.support.engines import Engine
@@ -33,13 +34,8 @@ COUNTS = {
     "range_upstream_bug.jsonl.gz": (131, 7),
 }
 
-# The additional corner cases in which our contract differs, each with the reason.
-EXTRAS_WITH_OTHER_CONTRACT = {
-    "unsortedDirect": "Kafka keeps the order of an unsorted list; here ids are always sorted",
-    "dupPartitionInfo": "an id is given twice, which is an error here",
-    "dupInstance hash m2,m1": "equal instance ids are in the order of a Java HashMap; here in the order of the input",
-    "copartNoncontigRackless": "the rack bug: Kafka assigns partitions that do not exist; here real ones are assigned",
-}
+EXTRAS_WITH_OTHER_CONTRACT = {each.data["name"]: each for each in DEVIATIONS if each.example == "vector"}
+"""The additional corner cases in which our contract differs, by name."""
 
 # The number of cases of Kafka's rack bug with another answer here: all cases in which Kafka loses partitions (True),
 # and some of those in which it does not (False).
@@ -201,7 +197,8 @@ def ours(case: Case, engine: Engine) -> dict[str, list[TopicPartition]]:
 
 
 def test_range_corner_cases_with_another_contract_differ_as_described(engine: Engine) -> None:
-    unsorted, twice, hashed, bug = (own_case(name) for name in EXTRAS_WITH_OTHER_CONTRACT)
+    names = ("unsortedDirect", "dupPartitionInfo", "dupInstance hash m2,m1", "copartNoncontigRackless")
+    unsorted, twice, hashed, bug = map(own_case, names)
 
     assert {"a": [("t", 2), ("t", 0)], "b": [("t", 1)]} == unsorted.expected
     assert {"a": [("t", 0), ("t", 1)], "b": [("t", 2)]} == ours(unsorted, engine)
@@ -211,6 +208,20 @@ def test_range_corner_cases_with_another_contract_differ_as_described(engine: En
     assert {"m2": [("t", 0), ("t", 1)], "m1": [("t", 2)]} == ours(hashed, engine)
     assert {"a": [("t", 0), ("u", 0)], "b": [("t", 1), ("u", 1)]} == bug.expected
     assert {"a": [("t", 1), ("u", 1)], "b": [("t", 2), ("u", 2)]} == ours(bug, engine)
+
+
+@pytest.mark.parametrize("name", EXTRAS_WITH_OTHER_CONTRACT)
+def test_range_listed_deviations_deviate(name: str, engine: Engine) -> None:
+    deviation = EXTRAS_WITH_OTHER_CONTRACT[name]
+    case = own_case(name, deviation.data["file"])
+
+    answer: object
+    try:
+        answer = {member: list(partitions) for member, partitions in ours(case, engine).items()}
+    except errors.IllegalArgumentError as error:
+        answer = error
+
+    assert_deviates(deviation, {member: list(partitions) for member, partitions in case.expected.items()}, answer)
 
 
 def test_range_all_partitions_are_assigned_where_kafkas_bug_loses_some(engine: Engine) -> None:
