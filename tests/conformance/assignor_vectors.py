@@ -1,7 +1,8 @@
 """Reader of the vectors of the kind `assignors`: answers of Kafka's assignors.
 
 The files are `assignor_*_*.jsonl.gz` in `tests/vectors` or in the folder `ASSIGNOR_VECTORS`, with a case per line.
-Nothing is skipped: an unknown assignor or field is an error.
+Nothing is skipped: an unknown assignor or field is an error. `streams_vectors.py` reads the cases of streams groups,
+which assign tasks, not partitions.
 """
 
 from __future__ import annotations
@@ -13,18 +14,28 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from assignor import PartitionInfo, Subscription, TopicPartition
+from assignor import PartitionInfo, Subscription, TopicPartition, errors
+from tests.conformance import streams_vectors
+from tests.conformance.deviations import DEVIATIONS, tags_of
+from tests.conformance.streams_vectors import StreamsCase
 from tests.support import vector_files
 from tests.support.vector_fields import check_fields, label
 
 KIND = "assignors"
 FILES = "assignor_*_*.jsonl.gz"
 
-DEFECTS = frozenset({"error", "not_a_partition", "gives_unsubscribed", "out_of_range"})
+DEFECTS = frozenset[str]().union(*(deviation.tags for deviation in DEVIATIONS))
 """Tags of cases in which Kafka's answer comes from one of its defects (docs/assignors/).
 
-`out_of_range` means that a member claims a partition that does not exist. The broker's range assignor reads no claims.
+`out_of_range` means that a member claims a partition that does not exist. All answers to share groups have to equal
+Kafka's; for an exception, `RAISED` has the error to raise.
 """
+
+NOT_DETERMINED = "not determined"
+"""Exception in a case to which Kafka's class gives another answer in each process."""
+
+RAISED = {"java.util.NoSuchElementException": errors.IllegalStateError, NOT_DETERMINED: errors.NotDeterminedError}
+"""Exceptions of the share assignor, each with the error that stands for it."""
 
 Json = dict[str, Any]
 Partitions = list[TopicPartition]
@@ -44,6 +55,7 @@ ASSIGNORS: Mapping[str, Named] = {
     "cooperative_sticky": Named("classic", "cooperative-sticky"),
     "server_uniform": Named("consumer", "uniform"),
     "server_range": Named("consumer", "range"),
+    "share_simple": Named("share", "simple"),
 }
 
 _OPTIONAL = {"member_order", "not_a_partition"}
@@ -67,17 +79,19 @@ class Case:
         previous: Claims and generation that Kafka's sticky assignor read from the user data of each member; None for
             other assignors.
         is_exact: True if our answer must equal Kafka's; otherwise it only has to be a valid assignment.
+        raises: Error to raise in place of an answer; None if there is an answer.
     """
 
     name: str
     kind: str
-    partitions_per_topic: dict[str, int | list[PartitionInfo]]
+    partitions_per_topic: dict[str, int | list[int] | list[PartitionInfo]]
     subscriptions: dict[str, Subscription]
     topic_ids: dict[str, uuid.UUID] | None
     expected: dict[str, Partitions] | None
     member_order: list[str] | None
     previous: dict[str, tuple[Partitions, int | None]] | None
     is_exact: bool
+    raises: type[errors.AssignorError] | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -102,13 +116,17 @@ def files(place: Path) -> list[Path]:
 
 
 @cache
-def read(path: Path) -> tuple[Case, ...]:
+def read(path: Path) -> tuple[Case | StreamsCase, ...]:
     """Return the cases of a file.
 
     Raises:
         ValueError: The file is empty, or something in it is unknown.
     """
-    return tuple(parse(line, f"{path.name}, case {number}") for number, line in enumerate(vector_files.read(path)))
+    found: list[Case | StreamsCase] = []
+    for number, line in enumerate(vector_files.read(path)):
+        of_streams = line.get("assignor") == streams_vectors.ASSIGNOR
+        found.append((streams_vectors.parse if of_streams else parse)(line, f"{path.name}, case {number}"))
+    return tuple(found)
 
 
 def parse(line: Json, place: str = "case") -> Case:
@@ -121,7 +139,7 @@ def parse(line: Json, place: str = "case") -> Case:
     kind = line.get("assignor")
     if not isinstance(kind, str) or kind not in ASSIGNORS:
         raise ValueError(f"{name}: unknown assignor: {kind!r}")
-    is_server = ASSIGNORS[kind].group_protocol == "consumer"
+    is_server = ASSIGNORS[kind].group_protocol != "classic"
     check_fields(
         KIND,
         name,
@@ -133,7 +151,10 @@ def parse(line: Json, place: str = "case") -> Case:
     subscriptions = dict(_member(name, kind, member) for member in members)
     if len(subscriptions) != len(members):
         raise ValueError(f"{name}: a member is given twice")
-    topics, ids = _server_topics(name, line["topics"]) if is_server else (_client_topics(line), None)
+    topics, ids = _server_topics(name, kind, line["topics"]) if is_server else (_client_topics(line), None)
+    java_error = line["error"][0] if "error" in line else None
+    if kind == "share_simple" and java_error not in {None, *RAISED}:
+        raise ValueError(f"{name}: unknown exception: {java_error}")
     return Case(
         name=name,
         kind=kind,
@@ -143,13 +164,15 @@ def parse(line: Json, place: str = "case") -> Case:
         expected=None if "error" in line else {member: _partitions(of) for member, of in line["expected"].items()},
         member_order=line.get("member_order"),
         previous=dict(_previous(name, member) for member in members) if kind == "sticky" else None,
-        is_exact=not (_defects(kind, line) or "error" in line or line.get("not_a_partition")),
+        is_exact=not (java_error or _defects(kind, line)),
+        raises=RAISED[java_error] if kind == "share_simple" and java_error else None,
     )
 
 
 def _defects(kind: str, line: Json) -> frozenset[str]:
-    found = DEFECTS.intersection(_tags(line))
-    return found - {"out_of_range"} if kind == "server_range" else found
+    """Return the tags of a case that mark a deviation of its assignor."""
+    tags = {*_tags(line), *(["not_a_partition"] if line.get("not_a_partition") else [])}
+    return tags_of(kind) & tags
 
 
 def _tags(line: Json) -> list[str]:
@@ -176,7 +199,8 @@ def _member(name: str, kind: str, member: Json) -> tuple[str, Subscription]:
             claims["owned_partitions"] = tuple(_partitions(member["owned"]))
             claims["generation"] = generation(member["generation"])
         case _:
-            check_fields(KIND, name, member, {*_MEMBER, "assigned"}, {"instance_id", "rack"})
+            optional = {"rack"} if kind == "share_simple" else {"instance_id", "rack"}
+            check_fields(KIND, name, member, {*_MEMBER, "assigned"}, optional)
             claims["owned_partitions"] = tuple(_partitions(member["assigned"]))
     return member["member_id"], Subscription(
         tuple(member["topics"]), group_instance_id=member.get("instance_id"), rack=member.get("rack"), **claims
@@ -198,7 +222,7 @@ def _partitions(entries: list[list[Any]]) -> Partitions:
     return [TopicPartition(topic, partition) for topic, partition in entries]
 
 
-def _client_topics(line: Json) -> dict[str, int | list[PartitionInfo]]:
+def _client_topics(line: Json) -> dict[str, int | list[int] | list[PartitionInfo]]:
     racks = line.get("replica_racks") or {}
     unknown = racks.keys() - line["topics"].keys()
     if unknown:
@@ -206,16 +230,30 @@ def _client_topics(line: Json) -> dict[str, int | list[PartitionInfo]]:
     return {topic: _replicated(count, racks.get(topic)) for topic, count in line["topics"].items()}
 
 
-def _server_topics(name: str, topics: list[Json]) -> tuple[dict[str, int | list[PartitionInfo]], dict[str, uuid.UUID]]:
+def _server_topics(
+    name: str, kind: str, topics: list[Json]
+) -> tuple[dict[str, int | list[int] | list[PartitionInfo]], dict[str, uuid.UUID]]:
     """Return the existing topics and the ids of all topics."""
     ids = {}
     for topic in topics:
-        check_fields(KIND, name, topic, {"name", "id"}, {"partitions", "replica_racks", "deleted"})
+        optional = "assignable" if kind == "share_simple" else "replica_racks"
+        check_fields(KIND, name, topic, {"name", "id"}, {"partitions", "deleted", optional})
         ids[topic["name"]] = uuid.UUID(topic["id"])
     if len(ids) != len(topics):
         raise ValueError(f"{name}: a topic is given twice")
     live = (topic for topic in topics if not topic.get("deleted"))
-    return {topic["name"]: _replicated(topic["partitions"], topic.get("replica_racks")) for topic in live}, ids
+    return {topic["name"]: _server_partitions(name, topic) for topic in live}, ids
+
+
+def _server_partitions(name: str, topic: Json) -> int | list[int] | list[PartitionInfo]:
+    """Return the partitions of a topic that can be assigned."""
+    assignable = topic.get("assignable")
+    if assignable is None:
+        return _replicated(topic["partitions"], topic.get("replica_racks"))
+    if not all(0 <= number < topic["partitions"] for number in assignable):
+        raise ValueError(f"{name}: topic {topic['name']}: assignable partitions that do not exist")
+    numbers: list[int] = assignable
+    return numbers
 
 
 def _replicated(count: int, racks: list[list[str | None]] | None) -> int | list[PartitionInfo]:
@@ -224,6 +262,6 @@ def _replicated(count: int, racks: list[list[str | None]] | None) -> int | list[
     return [PartitionInfo(id, tuple(of)) for id, of in zip(range(count), racks, strict=True)]
 
 
-def exact(cases: tuple[Case, ...]) -> Iterator[Case]:
-    """Yield the cases in which our answer must equal Kafka's."""
-    return (case for case in cases if case.is_exact)
+def exact(cases: tuple[Case | StreamsCase, ...]) -> Iterator[Case]:
+    """Yield the cases with partitions in which our answer must equal Kafka's."""
+    return (case for case in cases if isinstance(case, Case) and case.is_exact)

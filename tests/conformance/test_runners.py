@@ -94,6 +94,19 @@ RANGE = Runner(
 RUNNERS = {
     "assignors": ASSIGNORS,
     "assignors_server": ASSIGNORS._replace(file="assignor_server_uniform_visible.jsonl.gz", sample=(217, 687)),
+    "assignors_share": ASSIGNORS._replace(
+        file="assignor_share_simple_visible.jsonl.gz",
+        sample=(939, 723),
+        optional=frozenset({"member_order", "rack", "assignable", "deleted"}),
+    ),
+    "assignors_streams": ASSIGNORS._replace(
+        file="assignor_streams_sticky_visible.jsonl.gz",
+        sample=(458, 414),
+        answers=frozenset({"expected", "member_order", "process_order"}),
+        mappings=frozenset({"expected", "client_tags"}),
+        optional=frozenset({"member_order", "process_order", "instance_id", "client_tags"}),
+        ordered=frozenset({"member_order", "process_order"}),
+    ),
     "range": RANGE,
     "range_bug": RANGE._replace(file="range_upstream_bug.jsonl.gz", sample=(0, 21), answers=frozenset()),
     "range_upstream": RANGE._replace(
