@@ -1,7 +1,8 @@
 """Random groups at the edge of Kafka's classes: long lives, skewed subscriptions, and keys with equal hash codes.
 
 Members miss rounds, so that claims are old. They change their subscriptions, racks and instance ids. Names and topic
-ids often have one hash code: nine of them in a bucket of a Java hash table become a tree.
+ids often have one hash code: nine of them in a bucket of a Java hash table become a tree. In some share groups, many
+partitions share a bucket: if they have equal hash codes, Kafka's answer is not determined.
 """
 
 from __future__ import annotations
@@ -29,6 +30,15 @@ def colliding_id(high: int, word: int, code: int) -> int:
     return high << 64 | high ^ (word << 32 | word ^ code)
 
 
+def crowding_code(code: int, number: int) -> int:
+    """Return a hash code of a topic id whose partitions share a bucket with those of other numbers below 2**16.
+
+    A pair of topic id and partition has 31 times the hash code of the id, plus the partition. Its bucket depends on the
+    low bits of the hash code, XORed with its high half.
+    """
+    return (code ^ (number << 16 | number)) * pow(31, -1, 2**32) % 2**32
+
+
 class EdgeGroup(SimulatedGroup):
     """Group with old claims, few common topics, and keys with equal hash codes."""
 
@@ -42,10 +52,11 @@ class EdgeGroup(SimulatedGroup):
         self._most_partitions = self._random.choice([1, 2, 4, 8])
         self._colliding = {what for what in ("ids", "topics", "members") if self._random.random() < 0.5}
         self._code = self._random.getrandbits(32)
+        self._equal_ids = self._random.choice([1, 6, 2**7]) if self.is_share else 2**7
 
     def _take(self, case: Json) -> None:
         """Give the members the partitions of Kafka's answer, unless it shows a defect, which would stay for ever."""
-        if not DEFECTS.intersection(case["tags"]):
+        if self.is_share or not DEFECTS.intersection(case["tags"]):
             super()._take(case)
 
     def _happen(self) -> None:
@@ -79,7 +90,9 @@ class EdgeGroup(SimulatedGroup):
 
     def _new_topic_id(self) -> int:
         if "ids" in self._colliding and self._random.random() < 0.9:
-            return colliding_id(self._random.getrandbits(64), self._random.getrandbits(32), self._code)
+            number = len(self.ids) // self._equal_ids
+            code = crowding_code(self._code, number) if self.is_share else self._code
+            return colliding_id(self._random.getrandbits(64), self._random.getrandbits(32), code)
         return super()._new_topic_id()
 
     def _new_id(self) -> str:

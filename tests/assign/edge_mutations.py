@@ -12,6 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from assignor import Subscription, ordering
+from assignor.reference.assign.server import simple
+from assignor.reference.assign.server.simple import shares
 from assignor.reference.assign.server.uniform import homogeneous
 from assignor.reference.assign.sticky import constrained, general
 from tests.conformance.assignor_vectors import Case
@@ -19,6 +21,8 @@ from tests.conformance.assignor_vectors import Case
 STICKY = ("sticky", "cooperative_sticky")
 IN_KAFKAS_ORDER = ("range", "roundrobin", "server_range")
 """Assignors that take static members first."""
+
+SHARE = ("share_simple",)
 
 
 class Mutation(NamedTuple):
@@ -59,6 +63,34 @@ def _without(**fields: Any) -> Callable[[Case], Case]:
     return change
 
 
+def _in_integers(members: list[int], partitions: int) -> dict[int, int]:
+    """Return the quotas of members in exact arithmetic."""
+    total = shares.owners_per_partition(len(members), partitions) * partitions
+    up_to = [-(-total * index // len(members)) for index in range(len(members) + 1)]
+    return {member: up_to[index + 1] - up_to[index] for index, member in enumerate(members)}
+
+
+def _at_the_end(computed_order: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the order of a table that `put` fills instead of `computeIfAbsent`."""
+
+    def changed(calls: Any, code: Any, capacity: int, natural: Any) -> Any:
+        keys = list(dict.fromkeys(calls))
+        if keys != computed_order(calls, code, capacity, natural):
+            return ordering.table_order(keys, [code(key) for key in keys], capacity)
+        return keys
+
+    return changed
+
+
+def _without_kept_topics(assign: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(topics: Any, members: Any, target: Any, options: Any) -> Any:
+        subscribed = {topic for member in members for topic in member.topics if topic in topics}
+        given = assign(topics, members, target, options)
+        return [[partition for partition in of if partition.topic in subscribed] for of in given]
+
+    return changed
+
+
 def _of_existing_topics(partitions_by_id: Callable[..., Any]) -> Callable[..., Any]:
     def changed(topics: Any, member: Any, options: Any) -> Any:
         given = [topic for topic in member.given if topic in topics]
@@ -87,7 +119,24 @@ MUTATIONS = {
         ("range", "roundrobin", "server_range"), None, "", _without(group_instance_id=None)
     ),
     "members own nothing": Mutation(
-        (*STICKY, "server_uniform"), None, "", _without(owned_partitions=(), user_data=None)
+        (*STICKY, "server_uniform", "share_simple"), None, "", _without(owned_partitions=(), user_data=None)
+    ),
+    "a crowded bucket of a table that computeIfAbsent fills is no tree": Mutation(
+        SHARE, ordering, "TREES", lambda _: 2**62
+    ),
+    "computeIfAbsent adds to the end of a bucket": Mutation(SHARE, simple.homogeneous, "computed_order", _at_the_end),
+    "quotas are computed in integers": Mutation(SHARE, simple.homogeneous, "quotas", lambda _: _in_integers),
+    "members lose partitions of topics without subscribers": Mutation(
+        SHARE, simple.heterogeneous, "assign", _without_kept_topics
+    ),
+    "partitions keep too many owners": Mutation(
+        SHARE, shares.Shares, "revoke_from_partitions", lambda _: lambda _self: None
+    ),
+    "members keep more than their quota": Mutation(
+        SHARE, shares.Shares, "revoke_from_members", lambda _: lambda _self, _order: None
+    ),
+    "topics of the previous target have no order": Mutation(
+        SHARE, simple.homogeneous, "topics_by_id", lambda _: lambda topics, _options: list(topics)
     ),
 }
 """Broken rules by name."""

@@ -2,7 +2,8 @@
 
 Each round is a case in the format of the vectors, which Kafka's assignors answer. In each round a member owns the
 partitions of Kafka's previous answer. Some rounds have invalid claims: two members claim a partition, a member claims a
-deleted partition, or its user data is old or cannot be decoded.
+deleted partition, or its user data is old or cannot be decoded. In some share groups, partitions become assignable only
+after some rounds.
 """
 
 from __future__ import annotations
@@ -61,7 +62,8 @@ class SimulatedGroup:
     def __init__(self, kind: str, seed: int) -> None:
         self.kind = kind
         self.seed = seed
-        self.is_server = kind.startswith("server_")
+        self.is_share = kind == "share_simple"
+        self.is_server = kind.startswith("server_") or self.is_share
         self._random = random.Random(f"{kind} {seed}")
         self._topic_prefix, self._member_prefix = self._random.choice(_PREFIXES)
         self._style = self._random.choice(["all", "all", "classes", "random", "overlap"])
@@ -73,6 +75,8 @@ class SimulatedGroup:
         self.counts: dict[str, int] = {}
         self.racks: dict[str, list[list[str]]] = {}
         self.ids: dict[str, str] = {}
+        self.assignable: dict[str, set[int]] = {}
+        self._is_partial = self.is_share and self._random.random() < 0.3
         self.members: list[Member] = []
         self._draw_shape()
         for _ in range(self._random.choice(self.first_topics)):
@@ -95,6 +99,8 @@ class SimulatedGroup:
     def _case(self) -> Json:
         """Return the input of the next round."""
         self.round += 1
+        if self._is_partial:
+            self._initialize_state()
         case: Json = {
             "name": f"{self.kind}, {self.name}seed {self.seed}, round {self.round}",
             "assignor": self.kind,
@@ -104,12 +110,7 @@ class SimulatedGroup:
         if self._random.random() < 0.2:
             ClaimInvalidator(self, self._random).invalidate(members)
         if self.is_server:
-            case["topics"] = [
-                {"name": topic, "id": id, "partitions": self.counts[topic]}
-                if topic in self.counts
-                else {"name": topic, "id": id, "deleted": True}
-                for topic, id in self.ids.items()
-            ]
+            case["topics"] = [self._server_topic(topic, id) for topic, id in self.ids.items()]
         else:
             case["topics"] = dict(self.counts)
             if self.racks:
@@ -125,9 +126,23 @@ class SimulatedGroup:
                     member["user_data"] = sticky_user_data(given["partitions"], given["generation"]).hex()
         return {**case, "members": members}
 
+    def _server_topic(self, topic: str, id: str) -> Json:
+        if topic not in self.counts:
+            return {"name": topic, "id": id, "deleted": True}
+        found: Json = {"name": topic, "id": id, "partitions": self.counts[topic]}
+        if self._is_partial:
+            found["assignable"] = sorted(self.assignable.get(topic, ()))
+        return found
+
+    def _initialize_state(self) -> None:
+        """Make some partitions assignable that were not."""
+        for topic, count in self.counts.items():
+            ready = self.assignable.setdefault(topic, set())
+            ready.update(number for number in range(count) if self._random.random() < 0.4)
+
     def _member(self, member: Member) -> Json:
         found: Json = {"member_id": member.member_id, "topics": list(member.topics)}
-        if member.instance_id is not None:
+        if member.instance_id is not None and not self.is_share:
             found["instance_id"] = member.instance_id
         if member.rack is not None:
             found["rack"] = member.rack
@@ -340,6 +355,8 @@ def with_tags(case: Json) -> Json:
     if isinstance(topics, list):
         topics = {topic["name"]: topic["partitions"] for topic in topics if "partitions" in topic}
     tags = set()
+    if case["assignor"] == "share_simple":
+        return {**case, "tags": ["error"] if "error" in case else []}
     for member in case["members"]:
         claims = member.get("assigned") or member.get("owned") or member.get("previous", {}).get("partitions", [])
         if any(topic in topics and not 0 <= id < topics[topic] for topic, id in claims):

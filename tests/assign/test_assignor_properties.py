@@ -1,11 +1,14 @@
 """Properties of Kafka's assignors on drawn groups with arbitrary claims, on both engines.
 
+A share group may raise an error for claims of partitions that do not exist, where Kafka's class does.
+
 Balance and stickiness follow from the comparison with Kafka's classes, in `tests/conformance` and in
 `test_simulated_groups.py`.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -20,11 +23,18 @@ from assignor.ordering import string_hash, table_order
 from tests.assign.claim_strategies import Group, groups_with_claims
 from tests.conformance.assignor_vectors import ASSIGNORS, Named
 from tests.support import assignment_rules
-from tests.support.engines import Engine
+from tests.support.engines import Engine, outcome
 
 Answer = Mapping[str, list[TopicPartition]]
 
 KINDS = pytest.mark.parametrize("kind", ASSIGNORS.values(), ids=ASSIGNORS)
+SHARING = ASSIGNORS["share_simple"]
+EXCLUSIVE = pytest.mark.parametrize(
+    "kind",
+    [kind for kind in ASSIGNORS.values() if kind != SHARING],
+    ids=[name for name in ASSIGNORS if "share" not in name],
+)
+"""Assignors that give each partition to one member."""
 KEEPING = pytest.mark.parametrize(
     "kind",
     [ASSIGNORS["sticky"], ASSIGNORS["cooperative_sticky"], ASSIGNORS["server_uniform"]],
@@ -42,7 +52,7 @@ def answer_of(kind: Named, group: Group, engine: Engine) -> Answer:
     return assign(group.topics, group.members, engine=engine, **options)
 
 
-@KINDS
+@EXCLUSIVE
 @SHARE
 @given(group=groups_with_claims())
 def test_every_answer_is_a_valid_assignment(kind: Named, engine: Engine, group: Group) -> None:
@@ -59,16 +69,46 @@ def test_every_answer_is_a_valid_assignment(kind: Named, engine: Engine, group: 
     )
 
 
+def of_existing_partitions(group: Group) -> Group:
+    """Return a group without claims of partitions that do not exist."""
+    existing = {(topic, id) for topic, of in group.topics.items() for id in assignment_rules.ids_of(of)}
+    members = {
+        member: dataclasses.replace(
+            given, owned_partitions=tuple(each for each in given.owned_partitions if each in existing)
+        )
+        for member, given in group.members.items()
+    }
+    return Group(group.topics, members, group.options)
+
+
+@SHARE
+@given(group=groups_with_claims().map(of_existing_partitions))
+def test_every_partition_of_a_share_group_has_owners(engine: Engine, group: Group) -> None:
+    answer = answer_of(SHARING, group, engine)
+
+    assignment_rules.assert_every_member_is_present(group.members, answer)
+    assignment_rules.assert_lists_are_ordered(answer)
+    assignment_rules.assert_every_partition_is_given(group.topics, group.members, answer)
+    wanted = set().union(*(each.topics for each in group.members.values()))
+    for member, partitions in answer.items():
+        given, had = group.members[member], set(group.members[member].owned_partitions)
+        assert len(set(partitions)) == len(partitions), member
+        kept = {each for each in partitions if each.topic not in given.topics}
+        assert kept <= {each for each in had if each.topic not in wanted}, member
+    findings = check(answer, group.topics, group.members, group_protocol="share", engine=engine)
+    assert ((), (), ()) == (findings.unowned, findings.doubly_owned, findings.unknown)
+
+
 @KINDS
 @SHARE
 @given(group=groups_with_claims())
 def test_plan_and_group_give_the_same_answer_as_assign(kind: Named, group: Group) -> None:
     options = {"assignor": kind.assignor, "group_protocol": kind.group_protocol, **group.options}
     packed = PackedGroup(group.topics, group.members)
-    answer = assign(group.topics, group.members, **options)
+    expected = outcome(assign, group.topics, group.members, **options)
 
-    assert answer == plan(group.topics, group.members, **options)
-    assert answer == packed.plan(**options) == packed.assign(**options) == packed.assign(**options)
+    assert expected == outcome(plan, group.topics, group.members, **options)
+    assert [expected] * 3 == [outcome(call, **options) for call in (packed.plan, packed.assign, packed.assign)]
 
 
 @given(group=groups_with_claims())
@@ -88,8 +128,12 @@ def test_the_order_of_members_matters_only_within_a_bucket(
     members = dict(data.draw(st.permutations(list(group.members.items()))))
     assume(in_table_order(members) == in_table_order(group.members))
 
-    options = {"assignor": kind.assignor, "group_protocol": kind.group_protocol, **group.options}
-    assert answer_of(kind, group, engine) == assign(topics, members, engine=engine, **options)
+    options = {"assignor": kind.assignor, "group_protocol": kind.group_protocol, "engine": engine, **group.options}
+    first, second = outcome(assign, *group[:2], **options), outcome(assign, topics, members, **options)
+    if first.answer is None or second.answer is None:
+        assert (kind, first) == (SHARING, second)
+    else:
+        assert dict(first.answer) == dict(second.answer)
 
 
 def in_table_order(members: Mapping[str, Any]) -> list[str]:
