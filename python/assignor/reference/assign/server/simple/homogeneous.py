@@ -25,8 +25,8 @@ from assignor.reference.assign.table_order import numbers_in_set, topics_by_id
 from assignor.reference.group import Member, Partition
 
 NOT_DETERMINED = (
-    "the assignment is not determined: partitions with equal hash codes share a bucket of a hash table, and Kafka's "
-    "SimpleAssignor lists them in an order that differs from process to process"
+    "the assignment is not determined: eight or more partitions have hash codes with the same bucket, among them equal "
+    "ones, and Kafka's class orders them by identity hash codes"
 )
 
 

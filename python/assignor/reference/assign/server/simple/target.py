@@ -21,7 +21,8 @@ def previous_target(member: Member) -> Target:
 
 def no_member_left(partition: TopicPartition) -> IllegalStateError:
     """Return the error for a partition that still has too few owners when all members have their quota."""
+    topic, number = partition
     return IllegalStateError(
-        f"topic '{partition.topic}', partition {partition.partition}: no member is left for it, because the previous "
-        "target has partitions that cannot be assigned; Kafka's SimpleAssignor throws NoSuchElementException"
+        f"topic '{topic}', partition {number}: no member is left for a further owner; Kafka's class fails with "
+        "NoSuchElementException, because members had partitions that do not exist or are not assignable"
     )
