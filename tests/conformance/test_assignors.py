@@ -23,6 +23,7 @@ from assignor import Group, Subscription, TopicPartition, assign, errors, plan
 from assignor.ordering import java_order, string_hash, table_order
 from assignor.wire import DecodedSubscription, decode_subscription, encode_subscription
 from tests.assign.edge_mutations import MUTATIONS
+from tests.assign.test_streams_sticky_agreement import MUTATIONS as STREAMS_MUTATIONS
 from tests.conformance import assignor_vectors, streams_vectors
 from tests.conformance.assignor_vectors import Case
 from tests.conformance.deviations import COUNTS
@@ -214,6 +215,20 @@ def test_assignors_a_broken_rule_changes_answers_to_groups_at_the_edge(
     cases = assignor_vectors.read(OWN_FOLDER / f"assignor_{kind}_edge.jsonl.gz")
 
     assert any(differs(case) for case in assignor_vectors.exact(cases))
+
+
+@pytest.mark.parametrize("rule", STREAMS_MUTATIONS)
+def test_assignors_a_broken_rule_changes_answers_to_streams_groups(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module, name, replace = STREAMS_MUTATIONS[rule]
+    cases = assignor_vectors.read(OWN_FOLDER / "assignor_streams_sticky_visible.jsonl.gz")
+
+    monkeypatch.setattr(module, name, replace(getattr(module, name)))
+
+    def differs(case: Case | StreamsCase) -> bool:
+        assert isinstance(case, StreamsCase)
+        return case.expected != streams_vectors.answer(case, "reference")
+
+    assert any(map(differs, cases))
 
 
 def test_assignors_vectors_of_our_own_folder_are_complete() -> None:
