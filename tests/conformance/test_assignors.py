@@ -289,7 +289,7 @@ PLAIN: dict[str, Any] = {
 
 
 def test_assignors_a_file_with_cases_of_defects_only_is_an_error(engine: Engine, tmp_path: Path) -> None:
-    defect = {**PLAIN, "tags": ["gives_unsubscribed"]}
+    defect = {**PLAIN, "tags": ["error"]}
 
     assert {"exact": 1, "defects": 1} == {
         name: count
