@@ -29,12 +29,12 @@ type PyTasks<'py> = (Bound<'py, PyList>, Bound<'py, PyList>);
 ///
 /// `topology` maps a subtopology to its number of tasks and whether they have state. `StreamsStickyAssignor` checks all values.
 #[pyfunction]
-pub(crate) fn assign_tasks<'py>(
-    py: Python<'py>,
+pub(crate) fn assign_tasks(
+    py: Python<'_>,
     topology: FxHashMap<String, (u32, bool)>,
     members: Vec<Member>,
     standby_replicas: u32,
-) -> PyResult<Vec<PyTasks<'py>>> {
+) -> PyResult<Vec<PyTasks<'_>>> {
     let subtopology = |(id, (tasks, is_stateful))| Subtopology { id, tasks, is_stateful };
     let topology = Topology::new(topology.into_iter().map(subtopology).collect())?;
     let numbers = |tasks: TaskNames| tasks.iter().filter_map(|(id, number)| topology.task(id, *number)).collect();
@@ -54,11 +54,11 @@ pub(crate) fn assign_tasks<'py>(
     let names: Vec<Bound<'_, PyString>> =
         group.topology.subtopologies().iter().map(|subtopology| PyString::new(py, &subtopology.id)).collect();
     let list = |tasks: &[u32]| {
-        let named = tasks.iter().map(|task| {
+        let pairs = tasks.iter().map(|task| {
             let subtopology = group.topology.subtopology(*task);
             (&names[subtopology], task - group.topology.start(subtopology))
         });
-        PyList::new(py, named)
+        PyList::new(py, pairs)
     };
     tasks.iter().map(|MemberTasks { active, standby }| Ok((list(active)?, list(standby)?))).collect()
 }

@@ -1,6 +1,6 @@
 //! Order in which a `java.util.PriorityQueue` returns elements with equal keys.
 //!
-//! Source: `java.util.PriorityQueue` of OpenJDK 17.
+//! Source: `java.util.PriorityQueue` of Java 17.
 
 /// Binary heap in an array, whose first element has the least key.
 ///

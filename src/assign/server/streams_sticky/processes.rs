@@ -12,7 +12,7 @@ pub(super) struct Processes {
     of_member: Vec<u32>,
     /// Per member, the number of tasks that it has got.
     counts: Vec<u32>,
-    processes: Vec<Process>,
+    all: Vec<Process>,
 }
 
 /// A process: the members that run in it, as its threads.
@@ -42,20 +42,20 @@ impl Processes {
         }
         let mut of_member = vec![0; order.len()];
         let table = name_order(&ids, order.len().next_power_of_two());
-        let processes = (0..).zip(table).map(|(process, index)| {
+        let all = (0..).zip(table).map(|(process, index)| {
             let members = in_table_order(group, &members[index as usize]);
             for member in &members {
                 of_member[*member as usize] = process;
             }
             Process { members, tasks: 0, load: 0.0, queue: None }
         });
-        let processes = processes.collect();
-        Self { of_member, counts: vec![0; order.len()], processes }
+        let all = all.collect();
+        Self { of_member, counts: vec![0; order.len()], all }
     }
 
     /// Return the number of processes.
     pub(super) fn len(&self) -> usize {
-        self.processes.len()
+        self.all.len()
     }
 
     /// Return the process of a member.
@@ -70,12 +70,12 @@ impl Processes {
 
     /// Return the number of tasks of a process per member.
     pub(super) fn load(&self, process: u32) -> f64 {
-        self.processes[process as usize].load
+        self.all[process as usize].load
     }
 
     /// Return a queue of all processes, least loaded first.
     pub(super) fn queue(&self) -> JavaQueue {
-        JavaQueue::new(0..self.processes.len() as u32, |process| self.load(process))
+        JavaQueue::new(0..self.all.len() as u32, |process| self.load(process))
     }
 
     /// Return true if a member has fewer tasks than another one, and its process has a lower load.
@@ -85,7 +85,7 @@ impl Processes {
 
     /// Add a task to a member; the queue of its process is no longer valid.
     pub(super) fn add(&mut self, member: u32) {
-        let process = &mut self.processes[self.of_member[member as usize] as usize];
+        let process = &mut self.all[self.of_member[member as usize] as usize];
         process.queue = None;
         process.add_task();
         self.counts[member as usize] += 1;
@@ -93,7 +93,7 @@ impl Processes {
 
     /// Add a task to the member of a process with the fewest tasks, and return the member.
     pub(super) fn add_to_least_loaded(&mut self, process: u32) -> u32 {
-        let process = &mut self.processes[process as usize];
+        let process = &mut self.all[process as usize];
         process.add_task();
         if let [member] = *process.members {
             self.counts[member as usize] += 1;
@@ -113,7 +113,7 @@ impl Processes {
 impl Process {
     fn add_task(&mut self) {
         self.tasks += 1;
-        self.load = f64::from(self.tasks) / self.members.len() as f64;
+        self.load = f64::from(self.tasks) / f64::from(self.members.len() as u32);
     }
 }
 

@@ -40,7 +40,9 @@ pub(super) fn assign(stateful: &[u32], replicas: u32, previous: &Previous, targe
     let mut passed = Vec::new();
     for left in rest {
         copies.begin(target.active(left.task).map(|member| target.processes.of(member)));
-        left.holders.iter().for_each(|process| copies.add(*process));
+        for process in &left.holders {
+            copies.add(*process);
+        }
         for _ in 0..left.missing {
             cancellation::check();
             if !give_to_least_loaded(left.task, &mut queue, &mut passed, target, &mut copies) {
@@ -108,7 +110,9 @@ impl Copies {
     /// Begin with a task and the process that has it active.
     fn begin(&mut self, active: Option<u32>) {
         self.round += 1;
-        active.into_iter().for_each(|process| self.add(process));
+        if let Some(process) = active {
+            self.add(process);
+        }
     }
 
     fn add(&mut self, process: u32) {
