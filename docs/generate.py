@@ -23,7 +23,7 @@ from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
 from assignor.replay.events import FIELDS, MEANINGS
-from docs import api, measured, task_picture
+from docs import api, measured, share_picture, task_picture
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
@@ -272,6 +272,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "ownership cooperative-sticky": functools.partial(ownership, "cooperative-sticky"),
     "ownership uniform": functools.partial(ownership, "uniform", "consumer"),
     "ownership server range": functools.partial(ownership, "range", "consumer"),
+    "ownership share": share_picture.share_ownership,
     "ownership streams": task_picture.task_ownership,
     "member states": state_diagram,
     "member errors": error_table,

@@ -100,7 +100,7 @@ def test_each_assignor_has_a_page_with_a_picture() -> None:
     pages = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "assignors").glob("*.md")}
     of_partitions = {f"{generate.page_of(*assignor)}.md" for assignor in generate.ASSIGNORS}
 
-    assert of_partitions | {"index.md", "streams.md"} == set(pages)
+    assert of_partitions | {"index.md", "share.md", "streams.md"} == set(pages)
     assert ["index.md"] == [name for name, page in pages.items() if "<!-- generated: ownership" not in page]
 
 
