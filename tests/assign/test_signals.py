@@ -39,6 +39,16 @@ def test_an_exception_of_a_handler_ends_the_assignment(call: str) -> None:
     assert ("Raised", True) == (found["raised"], found["seconds"] < 2), found
 
 
+def test_an_exception_of_a_handler_ends_the_assignment_of_a_streams_group() -> None:
+    setup = """
+from assignor.server import StreamsMember, StreamsStickyAssignor
+members = {f"m{number}": StreamsMember(f"p{number}") for number in range(1000)}
+"""
+    found = interrupted(setup, "StreamsStickyAssignor().assign({'0': (9000, True)}, members, standby_replicas=999)")
+
+    assert ("Raised", True) == (found["raised"], found["seconds"] < 2), found
+
+
 READING = """
 import numpy as np, pyarrow as pa
 from assignor import Group, MemberColumns, Subscription
