@@ -209,8 +209,9 @@ pub fn check_size(group: &Group, assignor: Assignor) -> Result<u64, GroupError> 
     }
     memory::check_each("a plan", "partitions", partitions, assignor.bytes_per_partition())?;
     if assignor == Assignor::ServerSimple {
-        let owners = server::simple::max_owners(group);
-        memory::check_each("a plan", "owners of partitions", owners, BYTES_PER_OWNER)?;
+        let owners = server::simple::expected_owners(group);
+        let most = partitions + owners + server::simple::previous_owners(group);
+        memory::check_each("a plan", "owners of partitions", most, BYTES_PER_OWNER)?;
         return Ok(owners);
     }
     Ok(partitions)

@@ -78,11 +78,11 @@ impl Columns {
             ends[member as usize] += 1;
         });
         ends.pop();
-        Ok(Self::from_spans(spans, ends))
+        Ok(Self::from_spans(&spans, ends))
     }
 
     /// Build columns from the spans of all members, and the end of the spans of each member.
-    pub(super) fn from_spans(spans: Vec<Span>, ends: Vec<usize>) -> Self {
+    pub(super) fn from_spans(spans: &[Span], ends: Vec<usize>) -> Self {
         let mut member = Vec::with_capacity(spans.len());
         for (index, end) in (0..).zip(&ends) {
             member.resize(*end, index);

@@ -239,7 +239,7 @@ impl Plan {
             Answer::Shared(owners) => {
                 check(owners.total())?;
                 let (spans, ends) = owners.spans(self.members().len());
-                Ok(Columns::from_spans(spans, ends))
+                Ok(Columns::from_spans(&spans, ends))
             }
             Answer::Columns => Ok(Columns::default()),
         }

@@ -245,6 +245,13 @@ def test_a_partition_twice_in_the_list_of_a_member_is_a_finding(engine: Engine) 
     assert (TopicPartition("t", 1),) == found.doubly_owned
 
 
+def test_check_rejects_an_unknown_protocol(engine: Engine) -> None:
+    with pytest.raises(
+        errors.IllegalArgumentError, match="group_protocol must be one of 'classic', 'consumer', 'share'"
+    ):
+        check({}, {}, {}, group_protocol="streams", engine=engine)
+
+
 def test_kept_partitions_are_findings(engine: Engine) -> None:
     members = {"a": had("t", owned="v0 x7"), "b": had("u")}
     topics = {"t": 1, "u": 1, "v": 1}

@@ -97,6 +97,32 @@ def test_the_assignor_of_the_broker_uses_the_topic_ids(commands: Commands) -> No
     assert lists(expected) == commands.json("assign", commands.file(given), "--group-protocol", "consumer")
 
 
+def test_share_groups_are_assigned_planned_and_checked(commands: Commands) -> None:
+    given: dict[str, Any] = {"partitions_per_topic": {"t": 2}, "subscriptions": {member: ["t"] for member in "abc"}}
+    share = "--group-protocol", "share"
+    expected = plan(given["partitions_per_topic"], given["subscriptions"], group_protocol="share")
+
+    assert lists(dict(expected)) == commands.json("assign", commands.file(given), *share)
+    planned = commands.output("plan", commands.file(given), *share)
+    assert expected == Plan.from_json(planned)
+    assigned = {**given, "assignment": lists(dict(expected))}
+    none: dict[str, list[object]] = {name: [] for name in PROBLEMS}
+    assert none == commands.json("check", commands.file(assigned), *share)
+    assert none == commands.json("check", commands.file({**assigned, "group_protocol": "share"}))
+    assert [["t", 0], ["t", 1]] == commands.json("check", commands.file(assigned), code=1)["doubly_owned"]
+    commands.stdin(planned.encode())
+    assert none == commands.json("check", "-", commands.file(given))
+
+
+def test_what_if_of_a_share_group_has_its_assignor(commands: Commands) -> None:
+    given = {"partitions_per_topic": {"t": 2}, "subscriptions": {member: ["t"] for member in "abc"}}
+
+    step = "--group-protocol", "share", "--step", "add_members=1"
+    _, outcome = commands.json("what-if", commands.file(given), *step)
+    names = "group_protocol", "computed_as", "members", "partitions", "unowned", "moved"
+    assert ("share", "simple", 4, 2, 0, 1) == tuple(outcome[name] for name in names)
+
+
 def test_the_text_of_a_plan_escapes_names(commands: Commands) -> None:
     idle = {"partitions_per_topic": {"t": 1}, "subscriptions": {"a": ["t"], "b\n": ["t"]}}
 

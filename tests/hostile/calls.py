@@ -169,10 +169,11 @@ def _growth(at: Any, lag: Any, produced: Any, generation: Any) -> object:
 def _pure_calls() -> Iterator[Call]:
     options = {"assignor": "sticky", "group_protocol": "classic", "topic_ids": {"t": UUID(int=1)}}
     both = {"partitions_per_topic": TOPICS, "subscriptions": MEMBERS}
+    checked = {"assignment": {"a": [("t", 0)]}, "group_protocol": "share"}
     for engine in ("rust", "reference"):
         yield _call(f"assignor.assign by {engine}", assign, **both, **options, engine=engine)
         yield _call(f"assignor.plan by {engine}", plan, **both, **options, engine=engine)
-        yield _call(f"assignor.check by {engine}", check, assignment={"a": [("t", 0)]}, **both, engine=engine)
+        yield _call(f"assignor.check by {engine}", check, **checked, **both, engine=engine)
         named = {"member": "a", "topic": "t", "partition": 0, "engine": engine}
         yield _call(f"assignor.check of one partition by {engine}", _checked, **named)
         names = {"topics": ["t", "u"], "include_internal": False, "engine": engine}
@@ -253,7 +254,11 @@ def _constructors() -> Iterator[Call]:
     yield _call("assignor.matching.TopicPattern", TopicPattern, pattern="t.*", dialect="java")
     for kind in (RangeAssignor, RoundRobinAssignor, StickyAssignor, CooperativeStickyAssignor):
         yield from _assignor_calls(f"assignor.{kind.__name__}", kind)
-    kinds: tuple[type[server.ServerAssignor], ...] = (server.RangeAssignor, server.UniformAssignor)
+    kinds: tuple[type[server.ServerAssignor], ...] = (
+        server.RangeAssignor,
+        server.SimpleAssignor,
+        server.UniformAssignor,
+    )
     for of_server in kinds:
         name = f"assignor.server.{of_server.__name__}"
         yield _call(name, of_server, engine="rust")
@@ -302,6 +307,7 @@ def _methods() -> Iterator[Call]:
     yield _method("assignor.Plan.diff", _plan, other=_plan())
     yield _method("assignor.Plan.encode", _plan, version=3)
     yield _method("assignor.Plan.owner", _plan, topic="t", partition=0)
+    yield _method("assignor.Plan.owners", _plan, topic="t", partition=0)
     yield _method("assignor.Plan.partitions", _plan, member="a")
     given = {"group_id": "g", "leader": "a", "clients": {"a": ("c", "h")}, "versions": 3}
     yield _method("assignor.Plan.group_metadata_size", _plan, **given)

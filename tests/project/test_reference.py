@@ -60,8 +60,10 @@ ONLY_IN_ENGINE = {
     "assign.sticky.returns": "A part of `general`.",
     "assign.sticky.rack_first": "Fast search for a member in the same rack; `constrained` checks all members.",
     "bytes.writer": "The reference concatenates `bytes`.",
+    "assign.server.topic_order": "`topics_by_id` of `assign.table_order`.",
     "group.builder": "`group.read_joined_members`; the reference parses equal subscriptions repeatedly.",
     "group.consumer_sets": INTERNED,
+    "group.extended": "The reference finds topics by name.",
     "group.member_data": "Fields of `group.Member`.",
     "group.names": INTERNED,
     "group.sets": INTERNED,
@@ -87,19 +89,13 @@ ONLY_IN_ENGINE = {
     "plan.columnar": COMPACT,
     "plan.diff": PLAN_VIEW,
     "plan.owners": COMPACT,
+    "plan.shared": COMPACT,
     "plan.size": PLAN_VIEW,
     "plan.wire": PLAN_VIEW,
 }
 
-NOT_YET = "The engine does not have it yet."
-
 ONLY_IN_REFERENCE = {
     "assign.options": "`Options` of `src/assign/mod.rs`, in a file that the assignors can import.",
-    "assign.server.simple": NOT_YET,
-    "assign.server.simple.heterogeneous": NOT_YET,
-    "assign.server.simple.homogeneous": NOT_YET,
-    "assign.server.simple.shares": NOT_YET,
-    "assign.server.simple.target": NOT_YET,
 }
 
 

@@ -116,7 +116,7 @@ impl<'a> RecordedAssignment<'a> {
                 }
                 match self.assignor.protocol() {
                     GroupProtocol::Consumer | GroupProtocol::Share if self.metadata.names.contains_key(key) => {
-                        _ = known.insert(key)
+                        _ = known.insert(key);
                     }
                     GroupProtocol::Classic if self.metadata.has_topic(key) => _ = known.insert(key),
                     GroupProtocol::Classic if !member.topics.contains(&key) => {}

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::previous::{place_order, push_numbers};
 use super::shares::Shares;
+use super::target::{place_order, push_numbers};
 use super::{quotas, sharing};
 use crate::assign::table_order::{DEFAULT_CAPACITY, computed_order_by, expected_capacity, member_order, table_order};
 use crate::cancellation;
@@ -80,7 +80,9 @@ fn assign_topic(shares: &mut Shares, ids: &Ids, subscribers: &[u32], claims: &[C
     let mut members = Vec::new();
     for of_member in claims.chunk_by(|left, right| left.0 == right.0) {
         let first = shares.claims();
-        of_member.iter().for_each(|(place, id)| shares.claim(numbers.number(*id), *place));
+        for (place, id) in of_member {
+            shares.claim(numbers.number(*id), *place);
+        }
         members.push((first, shares.claims()));
     }
     for of_member in members {
@@ -103,7 +105,8 @@ fn assign_topic(shares: &mut Shares, ids: &Ids, subscribers: &[u32], claims: &[C
 struct Numbers<'a> {
     ids: &'a Ids,
     others: Vec<i32>,
-    numbers: FxHashMap<i32, u32>,
+    /// Numbers of the other ids.
+    known: FxHashMap<i32, u32>,
     /// Numbers in the order in which claims add them to Kafka's table.
     claimed: Vec<u32>,
     is_claimed: Vec<bool>,
@@ -116,7 +119,7 @@ impl<'a> Numbers<'a> {
         Self {
             ids,
             others: Vec::new(),
-            numbers: FxHashMap::default(),
+            known: FxHashMap::default(),
             claimed: Vec::new(),
             is_claimed: Vec::new(),
             is_called_again: false,
@@ -133,7 +136,7 @@ impl<'a> Numbers<'a> {
         let number = self.ids.position(id).map_or_else(
             || {
                 let new = (self.ids.len() + self.others.len()) as u32;
-                let number = *self.numbers.entry(id).or_insert(new);
+                let number = *self.known.entry(id).or_insert(new);
                 if number == new {
                     self.others.push(id);
                 }

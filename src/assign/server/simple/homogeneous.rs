@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::previous::{place_order, push_numbers};
 use super::shares::Shares;
+use super::target::{place_order, push_numbers};
 use super::{quotas, sharing};
 use crate::assign::server::topic_order::{previous_topics_by_id, topics_by_name};
 use crate::assign::table_order::{

@@ -11,8 +11,8 @@
 
 mod heterogeneous;
 mod homogeneous;
-mod previous;
 mod shares;
+mod target;
 
 use std::sync::Arc;
 
@@ -30,18 +30,22 @@ pub(in crate::assign) fn assign(group: &Arc<Group>, _options: Options) -> Result
     }
 }
 
-/// Return the highest number of owners that the partitions of a group may have together.
-pub(in crate::assign) fn max_owners(group: &Group) -> u64 {
+/// Return about the number of owners that the partitions of a group get together: a partition for each member at least, in a group
+/// with different subscriptions for each topic.
+pub(in crate::assign) fn expected_owners(group: &Group) -> u64 {
     let partitions = group.topics().total();
     let members_per_subscription = group.members_per_subscription();
-    let owned: u64 = group.all_member_data().flat_map(|(_, data)| data.owned()).map(|(_, ids)| ids.len() as u64).sum();
-    let members = members_per_subscription.iter().filter(|members| **members > 0);
-    if members.clone().count() <= 1 {
-        return partitions + owned + members.map(|members| u64::from(*members)).sum::<u64>();
+    if members_per_subscription.iter().filter(|members| **members > 0).count() <= 1 {
+        return partitions.max(group.members().len() as u64);
     }
-    let consumers = (0..).zip(&members_per_subscription);
-    let consumers = consumers.map(|(number, members)| u64::from(*members) * group.topics_of(number).len() as u64);
-    partitions + owned + consumers.sum::<u64>()
+    let consumers = (0..).zip(members_per_subscription);
+    let consumers = consumers.map(|(number, members)| u64::from(members) * group.topics_of(number).len() as u64);
+    partitions.max(consumers.sum())
+}
+
+/// Return the number of partitions in the previous targets of all members.
+pub(in crate::assign) fn previous_owners(group: &Group) -> u64 {
+    group.all_member_data().flat_map(|(_, data)| data.owned()).map(|(_, ids)| ids.len() as u64).sum()
 }
 
 /// Return the number of owners that each partition should have.

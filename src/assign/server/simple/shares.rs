@@ -4,7 +4,7 @@
 //! give up what is above their quota (`shed_excess`), and members of partitions with too many owners the rest (`shed_shared`). Finally
 //! give the partitions with too few owners to members below their quota (`hand_out`).
 
-use super::previous::in_place_order;
+use super::target::in_place_order;
 use crate::assign::table_order::{DEFAULT_CAPACITY, table_order};
 use crate::group::Lists;
 
