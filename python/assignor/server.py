@@ -110,7 +110,7 @@ class RangeAssignor(ServerAssignor):
 class SimpleAssignor(ServerAssignor):
     """The broker's assignor of share groups: a partition may have several owners.
 
-    Each partition has as many owners as are needed to give each member a partition. A topic with only some partitions
+    Each partition has the number of owners that gives each member a partition. A topic with only some partitions
     that share groups can read is given as the list of these.
 
     Args:

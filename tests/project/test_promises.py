@@ -205,7 +205,13 @@ def test_a_promised_callable_has_its_parameters(name: str) -> None:
 
 ENGINES = {
     *("assign", "plan", "check", "match_topics", "resolve", "explain_pattern", "RangeAssignor", "RoundRobinAssignor"),
-    *("StickyAssignor", "CooperativeStickyAssignor", "server.RangeAssignor", "server.UniformAssignor"),
+    *(
+        "StickyAssignor",
+        "CooperativeStickyAssignor",
+        "server.RangeAssignor",
+        "server.SimpleAssignor",
+        "server.UniformAssignor",
+    ),
     "server.StreamsStickyAssignor",
     *("wire.decode_subscription", "wire.encode_subscription", "wire.decode_assignment", "wire.encode_assignment"),
     *("wire.decode_streams_subscription", "wire.decode_streams_assignment"),

@@ -1,7 +1,7 @@
 //! Assignment of share groups as in the broker's `SimpleAssignor` (KIP-932): a partition may have several owners.
 //!
-//! Members are numbered by their place in the broker's table. Each partition is shared by as many members as are needed to give every
-//! member a partition. Each member has a quota of partitions. Members keep what they had, up to their quota, and members below their
+//! Members are numbered by their place in the broker's table. Each partition is shared by the number of members that gives every member
+//! a partition. Each member has a quota of partitions. Members keep what they had, up to their quota, and members below their
 //! quota get the partitions that have too few owners.
 //!
 //! If all members subscribe to the same topics, `homogeneous` assigns all partitions at once, otherwise `heterogeneous` assigns topic
