@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::causes::{classic_causes, epoch_causes};
 use super::classic::{ClassicGroup, ParsedMember};
+use super::classic_tasks::classic_tasks;
 use super::commits::set_owners;
 use super::comparison::compare_generation;
 use super::current_owners::Owners;
@@ -91,6 +92,7 @@ pub(super) fn apply_classic(
     let assigned = Arc::clone(&group.members);
     state.classic = Some(group);
     let (held, is_rebalance) = next_generation(state, place, &after, partitions);
+    let tasks = classic_tasks(&mut state.tasks, &assigned, &after, (is_partial, is_rebalance));
     let problems = is_rebalance.then(|| {
         let count: usize = members.values().filter_map(|member| member.assigned.as_ref()).map(Vec::len).sum();
         let is_single = owners.as_ref().is_some_and(|owners| owners.len() == count);
@@ -100,8 +102,10 @@ pub(super) fn apply_classic(
             AssignmentProblems::default()
         }
     });
-    let held =
-        HeldGeneration { generation: Generation { parsed_members: parsed, problems, ..held.generation }, ..held };
+    let held = HeldGeneration {
+        generation: Generation { parsed_members: parsed, tasks, problems, ..held.generation },
+        ..held
+    };
     let same_members = held.generation.same_members;
     generation_event(context, state, held, false, events);
     if is_rebalance {
@@ -156,7 +160,8 @@ fn generation_event(
     let before = held.before.map(|before| before.generation);
     let comparison =
         if context.is_compared { compare_generation(&held.generation, before, &context.metadata) } else { None };
-    let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none());
+    // Later topic metadata does not change a comparison without an assignor.
+    let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none() || found.assignor.is_none());
     let task_problems = held
         .generation
         .streams_target

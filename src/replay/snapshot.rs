@@ -273,7 +273,7 @@ stored_structs! {
     Task { name, has_state }
     MemberTasks { member, process, active, standby, warmup }
     MovedTask { task, process }
-    LastPlaces { active, copies, missing }
+    LastPlaces { active, copies, missing, is_revoked }
     LastTasks { places }
     TaskChanges { tasks, moved_tasks, moved_state, problems }
     KnownMember {

@@ -88,6 +88,8 @@ pub(super) struct LastPlaces {
     pub(super) copies: BTreeSet<Arc<str>>,
     /// Number of assignments without the task since then.
     pub(super) missing: usize,
+    /// True if a leader took the task from its worker on purpose, since it last ran.
+    pub(super) is_revoked: bool,
 }
 
 /// Last known processes of the tasks of a group, by task.

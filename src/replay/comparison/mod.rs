@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::classic::ParsedMember;
+use super::classic_tasks::not_compared;
 use super::generation::Generation;
 use super::metadata::{Metadata, MetadataSnapshot};
 use super::target::TargetAssignment;
@@ -119,6 +120,9 @@ pub(super) fn compare_generation(
 ) -> Option<Comparison> {
     if let Some(target) = &generation.target {
         return compare_target(target, metadata);
+    }
+    if let Some(comparison) = not_compared(generation) {
+        return Some(comparison);
     }
     let assignor = Assignor::named(GroupProtocol::Classic, generation.protocol.as_ref()?)?;
     // A record that repeats a generation also repeats its assignment, which was computed for the earlier record. Only range

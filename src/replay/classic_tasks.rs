@@ -1,0 +1,55 @@
+//! Tasks of the groups of the classic protocol that assign tasks: those of Kafka Streams and of Kafka Connect.
+
+use std::sync::Arc;
+
+use super::classic::ParsedMember;
+use super::classic_streams::{PROTOCOL, streams_tasks};
+use super::comparison::Comparison;
+use super::connect::{PROTOCOL_TYPE, connect_tasks};
+use super::difference::GroupRecord;
+use super::generation::Generation;
+use super::model::GroupKind;
+use super::tasks::{LastTasks, TaskAssignment, TaskChanges};
+use crate::assign::{Assignor, GroupProtocol};
+use crate::offsets::protocol::CONSUMER;
+
+/// Reason why the assignment of such a group is not computed.
+const REASON: &str = "the log does not determine the assignment: it depends on the memory of the leader";
+
+/// Return the tasks of a generation, and replace the last known ones; None for a group that assigns partitions.
+///
+/// A record that repeats a generation replaces nothing: `is_rebalance` is false.
+pub(super) fn classic_tasks(
+    last: &mut LastTasks,
+    members: &[Arc<ParsedMember>],
+    record: &GroupRecord,
+    (is_partial, is_rebalance): (bool, bool),
+) -> Option<TaskChanges> {
+    if !is_rebalance {
+        let mut copy = last.clone();
+        let assignment = TaskAssignment { expected: None, ..assignment(&mut copy, members, record)? };
+        return Some(copy.replace(&assignment, is_partial));
+    }
+    let assignment = assignment(last, members, record)?;
+    Some(last.replace(&assignment, is_partial))
+}
+
+fn assignment(last: &mut LastTasks, members: &[Arc<ParsedMember>], record: &GroupRecord) -> Option<TaskAssignment> {
+    match (record.protocol_type.as_deref()?, record.protocol.as_deref()) {
+        // The record of a group without members has no protocol.
+        (PROTOCOL_TYPE | CONSUMER, None) if members.is_empty() && !last.places.is_empty() => {
+            Some(TaskAssignment::default())
+        }
+        (PROTOCOL_TYPE, Some(name)) if Assignor::named(GroupProtocol::Classic, name).is_none() => {
+            Some(connect_tasks(members, last))
+        }
+        (CONSUMER, Some(PROTOCOL)) => Some(streams_tasks(members, last)),
+        _ => None,
+    }
+}
+
+/// Return why the assignment of a group that assigns tasks is not compared; None for other groups, and for a group without members.
+pub(super) fn not_compared(generation: &Generation) -> Option<Comparison> {
+    let has_tasks = generation.kind == GroupKind::Classic && generation.tasks.is_some() && generation.members > 0;
+    has_tasks.then(|| Comparison::not_determined(None, REASON.to_owned()))
+}
