@@ -46,9 +46,16 @@ impl fmt::Display for NotComputed {
                 let mut known: Vec<&str> = known.map(Assignor::name).collect();
                 known.sort_unstable();
                 let protocol = protocol.name();
+                // Protocols of Kafka Streams and Kafka Connect.
+                let reason = match name.as_str() {
+                    "stream" | "default" | "compatible" | "sessioned" => {
+                        " because its answer depends on the memory of the leader"
+                    }
+                    _ => "",
+                };
                 write!(
                     f,
-                    "assignor '{name}' of group_protocol '{protocol}' is not supported; supported: {}",
+                    "assignor '{name}' of group_protocol '{protocol}' is not supported{reason}; supported: {}",
                     quoted(&known)
                 )
             }

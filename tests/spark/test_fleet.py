@@ -407,7 +407,7 @@ def test_recorded_groups_are_computed_by_their_own_assignors(
     assert (None, None) == found.pop("orders-enricher")
     assert ("classic", "stream") == given.pop("orders-enricher")
     assert given == found
-    reason = "assignor 'stream' of group_protocol 'classic' is not supported; supported: "
+    reason = "assignor 'stream' of group_protocol 'classic' is not supported because its answer depends on the memory "
     [problem] = recorded_answers["problems"]
     assert ("group", "orders-enricher", 1) == tuple(problem[name] for name in ("table", "name", "rows"))
     assert problem["problem"].startswith(reason)
