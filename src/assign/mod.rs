@@ -173,7 +173,7 @@ impl Assignor {
             Self::Range | Self::ServerRange => 0,
             Self::RoundRobin => 8,
             Self::ServerUniform => 16,
-            Self::ServerSimple => 48,
+            Self::ServerSimple => 120,
             Self::Sticky | Self::CooperativeSticky => 28,
         }
     }
