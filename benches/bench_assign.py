@@ -97,7 +97,8 @@ OVER_JAVA: dict[tuple[str, Racks], tuple[float | None, float | None]] = {
 """Smallest ratio of the time of Java's RangeAssignor to that of a call, by racks: for each group, and the mean."""
 
 LEADER: tuple[AssignorName, ...] = ("roundrobin", "sticky", "cooperative-sticky")
-BROKER: tuple[AssignorName, ...] = ("uniform", "server-range")
+BROKER: tuple[AssignorName, ...] = ("uniform", "server-range", "simple")
+TITLES = {"server-range": "broker-side range", "simple": "share group"}
 
 JAVA_SLOW = 1.0
 """If Java takes more seconds than this, its cost is super-linear, and the ratio has a target of its own."""
@@ -272,7 +273,7 @@ section(
 for _assignor in (*LEADER, *BROKER):
     section(
         f"java-{_assignor}",
-        f"Java's {'broker-side range' if _assignor == 'server-range' else _assignor} assignor",
+        f"Java's {TITLES.get(_assignor, _assignor)} assignor",
         f"{WARM} Members are `Subscription` objects. Rolling: {2 * RESTARTS} rebalances, in which {RESTARTS} members "
         "leave and return one after another.",
         "first / this",

@@ -126,7 +126,7 @@ def right_answers(workload: Workload) -> list[Plan]:
             if dict(kept) != assign(*rebalance, **arguments, engine="reference"):
                 raise WrongAnswerError(f"the engines differ on {workload.name}")
         elif workload.total_partitions <= CHECKED:
-            findings = check(dict(kept), *rebalance)
+            findings = check(dict(kept), *rebalance, group_protocol=kept.group_protocol)
             if workload.assignor == "cooperative-sticky":  # it withholds partitions that another member still owns
                 findings = replace(findings, unowned=())
             if findings:

@@ -172,7 +172,9 @@ def _question(workload: Workload, rebalance: Rebalance) -> dict[str, Any]:
         member["assigned"] = member.pop("owned")
     ids = workload.topic_ids()
     topics = [{"name": topic, "id": str(ids[topic]), "partitions": count} for topic, count in counts.items()]
-    return {"assignor": f"server_{SERVER[workload.assignor]}", "topics": topics, "members": members}
+    group_protocol, assignor = SERVER[workload.assignor]
+    kind = f"{'share' if group_protocol == 'share' else 'server'}_{assignor}"
+    return {"assignor": kind, "topics": topics, "members": members}
 
 
 def _user_data(subscription: Subscription) -> str:

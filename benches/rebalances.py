@@ -33,7 +33,8 @@ def options(workload: Workload) -> dict[str, Any]:
     if workload.assignor == "range":
         return {}
     if workload.assignor in SERVER:
-        return {"assignor": SERVER[workload.assignor], "group_protocol": "consumer"}
+        group_protocol, assignor = SERVER[workload.assignor]
+        return {"assignor": assignor, "group_protocol": group_protocol}
     return {"assignor": workload.assignor}
 
 

@@ -30,11 +30,11 @@ its own `str` objects, as if each member were decoded separately. `sets`: one se
 Axis = Literal["members", "topics", "partitions"]
 """Size that doubles in a series."""
 
-AssignorName = Literal["range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range"]
-"""Name of an assignor in tables; `uniform` and `server-range` are assignors of the broker."""
+AssignorName = Literal["range", "roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range", "simple"]
+"""Name of an assignor in tables; `uniform`, `server-range` and `simple` are assignors of the broker."""
 
-SERVER = {"uniform": "uniform", "server-range": "range"}
-"""Kafka's names of the broker's assignors."""
+SERVER = {"uniform": ("consumer", "uniform"), "server-range": ("consumer", "range"), "simple": ("share", "simple")}
+"""Group protocols and Kafka's names of the broker's assignors."""
 
 Event = Literal["first", "join", "leave", "rolling"]
 """Event before the timed assignment. `first`: none. `join`: one member joins an assigned group. `leave`: one member
