@@ -43,7 +43,7 @@ class StreamsInstances:
     def start(self, name: str, threads: int) -> None:
         """Start an instance; one that was killed finds its state again."""
         self._driver.note("start", group=self.group, client=name, threads=threads)
-        self._programs[name] = KafkaProgram("applications.StreamsApplication", installer(self._driver.release))
+        self._programs[name] = KafkaProgram("recorded.StreamsApplication", installer(self._driver.release))
         self._programs[name].ask(
             {
                 "do": "start",

@@ -1,4 +1,4 @@
-package applications;
+package recorded;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
