@@ -4,17 +4,11 @@ use std::sync::Arc;
 
 use super::classic::ParsedMember;
 use super::classic_streams::{PROTOCOL, streams_tasks};
-use super::comparison::Comparison;
 use super::connect::{PROTOCOL_TYPE, connect_tasks};
 use super::difference::GroupRecord;
-use super::generation::Generation;
-use super::model::GroupKind;
 use super::tasks::{LastTasks, TaskAssignment, TaskChanges};
 use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::protocol::CONSUMER;
-
-/// Reason why the assignment of such a group is not computed.
-const REASON: &str = "the log does not determine the assignment: it depends on the memory of the leader";
 
 /// Return the tasks of a generation, and replace the last known ones; None for a group that assigns partitions.
 ///
@@ -46,10 +40,4 @@ fn assignment(last: &mut LastTasks, members: &[Arc<ParsedMember>], record: &Grou
         (CONSUMER, Some(PROTOCOL)) => Some(streams_tasks(members, last)),
         _ => None,
     }
-}
-
-/// Return why the assignment of a group that assigns tasks is not compared; None for other groups, and for a group without members.
-pub(super) fn not_compared(generation: &Generation) -> Option<Comparison> {
-    let has_tasks = generation.kind == GroupKind::Classic && generation.tasks.is_some() && generation.members > 0;
-    has_tasks.then(|| Comparison::not_determined(None, REASON.to_owned()))
 }

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::classic::ParsedMember;
-use super::classic_tasks::not_compared;
 use super::generation::Generation;
 use super::metadata::{Metadata, MetadataSnapshot};
+use super::model::GroupKind;
 use super::target::TargetAssignment;
 use crate::assign::{Assignor, GroupProtocol};
 
@@ -22,6 +22,8 @@ use assignment::{AssignedMember, RecordedAssignment};
 use explanation::{Explanation, explain};
 use leader::other_client;
 
+/// Reason why the assignments of Kafka Streams on the classic protocol and of Kafka Connect are not compared.
+const MEMORY_OF_LEADER: &str = "the log does not determine the assignment: it depends on the memory of the leader";
 /// Highest number of topics that a remark names.
 const TOPICS_SHOWN: usize = 10;
 
@@ -110,6 +112,12 @@ pub struct Comparison {
     pub class: Option<ComparisonClass>,
     /// Reasons why the generation is not equal, and subscriptions that Kafka rejects.
     pub remarks: Vec<String>,
+}
+
+/// Return why the assignment of a classic group that assigns tasks is not compared; None for other groups, and for a group without members.
+fn not_compared(generation: &Generation) -> Option<Comparison> {
+    let has_tasks = generation.kind == GroupKind::Classic && generation.tasks.is_some() && generation.members > 0;
+    has_tasks.then(|| Comparison::not_determined(None, MEMORY_OF_LEADER.to_owned()))
 }
 
 /// Compare a generation or epoch with the answer of its assignor; `before` is the generation of the group record before it.
