@@ -52,7 +52,7 @@ pub(super) fn streams_tasks(members: &[Arc<ParsedMember>], last: &mut LastTasks)
         })
         .collect();
     shown.sort_by(|left, right| (&left.process, &left.member).cmp(&(&right.process, &right.member)));
-    let expected = expected_tasks(&shown, last);
+    let expected = Some(expected_tasks(&shown, last));
     TaskAssignment { members: shown, expected, remarks }
 }
 
@@ -132,14 +132,13 @@ fn stateful_subtopologies<'a>(members: &'a [StreamsMember<'_>]) -> BTreeSet<(Opt
 ///
 /// A task that moves has no owner in one generation: its member gives it up, and the next generation gives it to another member. If no task
 /// of a subtopology has an owner, the topology may have changed.
-fn expected_tasks(members: &[MemberTasks], last: &LastTasks) -> Option<Vec<Task>> {
+fn expected_tasks(members: &[MemberTasks], last: &LastTasks) -> Vec<Task> {
     let present: BTreeSet<&str> =
         members.iter().flat_map(|member| &member.active).map(|task| subtopology_name(&task.name)).collect();
     let missing = last.places.iter().filter(|(name, place)| {
         place.missing > 0 && !place.active.is_empty() && present.contains(subtopology_name(name))
     });
-    let tasks: Vec<Task> = missing.map(|(name, _)| Task { name: Arc::clone(name), has_state: false }).collect();
-    Some(tasks)
+    missing.map(|(name, _)| Task { name: Arc::clone(name), has_state: false }).collect()
 }
 
 /// Return the part of a task's name before the partition.
