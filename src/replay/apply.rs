@@ -76,6 +76,7 @@ pub(super) fn apply(
                 let ids: Vec<i32> = ints(topic, "partitions").collect();
                 with_topic(&text(topic, "topicName"), &ids).collect::<Vec<_>>()
             }));
+            state.share_targets.apply(place.0, record);
         }
         _ => {}
     }
@@ -116,7 +117,10 @@ fn apply_epoch(
         }
     }
     match kind {
-        GroupKind::Share => state.share.apply(record),
+        GroupKind::Share => {
+            state.share.apply(record);
+            state.share_targets.apply(place.0, record);
+        }
         GroupKind::Streams => {
             state.streams.apply(record);
             state.streams_targets.apply(place.0, record);
@@ -167,14 +171,17 @@ fn complete_target(context: &Context, state: &mut GroupState, at: i64, epoch: i3
         }
     }
     if let Some(opened) = &mut state.open_epoch
-        && kind == GroupKind::Consumer
+        && let GroupKind::Consumer | GroupKind::Share = kind
         && opened.held.generation.number == epoch
     {
         let is_copy = opened.held.before.is_some_and(|before| {
             before.kind == GroupKind::Classic && before.generation == epoch && before.members > 0
         });
         if !is_copy {
-            opened.held.generation.target = Some(state.targets.assignment(&state.consumer, at));
+            opened.held.generation.target = Some(match kind {
+                GroupKind::Share => state.share_targets.assignment(&state.share, at),
+                _ => state.targets.assignment(&state.consumer, at),
+            });
         }
     }
     let (mut owners, mut largest) = (Owners::default(), Vec::new());

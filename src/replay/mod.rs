@@ -46,6 +46,7 @@ mod owner_changes;
 mod problem_events;
 mod problems;
 mod replayed_group;
+mod share_target;
 mod silences;
 mod snapshot;
 mod state;

@@ -18,6 +18,7 @@ use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
 use super::model::{Counts, GroupKind};
 use super::problems::{AssignmentProblems, LastingProblem, Problems};
+use super::share_target::ShareTargets;
 use super::state::{
     GroupState, InvalidTimestamps, OpenEpoch, OpenRebalance, PendingDeletion, PendingLeave, Settings, StaticReturn,
     Unreadable,
@@ -36,7 +37,7 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 7;
+const VERSION: u16 = 8;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -254,8 +255,9 @@ stored_structs! {
     Topology { epoch, subtopologies }
     Subtopology { sources, has_pattern, has_state }
     TargetMember { id, instance_id, rack, topics, owned, assigned }
-    TargetAssignment { timestamp, assignors, is_homogeneous, has_predecessor, members }
+    TargetAssignment { kind, timestamp, assignors, is_homogeneous, has_predecessor, initialized, members }
     ConsumerTargets { targets, replaced, order, joined, joined_at, is_known }
+    ShareTargets { log, initialized }
     StreamsTargets { targets, replaced, order, joined, joined_at, is_known }
     TaskLists { active, standby, warmup }
     StreamsTargetLog { log, standby_replicas, has_resolved_ids }
@@ -302,7 +304,7 @@ stored_structs! {
     Problems { assigned, current, lasting }
     GroupState {
         cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, invalid,
-        rebalances, tally, classic, consumer, share, streams, targets, streams_targets, targets_of, tasks, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
+        rebalances, tally, classic, consumer, share, streams, targets, share_targets, streams_targets, targets_of, tasks, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
         has_known_owners, problems, unreadable, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None

@@ -20,6 +20,7 @@ use super::member::OwnedPartitions;
 use super::metadata::Metadata;
 use super::model::GroupKind;
 use super::problems::Problems;
+use super::share_target::ShareTargets;
 use super::silences::Silences;
 use super::storms::Storm;
 use super::streams_target::StreamsTargetLog;
@@ -180,6 +181,7 @@ pub(super) struct GroupState {
     pub(super) share: EpochGroup,
     pub(super) streams: EpochGroup,
     pub(super) targets: TargetLog<RecordedPartitions>,
+    pub(super) share_targets: ShareTargets,
     pub(super) streams_targets: StreamsTargetLog,
     /// Target assignment of each member, by topic id or by subtopology.
     pub(super) targets_of: BTreeMap<String, OwnedPartitions>,

@@ -83,7 +83,7 @@ impl StreamsTargetLog {
 
     /// Return the target assignment that a record of type 20 completes. Call this before applying the record.
     pub(super) fn target(&self, group: &EpochGroup, timestamp: i64) -> StreamsTarget {
-        let members = self.log.members(timestamp).into_iter().map(|(id, before, after)| {
+        let members = self.log.members(timestamp, true).into_iter().map(|(id, before, after)| {
             let member = group.members.get(id);
             StreamsTargetMember {
                 id: id.to_owned(),

@@ -1,9 +1,10 @@
-//! Target assignments of a consumer group (KIP-848), and the input of the assignor that computed them.
+//! Target assignments of consumer groups (KIP-848) and share groups, and the input of the assignor that computed them.
 
 use crate::offsets::FieldValue;
 
 use super::epochs::{EpochGroup, owned_by_topic, owner_of};
-use super::member::OwnedPartitions;
+use super::member::{OwnedPartitions, merged};
+use super::model::GroupKind;
 use super::target_log::TargetLog;
 
 /// Partitions by topic id, in the order of the record. A broker puts the topics into a hash map in this order, and `uniform` reads
@@ -13,6 +14,8 @@ pub(super) type RecordedPartitions = Vec<(String, Vec<i32>)>;
 /// Target assignment that a broker computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TargetAssignment {
+    /// Kind of the group.
+    pub(super) kind: GroupKind,
     /// Milliseconds since 1970.
     pub(super) timestamp: i64,
     /// Names of the assignors with the most votes. If there are several, the log does not show which one the broker used.
@@ -21,6 +24,8 @@ pub(super) struct TargetAssignment {
     pub(super) is_homogeneous: bool,
     /// False if the log lacks the target assignment before this one.
     pub(super) has_predecessor: bool,
+    /// Partitions of a share group whose share state is initialized, by topic id; None if the log does not have them.
+    pub(super) initialized: Option<OwnedPartitions>,
     /// The members, in the order in which the broker passes them to its assignor.
     pub(super) members: Vec<TargetMember>,
 }
@@ -45,25 +50,30 @@ pub(super) struct TargetMember {
 impl TargetLog<RecordedPartitions> {
     /// Return the target assignment that a record of type 6 completes. Call this before applying the record.
     pub(super) fn assignment(&self, group: &EpochGroup, timestamp: i64) -> TargetAssignment {
-        let members = self.members(timestamp).into_iter().map(|(id, owned, assigned)| {
-            let (instance_id, rack, topics) = group.assigned_member(id);
-            TargetMember {
-                id: id.to_owned(),
-                instance_id,
-                rack,
-                topics,
-                owned,
-                assigned: assigned.into_iter().collect(),
-            }
-        });
         TargetAssignment {
+            kind: GroupKind::Consumer,
             timestamp,
             assignors: group.preferred_assignors(),
             is_homogeneous: group.is_homogeneous(),
             has_predecessor: self.is_known,
-            members: members.collect(),
+            initialized: None,
+            members: target_members(self, group, timestamp, true),
         }
     }
+}
+
+/// Return the members of a target assignment, in the order in which the broker passes them to its assignor.
+pub(super) fn target_members(
+    log: &TargetLog<RecordedPartitions>,
+    group: &EpochGroup,
+    timestamp: i64,
+    is_new_last: bool,
+) -> Vec<TargetMember> {
+    let member = |(id, owned, assigned): (&str, _, RecordedPartitions)| {
+        let (instance_id, rack, topics) = group.assigned_member(id);
+        TargetMember { id: id.to_owned(), instance_id, rack, topics, owned, assigned: merged(assigned) }
+    };
+    log.members(timestamp, is_new_last).into_iter().map(member).collect()
 }
 
 /// Return the partitions of a target, without duplicates; a topic that occurs twice has its first place.

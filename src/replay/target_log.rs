@@ -62,6 +62,8 @@ impl<T: Clone + Default> TargetLog<T> {
                     self.joined.push(member);
                 }
             }
+            // A second entry of the same key can add slots to the table.
+            (14, Some(_)) if self.order.has(&member()) => _ = self.order.add(&member()),
             (5 | 10 | 19, None) => {
                 let member = member();
                 self.order.remove(&member);
@@ -77,7 +79,10 @@ impl<T: Clone + Default> TargetLog<T> {
 
     /// Return the members, their previous targets and their targets, in the order in which the broker passes the members to its assignor.
     /// Call this before applying the record with the epoch, which has this timestamp.
-    pub(super) fn members(&self, timestamp: i64) -> Vec<(&str, T, T)> {
+    ///
+    /// In consumer and streams groups, a broker puts a new member into its table of members after the assignor has run, and passes it
+    /// last (`is_new_last`). In share groups, it does so before.
+    pub(super) fn members(&self, timestamp: i64, is_new_last: bool) -> Vec<(&str, T, T)> {
         let mut before: BTreeMap<&str, Option<&T>> = BTreeMap::new();
         for (member, target) in self.replaced.iter().rev() {
             before.insert(member, target.as_ref());
@@ -87,7 +92,8 @@ impl<T: Clone + Default> TargetLog<T> {
             Some(target) => target.cloned().unwrap_or_default(),
             None => target_of(id),
         };
-        let is_new = |id: &&str| self.joined_at == timestamp && self.joined.iter().any(|joined| joined == id);
+        let is_new =
+            |id: &&str| is_new_last && self.joined_at == timestamp && self.joined.iter().any(|joined| joined == id);
         let others = self.order.keys().filter(|id| !is_new(id));
         let new = self.joined.iter().map(String::as_str).filter(is_new);
         others.chain(new).map(|id| (id, previous_of(id), target_of(id))).collect()

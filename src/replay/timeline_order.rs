@@ -44,6 +44,11 @@ impl TimelineOrder {
         true
     }
 
+    /// Return true if the table has a key.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.slots[self.slot(key)].iter().any(|other| other == key)
+    }
+
     /// Remove a key if the table has it.
     pub(super) fn remove(&mut self, key: &str) {
         let slot = self.slot(key);

@@ -40,6 +40,7 @@ COUNTS = {
     ("analytics.hourly", "range", "equal"): 4,
     ("clickstream-sessionizer", "roundrobin", "equal"): 4,
     ("crm-cdc-sink", "sticky", "equal"): 7,
+    ("email-workers", "simple", "equal"): 7,
     ("inventory-sync", "cooperative-sticky", "different"): 12_473,
     ("inventory-sync", "cooperative-sticky", "equal"): 1,
     ("notify-dispatch", "sticky", "different"): 3,

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::assign::{Assignor, GroupProtocol, Options, assign};
-use crate::group::{Group, Partitions, Topics};
+use crate::error::NoAnswer;
+use crate::group::{Group, Partitions, Racks, Topics};
 use crate::offsets::json::uuid_from_text;
 use crate::replay::classic::{ParsedMember, ParsedSubscription};
 use crate::replay::member::OwnedPartitions;
@@ -22,6 +23,30 @@ pub(super) struct RecordedAssignment<'a> {
     pub(super) assignor: Assignor,
     pub(super) members: Vec<AssignedMember<'a>>,
     pub(super) metadata: &'a Metadata,
+    /// Partitions that members of a share group can have; None for other groups.
+    pub(super) shared: Option<&'a SharePartitions>,
+}
+
+/// Partitions of a share group whose share state is initialized. An assignor takes them in place of all partitions of a topic.
+pub(super) struct SharePartitions {
+    by_id: BTreeMap<String, Partitions>,
+    none: Partitions,
+}
+
+impl SharePartitions {
+    /// Return the partitions of a target assignment.
+    pub(super) fn of(target: &TargetAssignment) -> Self {
+        let partitions = |(topic, ids): (&String, &Vec<i32>)| {
+            let listed = ids.iter().map(|id| (*id, 0)).collect();
+            Some((topic.clone(), Partitions::listed(topic, listed, &Racks::default()).ok()?))
+        };
+        let by_id = target.initialized.iter().flatten().filter_map(partitions).collect();
+        Self { by_id, none: Partitions::counted(0) }
+    }
+
+    fn of_topic(&self, id: &str) -> &Partitions {
+        self.by_id.get(id).unwrap_or(&self.none)
+    }
 }
 
 /// Member of a recorded assignment. In a group of the consumer protocol, `owned` and `assigned` name topics by id.
@@ -83,6 +108,14 @@ impl<'a> AssignedMember<'a> {
         self.assigned.keys().map(String::as_str).collect()
     }
 
+    /// Return the keys of the topics with assigned partitions, and without partitions that the member owned before.
+    ///
+    /// A member of a share group keeps partitions of topics that are deleted, or that no member subscribes to.
+    pub(super) fn new_topics(&self) -> Vec<&'a str> {
+        let is_new = |key: &&str| !self.owned.iter().any(|(owned, _)| owned == key);
+        self.assigned_topics().into_iter().filter(is_new).collect()
+    }
+
     /// Return the keys of the topics with partitions that the member owned before.
     pub(super) fn owned_topics(&self) -> Vec<&'a str> {
         self.owned.iter().map(|(key, _)| *key).collect()
@@ -127,11 +160,12 @@ impl<'a> RecordedAssignment<'a> {
         found
     }
 
-    /// Return the subscribed topics in a snapshot.
+    /// Return the subscribed topics in a snapshot. Those of a share group have the partitions that members can have.
     pub(super) fn known_topics(&self, snapshot: &'a MetadataSnapshot) -> KnownTopics<'a> {
         let known = |topic| {
             let id = snapshot.topic_ids.get(topic).map(String::as_str).unwrap_or_default();
-            Some((topic, (snapshot.topics.get(topic)?, id)))
+            let partitions = snapshot.topics.get(topic)?;
+            Some((topic, (self.shared.map_or(partitions, |shared| shared.of_topic(id)), id)))
         };
         self.subscribed_topics().into_iter().filter_map(known).collect()
     }
@@ -154,7 +188,10 @@ impl<'a> RecordedAssignment<'a> {
     }
 
     /// Return the partitions that the assignor gives each member.
-    pub(super) fn answer(&self, known: &KnownTopics<'_>) -> Vec<OwnedPartitions> {
+    ///
+    /// # Errors
+    /// The assignor of share groups has no answer, or several.
+    pub(super) fn answer(&self, known: &KnownTopics<'_>) -> Result<Vec<OwnedPartitions>, NoAnswer> {
         let topics = known.iter().map(|(topic, (partitions, _))| (*topic, (*partitions).clone()));
         let mut group = Group::new(Arc::new(Topics::new(topics, self.metadata.racks.clone())), self.members.len());
         match self.assignor.protocol() {
@@ -183,9 +220,7 @@ impl<'a> RecordedAssignment<'a> {
             }
             group.set_member_data(member.user_data, member.generation);
         }
-        let Ok(plan) = assign(&Arc::new(group), Options { assignor: self.assignor, ..Options::default() }) else {
-            return vec![OwnedPartitions::new(); self.members.len()]; // only the assignor of share groups may have no answer
-        };
+        let plan = assign(&Arc::new(group), Options { assignor: self.assignor, ..Options::default() })?;
         let partitions_of = |member| {
             let mut partitions = OwnedPartitions::new();
             for span in plan.spans_of(member) {
@@ -195,7 +230,7 @@ impl<'a> RecordedAssignment<'a> {
             }
             partitions
         };
-        (0..self.members.len()).map(partitions_of).collect()
+        Ok((0..self.members.len()).map(partitions_of).collect())
     }
 
     /// Describe how the recorded assignment differs from the answer of the assignor.

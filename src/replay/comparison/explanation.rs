@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::assignment::{KnownTopics, RecordedAssignment};
 use crate::assign::Assignor;
+use crate::error::NoAnswer;
 use crate::group::{Ids, Partitions};
 use crate::replay::member::OwnedPartitions;
 use crate::replay::metadata::MetadataSnapshot;
@@ -23,6 +24,8 @@ pub(super) enum Explanation {
     Unexplained(String),
     /// The metadata lacks topics that the assignor had. The text names them.
     UnknownTopics(String),
+    /// The answer of the assignor is not determined. The text has the reason.
+    NotDetermined(String),
 }
 
 /// Explain an assignment by the metadata around its time. `older` are the earlier snapshots, the latest one first.
@@ -36,6 +39,9 @@ pub(super) fn explain<'a>(
 ) -> Explanation {
     let (before, after) = (recorded.known_topics(first), recorded.known_topics(last));
     let expected = recorded.answer(&before);
+    if let Err(error @ NoAnswer::NotDetermined) = &expected {
+        return Explanation::NotDetermined(format!("not compared: {error}"));
+    }
     let mut trials = Trials { recorded, tried: Vec::new() };
     if trials.is_recorded(&expected) {
         return Explanation::Metadata;
@@ -65,14 +71,21 @@ pub(super) fn explain<'a>(
             return Explanation::OtherMetadata(text);
         }
     }
-    if has_only_later && let Some(counts) = trials.describe_counts(&assigned, &before) {
+    let has_counts = recorded.shared.is_none();
+    if has_only_later
+        && has_counts
+        && let Some(counts) = trials.describe_counts(&assigned, &before)
+    {
         let text = format!(
             "the recorded assignment equals the answer of Kafka's assignor if {counts} at that time; all topic \
              metadata is later than the assignment"
         );
         return Explanation::OtherMetadata(text);
     }
-    Explanation::Unexplained(recorded.difference(&expected))
+    Explanation::Unexplained(match expected {
+        Ok(expected) => recorded.difference(&expected),
+        Err(error) => error.to_string(),
+    })
 }
 
 /// Topic metadata that was already compared with a recorded assignment, so that each is compared only once.
@@ -121,8 +134,8 @@ impl<'a> Trials<'a, '_> {
         (!named.is_empty() && self.is_recorded(&self.recorded.answer(&known))).then(|| named.join(" and "))
     }
 
-    fn is_recorded(&self, expected: &[OwnedPartitions]) -> bool {
-        expected.iter().eq(self.recorded.recorded())
+    fn is_recorded(&self, expected: &Result<Vec<OwnedPartitions>, NoAnswer>) -> bool {
+        expected.as_ref().is_ok_and(|expected| expected.iter().eq(self.recorded.recorded()))
     }
 }
 

@@ -18,12 +18,17 @@ mod assignment;
 mod explanation;
 mod leader;
 
-use assignment::{AssignedMember, RecordedAssignment};
+use assignment::{AssignedMember, RecordedAssignment, SharePartitions};
 use explanation::{Explanation, explain};
 use leader::other_client;
 
 /// Reason why the assignments of Kafka Streams on the classic protocol and of Kafka Connect are not compared.
 const MEMORY_OF_LEADER: &str = "the log does not determine the assignment: it depends on the memory of the leader";
+
+/// Remark on a target assignment of a share group without a record of type 15.
+const UNINITIALIZED: &str = "not compared: the log does not have the partitions of the share group whose share state is initialized \
+                             (ShareGroupStatePartitionMetadata), and only these are assigned";
+
 /// Highest number of topics that a remark names.
 const TOPICS_SHOWN: usize = 10;
 
@@ -175,7 +180,7 @@ fn compare(
         let assignor = Some(ComparedAssignor::Partitions(assignor));
         return Some(Comparison { assignor, class: Some(ComparisonClass::Unreadable), remarks });
     }
-    let recorded = RecordedAssignment { assignor, members, metadata };
+    let recorded = RecordedAssignment { assignor, members, metadata, shared: None };
     let explanation = explain_at(&recorded, time)?;
     let leader = leader.filter(|_| matches!(explanation, Explanation::Unexplained(_)));
     let mut comparison = Comparison::of(assignor, explanation, remarks);
@@ -187,13 +192,24 @@ fn compare(
 ///
 /// If several assignors have the most votes, one equal answer is enough. Return None if an assignor is not one of Kafka's, if
 /// there is no topic metadata or, except for range, if the log lacks the previous target assignment.
+///
+/// The members of a share group get only partitions whose share state is initialized. If the log does not have these partitions, the
+/// assignment is not determined.
 fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comparison> {
+    let shared = (target.kind == GroupKind::Share).then(|| SharePartitions::of(target));
     let compare = |name: &String| {
-        let assignor = Assignor::named(GroupProtocol::Consumer, name)?;
+        let protocol = if shared.is_some() { GroupProtocol::Share } else { GroupProtocol::Consumer };
+        let assignor = Assignor::named(protocol, name)?;
         if assignor != Assignor::ServerRange && !target.has_predecessor {
             return None;
         }
-        let recorded = RecordedAssignment { assignor, members: AssignedMember::of_target(target), metadata };
+        let is_assigned = || target.members.iter().any(|member| !member.assigned.is_empty());
+        if shared.is_some() && target.initialized.is_none() && is_assigned() {
+            let assignor = Some(ComparedAssignor::Partitions(assignor));
+            return Some(Comparison::not_determined(assignor, UNINITIALIZED.to_owned()));
+        }
+        let members = AssignedMember::of_target(target);
+        let recorded = RecordedAssignment { assignor, members, metadata, shared: shared.as_ref() };
         Some(Comparison::of(assignor, explain_at(&recorded, target.timestamp)?, Vec::new()))
     };
     let comparisons = target.assignors.iter().map(compare).collect::<Option<Vec<_>>>()?;
@@ -205,7 +221,9 @@ fn compare_target(target: &TargetAssignment, metadata: &Metadata) -> Option<Comp
 fn explain_at(recorded: &RecordedAssignment<'_>, time: i64) -> Option<Explanation> {
     let around: Vec<&MetadataSnapshot> = recorded.metadata.around(time).collect();
     let (first, last) = (*around.first()?, *around.last()?);
-    let unknown = recorded.unknown_topics(AssignedMember::assigned_topics);
+    let is_share = recorded.shared.is_some();
+    let unknown =
+        recorded.unknown_topics(if is_share { AssignedMember::new_topics } else { AssignedMember::assigned_topics });
     if !unknown.is_empty() {
         return Some(Explanation::UnknownTopics(missing_topics(&unknown)));
     }
@@ -237,6 +255,7 @@ impl Comparison {
             Explanation::OtherMetadata(remark) => Some((ComparisonClass::Explained, remark)),
             Explanation::Unexplained(remark) => Some((ComparisonClass::Unexplained, remark)),
             Explanation::UnknownTopics(remark) => Some((ComparisonClass::UnknownTopics, remark)),
+            Explanation::NotDetermined(remark) => Some((ComparisonClass::NotDetermined, remark)),
         };
         let (class, remark) = found.unzip();
         remarks.extend(remark);
