@@ -84,6 +84,26 @@ def test_assign_plan_and_what_if_read_a_description(commands: Commands, capsys: 
     assert [0, 3] == [now["moved"], after["members"]]
 
 
+def test_a_partition_of_a_described_share_group_has_several_owners(
+    commands: Commands, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def path(kind: str) -> str:
+        rows = [{"topic": "t", "partition": 0, "member": "a", "members": ["a", "b"]}]
+        members = [
+            {"member": id, "instance_id": None, "subscription": {"topics": ["t"], "rack": None}} for id in ("a", "b")
+        ]
+        group = {"group": "g", "kind": kind, "state": "Stable", "protocol": None, "problem": None, "topics": {"t": 1}}
+        described = {"cluster": "", "problems": [], "groups": [{**group, "members": members, "partitions": rows}]}
+        return commands.file(json.dumps(described).encode())
+
+    assert 0 == main(["check", path("share")])
+    assert 1 == main(["check", path("consumer")])
+    capsys.readouterr()
+    assert 0 == main(["plan", path("share")])
+    printed = json.loads(capsys.readouterr().out)
+    assert ("simple", "share") == (printed["assignor"], printed["group_protocol"])
+
+
 @pytest.mark.parametrize("command", ["assign", "plan", "check", "what-if"])
 def test_one_of_several_groups_is_chosen(commands: Commands, capsys: pytest.CaptureFixture[str], command: str) -> None:
     path = str(TEXTS / "kafka-4.3.1-members.txt")

@@ -322,7 +322,7 @@ def test_a_topic_that_the_client_cannot_describe_has_at_least_the_partitions_in_
     ("changes", "reason"),
     [
         ({"problem": "no permission"}, "text: group 'g' cannot be used: no permission"),
-        ({"kind": "share"}, "text: group 'g' cannot be used: it is a share group"),
+        ({"kind": "streams"}, "text: group 'g' cannot be used: it is a streams group"),
         ({"members": [], "partitions": [], "state": "Empty"}, "text: group 'g' has no members, so"),
         ({"state": ""}, ""),
         ({"state": "", "partitions": []}, "text: group 'g' is in state unknown, in which"),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 STABLE, EMPTY = "Stable", "Empty"
-CLASSIC, CONSUMER = "classic", "consumer"
+CLASSIC, CONSUMER, SHARE = "classic", "consumer", "share"
 
 _NONE = "-"
 _IN_PARENTHESES = re.compile(r"[\w.-]+\([\d,]*\)(?:, [\w.-]+\([\d,]*\))*")
@@ -72,7 +72,7 @@ class DescribedGroup:
         state: Kafka's name of the state, `rebalancing` for one of the states of a rebalance, "" if it is not known.
         size: Number of members by the description of the state; None without it.
         assignor: Kafka's name of the assignor; None if it is not known.
-        protocol: `classic` or `consumer`; None if it is not known.
+        protocol: `classic`, `consumer` or `share`; None if it is not known.
         problem: Why the group cannot be read; None if it can.
         remarks: Sentences on its text.
     """
@@ -281,9 +281,9 @@ def _described(given: dict[str, Any]) -> DescribedGroup:
     kind = given["kind"]
     group = DescribedGroup(given["group"], state=given["state"] or "unknown", assignor=given["protocol"] or None)
     group._has_owners = True
-    group.protocol = kind if kind in (CLASSIC, CONSUMER) else None
+    group.protocol = kind if kind in (CLASSIC, CONSUMER, SHARE) else None
     group.problem = given["problem"]
-    if group.problem is None and kind not in (CLASSIC, CONSUMER, ""):
+    if group.problem is None and kind not in (CLASSIC, CONSUMER, SHARE, ""):
         group.problem = f"it is a {kind} group"
     for each in given["members"]:
         subscription = each.get("subscription")
@@ -293,8 +293,9 @@ def _described(given: dict[str, Any]) -> DescribedGroup:
     for row in given["partitions"]:
         partition = TopicPartition(row["topic"], row["partition"])
         _count(group, [partition])
-        if row["member"] is not None:
-            group.members.setdefault(row["member"], DescribedMember()).owned.add(partition)
+        owners = row.get("members", [row["member"]])  # only a partition of a share group has several
+        for member in filter(None, owners):
+            group.members.setdefault(member, DescribedMember()).owned.add(partition)
     if (counts := given.get("topics")) is not None:
         group.has_counts = True
         for topic, count in counts.items():
