@@ -46,7 +46,8 @@ def answer(
     """Return the answer of the reference to previous targets."""
     subscriptions = {
         id: Subscription(
-            names, owned_partitions=tuple(TopicPartition(t, p) for t, ids in before.get(id, {}).items() for p in ids)
+            tuple(names),
+            owned_partitions=tuple(TopicPartition(t, p) for t, ids in before.get(id, {}).items() for p in ids),
         )
         for id, names in topics.items()
     }
