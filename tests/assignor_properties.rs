@@ -1,9 +1,9 @@
-//! Properties of all assignors on drawn groups whose members claim arbitrary partitions.
+//! Properties of the assignors that give each partition one owner, on drawn groups whose members claim arbitrary partitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use assignor::assign::{Assignor, Options, assign};
+use assignor::assign::{Assignor, GroupProtocol, Options, assign};
 use assignor::group::{Group, Partitions, Racks, Topics};
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
@@ -121,7 +121,8 @@ fn group(drawn: &Drawn) -> Group {
 
 /// Return the partitions of each member; check that no partition is given twice.
 fn answer(drawn: &Drawn, assignor: Assignor) -> BTreeMap<String, BTreeSet<(String, i32)>> {
-    let plan = assign(&Arc::new(group(drawn)), Options { assignor, prefer_rack_aware: drawn.prefer_rack_aware });
+    let options = Options { assignor, prefer_rack_aware: drawn.prefer_rack_aware };
+    let plan = assign(&Arc::new(group(drawn)), options).unwrap();
     let mut given = BTreeSet::new();
     let mut found = BTreeMap::new();
     for (number, member) in plan.members().iter().enumerate() {
@@ -145,7 +146,7 @@ fn wanted(drawn: &Drawn) -> BTreeSet<(String, i32)> {
 proptest! {
     #[test]
     fn partitions_go_to_subscribers_for_any_claims(drawn in groups()) {
-        for assignor in Assignor::ALL {
+        for assignor in Assignor::ALL.into_iter().filter(|assignor| assignor.protocol() != GroupProtocol::Share) {
             let found = answer(&drawn, assignor);
 
             prop_assert_eq!(drawn.members.len(), found.len());

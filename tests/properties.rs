@@ -86,8 +86,8 @@ fn assign(drawn: &Drawn) -> Answer {
         let class = group.intern_subscription(&wanted);
         group.push(id, class, member.instance_id.as_deref(), member.rack.as_deref());
     }
-    let plan =
-        assign::assign(&Arc::new(group), Options { prefer_rack_aware: drawn.prefer_rack_aware, ..Options::default() });
+    let options = Options { prefer_rack_aware: drawn.prefer_rack_aware, ..Options::default() };
+    let plan = assign::assign(&Arc::new(group), options).unwrap();
     let mut answer = Answer::new();
     for (number, member) in plan.members().iter().enumerate() {
         let list = answer.entry(member.to_owned()).or_default();
