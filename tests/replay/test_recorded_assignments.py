@@ -69,7 +69,7 @@ def compared() -> list[tuple[str, Row]]:
     found = logs()
     histories = zip(found, replay_all(list(found.values()), topics()), strict=True)
     generations = [(group, each) for group, history in histories for each in history["generations"]]
-    return [(group, each) for group, each in generations if each["outcome"] and each["range"] is None]
+    return [(group, each) for group, each in generations if each["assignor"] and each["range"] is None]
 
 
 def generations(group: str, length: int | None = None) -> list[tuple[int, dict[str, Member]]]:
