@@ -335,6 +335,7 @@ class Replay:
         *,
         is_open: bool = False,
         is_compared: bool = True,
+        broker_version: tuple[int, int, int] | None = None,
         storm_rebalances: int = 20,
         storm_window_ms: int = 60000,
         stuck_factor: int = 10,

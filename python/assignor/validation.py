@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import operator
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentError, WrongTypeError
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 Bytes = bytes | bytearray | memoryview
+
+BrokerVersion = tuple[int, int, int]
+"""Version of a broker: major, minor and patch."""
 
 DIALECTS = ("java", "re2j", "librdkafka", "python")
 """Dialects of topic patterns."""
@@ -170,6 +174,24 @@ def read_int(value: object, what: str, *, bits: int) -> int:
     if number > most:
         raise IllegalArgumentError(f"{what} cannot be over {most}: {shown(value)}")
     return number
+
+
+def read_broker_version(version: object) -> BrokerVersion | None:
+    """Return the numbers of a broker's version, such as `4.3.1`; None for None.
+
+    Raises:
+        WrongTypeError: The version is no str.
+        IllegalArgumentError: The version is not three numbers of up to 32 bits.
+    """
+    if version is None:
+        return None
+    if not isinstance(version, str):
+        raise wrong_type("broker_version", "a str", version)
+    found = re.fullmatch(r"([0-9]{1,9})\.([0-9]{1,9})\.([0-9]{1,9})", version)
+    if found is None:
+        raise IllegalArgumentError(f"broker_version must be three numbers, such as 4.3.1, got {shown(version)}")
+    major, minor, patch = map(int, found.groups())
+    return major, minor, patch
 
 
 def as_bytes(data: object, name: str) -> bytes:

@@ -28,6 +28,7 @@ use super::problem_events::set_assigned;
 use super::problems::{AssignedMember, Assignment, AssignmentProblems};
 use super::state::{Context, GroupState, OpenEpoch, OpenRebalance};
 use super::streams_tasks::topic_problems;
+use super::tasks::TaskAssignment;
 use super::times::valid;
 use super::topic_causes::{ended_topics, unowned};
 use crate::assign::{Assignor, GroupProtocol};
@@ -158,8 +159,9 @@ fn generation_event(
     events: &mut Vec<Event>,
 ) {
     let before = held.before.map(|before| before.generation);
+    let (metadata, version) = (&context.metadata, context.broker_version);
     let comparison =
-        if context.is_compared { compare_generation(&held.generation, before, &context.metadata) } else { None };
+        if context.is_compared { compare_generation(&held.generation, before, metadata, version) } else { None };
     // Later topic metadata does not change a comparison without an assignor.
     let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none() || found.assignor.is_none());
     let task_problems = held
@@ -333,8 +335,11 @@ pub(super) fn open_epoch(
     for new in &changes.joined {
         state.departed.remove(&new.id);
     }
-    let (held, is_rebalance) = next_generation(state, place, &after, partitions);
+    let (mut held, is_rebalance) = next_generation(state, place, &after, partitions);
     let rebalance = is_rebalance.then(|| open_rebalance(&changes, causes.names.clone(), causes.evidence()));
+    if after.members.is_empty() && kind == GroupKind::Streams {
+        held.generation.tasks = Some(state.tasks.replace(&TaskAssignment::default(), is_partial));
+    }
     // A group without members subscribes to no topics; a streams group still has its topology.
     let topics = if after.members.is_empty() { Some(BTreeSet::new()) } else { after.topics() };
     let topics = topics.map(|topics| topics.into_iter().map(Arc::from).collect());

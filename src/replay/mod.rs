@@ -70,7 +70,7 @@ pub mod times;
 mod topic_causes;
 
 pub use broker_log::{BrokerLog, LoggedFact, LoggedRebalance, logged_cause};
-pub use comparison::{ComparedAssignor, Comparison, ComparisonClass, ComparisonOutcome};
+pub use comparison::{BrokerVersion, ComparedAssignor, Comparison, ComparisonClass, ComparisonOutcome};
 pub use events::{Event, EventDetails, Logged, Partition};
 pub use healing::classes;
 pub use machine::Replay;

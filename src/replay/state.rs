@@ -10,6 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use super::broker_log::BrokerLog;
 use super::classic::ClassicGroup;
 use super::committed::Committed;
+use super::comparison::BrokerVersion;
 use super::current_owners::CurrentOwners;
 use super::difference::{GroupRecord, Members};
 use super::epochs::EpochGroup;
@@ -72,6 +73,8 @@ pub struct Context {
     pub broker_log: BrokerLog,
     /// Thresholds of events.
     pub settings: Settings,
+    /// Version of the brokers; None if it is not known.
+    pub broker_version: Option<BrokerVersion>,
     /// True if later topic metadata can follow.
     pub is_open: bool,
     /// True if generations are compared with the answers of their assignors.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.broker_log import add_broker_log, read_broker_log
 from assignor.cli.engines import add_engine, start_spark, uses_spark
-from assignor.cli.selection import add_groups, add_times, check_times
+from assignor.cli.selection import add_broker_version, add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
 from assignor.lines import escape, format_count
 from assignor.report.report import NO_TOPICS
@@ -44,6 +44,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="whether records of aborted transactions are replayed (default: %(default)s, which omits them)",
     )
     add_broker_log(command)
+    add_broker_version(command)
     add_engine(command)
 
 
@@ -51,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     check_times(options)
     with opened(options.paths) as recording:
-        _replay(recording.select(groups=options.group, until=options.until), options)
+        chosen = recording.select(groups=options.group, until=options.until, broker_version=options.broker_version)
+        _replay(chosen, options)
     return 0
 
 

@@ -11,7 +11,7 @@ from assignor.cli.admin_report import DESCRIBED, print_admin_report
 from assignor.cli.broker_log import add_broker_log, read_broker_log
 from assignor.cli.connection import add_connection
 from assignor.cli.engines import add_engine, start_spark, uses_spark
-from assignor.cli.selection import add_groups, add_times, check_times
+from assignor.cli.selection import add_broker_version, add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
 from assignor.dependencies import require
 from assignor.errors import AuthorizationError, IllegalArgumentError
@@ -70,6 +70,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_groups(command)
     add_times(command, "findings and silences that ended before this time")
     add_broker_log(command)
+    add_broker_version(command)
     add_engine(command)
 
 
@@ -138,13 +139,14 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
 
         check_page(options.page)
     with contextlib.ExitStack() as stack:
-        recording = stack.enter_context(opened(options.paths)).select(until=options.until) if options.paths else None
+        recording = stack.enter_context(opened(options.paths)) if options.paths else None
         with replace_report_folder(place) as part:
             if recording is None:
                 from assignor.cli.record import record_to_end
 
                 record_to_end(options, folder, is_kept=options.keep is not None)
-                recording = Recording.open(folder).select(until=options.until)
+                recording = Recording.open(folder)
+            recording = recording.select(until=options.until, broker_version=options.broker_version)
             spark = start_spark(stack, "assignor report") if uses_spark(options.engine, recording) else None
             from assignor.report.summary import summarize
 

@@ -1,4 +1,4 @@
-"""Options that choose what a command reads and shows: groups by name or pattern, and a range of time."""
+"""Options that choose what a command reads and shows: groups by name or pattern, a range of time, and the brokers."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ def add_times(command: argparse.ArgumentParser, since: str) -> None:
         type=time_value,
         metavar="TIME",
         help="do not read records after this time: the end of the log is then the last record before it",
+    )
+
+
+def add_broker_version(command: argparse.ArgumentParser) -> None:
+    """Add the option `--broker-version`."""
+    command.add_argument(
+        "--broker-version",
+        metavar="VERSION",
+        help="version of the brokers, such as 4.3.1, on which the tasks of streams groups depend (default: not known)",
     )
 
 

@@ -27,7 +27,7 @@ from assignor.cluster.cluster_id import check_one_cluster
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
-from assignor.validation import check_path, read_int
+from assignor.validation import check_path, read_broker_version, read_int
 
 if TYPE_CHECKING:
     import os
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
     from assignor.cluster.group_patterns import GroupPatterns
+    from assignor.validation import BrokerVersion
 
 
 COLUMNS = {
@@ -60,6 +61,7 @@ class Recording:
         until: Time in milliseconds; records and end offsets of later times are not read. None for no limit.
         source: Names of the paths that the recording was converted from; without conversion that of `records.parquet`.
         notes: Sentences on what a converted recording lacks.
+        broker_version: Version of the brokers; None if it is not known.
     """
 
     folder: Path
@@ -68,23 +70,30 @@ class Recording:
     until: int | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
+    broker_version: BrokerVersion | None = None
 
-    def select(self, *, groups: Iterable[str] = (), until: int | None = None) -> Recording:
+    def select(
+        self, *, groups: Iterable[str] = (), until: int | None = None, broker_version: str | None = None
+    ) -> Recording:
         """Return the recording with a choice of what is read from it.
 
         Args:
             groups: Names or patterns of groups, see `GroupPatterns`; empty for all groups.
             until: The last time that is read, in milliseconds; None for no limit.
+            broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
 
         Raises:
-            WrongTypeError: `groups` is not an iterable of names, or `until` is no int.
-            IllegalArgumentError: A name cannot be encoded, or `until` does not fit in 64 bits.
+            WrongTypeError: `groups` is not an iterable of names, `until` is no int, or `broker_version` is no str.
+            IllegalArgumentError: A name cannot be encoded, `until` does not fit in 64 bits, or `broker_version` is not
+                a version.
         """
         from assignor.cluster.group_patterns import GroupPatterns
 
         chosen = GroupPatterns(groups)
         until = None if until is None else read_int(until, "until", bits=64)
-        return dataclasses.replace(self, groups=chosen if chosen.patterns else None, until=until)
+        version = read_broker_version(broker_version)
+        groups = chosen if chosen.patterns else None
+        return dataclasses.replace(self, groups=groups, until=until, broker_version=version)
 
     @property
     def has_aborted(self) -> bool:

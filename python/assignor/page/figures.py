@@ -29,6 +29,7 @@ TITLES = {
     "load": "Load",
     "what-if": "What if",
     "lag": "Lag",
+    "tasks": "Tasks",
     "groups": "Groups",
 }
 

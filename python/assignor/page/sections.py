@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from assignor.lines import format_count, format_time
-from assignor.page import load_sections
+from assignor.page import load_sections, task_sections
 from assignor.page.cells import NOT_KNOWN, Column, Filter, escape, format_step, number, table
 from assignor.page.figures import GROUP, ICONS, TITLES, Chart, counted, figure, numbers, section, with_count
 from assignor.page.palette import mark
@@ -42,6 +42,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield from load_sections.load(found, groups, charts)
     yield from load_sections.what_if(found, groups, charts)
     yield from load_sections.lag(found, groups, charts)
+    yield from task_sections.tasks(found, groups)
     yield from _groups(found, groups)
     yield "</main>\n"
 
@@ -63,7 +64,7 @@ def _header(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
         if value is not None:
             yield f"<div><dt>{name}</dt><dd>{number(value, name)}</dd></div>\n"
     yield '</dl>\n<nav aria-label="Sections"><ul>'
-    optional = {"storms": bool(found.storms), "unowned": "unowned" in charts}
+    optional = {"storms": bool(found.storms), "unowned": "unowned" in charts, "tasks": bool(found.tasks)}
     for name, text in TITLES.items():
         if optional.get(name, True):
             yield f'<li><a href="#{name}">{text}</a></li>'

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.page.data import read_rows
 from assignor.page.rebalance_details import cut
+from assignor.page.task_rows import task_rows
 from assignor.page.timeline import LAST_TIME, MOST_OTHER_ROWS, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
 from assignor.report.findings import SEVERITIES
@@ -56,7 +57,7 @@ MOST_LAG_ROWS = 3_000
 
 TABLES = (
     *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "lag_of_topics", "lag"),
-    *("lag_over_time", "groups"),
+    *("lag_over_time", "tasks", "task_moves", "groups"),
 )
 """Fields of `Tables` that a page shows as a table of HTML."""
 
@@ -88,6 +89,9 @@ class Tables:
         lag_over_time: A row per group and time bin with the time and the size of the highest lag in the bin: `start`,
             `end` (a millisecond later) and `lag`.
         lag_step: Length of these time bins in milliseconds.
+        tasks: A row per process of a group that has tasks.
+        task_moves: A row per generation that moves tasks or state.
+        task_problems: Sentences on what is wrong with tasks.
         severities: Number of findings by severity.
         left_out: Counts of rows that the page does not list, by name of the table.
     """
@@ -113,6 +117,9 @@ class Tables:
     lag_of_topics: list[Row]
     lag_over_time: list[Row]
     lag_step: int
+    tasks: list[Row]
+    task_moves: list[Row]
+    task_problems: list[str]
     severities: dict[str, int]
     left_out: dict[str, int]
 
@@ -162,6 +169,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     lag = None if data.lag is None else _lag(data.lag(has_lag), by_group)
     of_topics = _of_topics(lag or ())
     lag_step, points = _lag_points(lags, step)
+    of_processes, task_moves, task_problems = task_rows((group, reported.get(group, {})) for group in shown)
     not_read = sum(_size(reported, group, "members") for group in shown[len(read) :])
     left_out = {
         "rebalances": timeline.rebalances.total() - sum(row["rebalances"] for row in rebalances),
@@ -202,6 +210,9 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         lag_of_topics=of_topics[:MOST_LAG_ROWS],
         lag_over_time=points,
         lag_step=lag_step,
+        tasks=of_processes,
+        task_moves=task_moves,
+        task_problems=task_problems,
         severities={name: sum(row["severity"] == name for row in findings) for name in SEVERITIES},
         left_out=left_out,
     )

@@ -8,7 +8,15 @@ from assignor import _core
 from assignor.cluster.metadata import pyarrow, topic_batch, topic_rows
 from assignor.replay.events import event_dicts
 from assignor.sources.logged_rebalances import LoggedRebalance
-from assignor.validation import as_bytes, check_name, read_bool, read_entries, read_int, wrong_type
+from assignor.validation import (
+    as_bytes,
+    check_name,
+    read_bool,
+    read_broker_version,
+    read_entries,
+    read_int,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -31,6 +39,8 @@ class Replay:
         topics: Snapshots of topic metadata, as rows with t, topic, topic_id, partition and racks.
         is_open: True if `observe_topics` can add later snapshots; comparisons may wait for them.
         is_compared: False to skip the comparison of recorded assignments with those that Kafka's assignors compute.
+        broker_version: Version of the brokers, such as `4.3.1`, which the answer for streams groups depends on; None if
+            it is not known.
         storm_rebalances: Number of rebalances with unchanged membership within `storm_window_ms` that form a storm.
         storm_window_ms: Time window of a storm in milliseconds.
         stuck_factor: A member is stuck if it has not committed for this multiple of its usual interval.
@@ -41,7 +51,8 @@ class Replay:
             have: the broker's `group.consumer.session.timeout.ms`.
 
     Raises:
-        IllegalArgumentError: A setting is not positive or does not fit in 64 bits, or the topic metadata is invalid.
+        IllegalArgumentError: A setting is not positive or does not fit in 64 bits, or the version or the topic metadata
+            is invalid.
         WrongTypeError: A setting or a value of the topic metadata has another type.
         MissingDependencyError: pyarrow is not installed.
     """
@@ -52,6 +63,7 @@ class Replay:
         *,
         is_open: bool = False,
         is_compared: bool = True,
+        broker_version: str | None = None,
         storm_rebalances: int = 20,
         storm_window_ms: int = 60_000,
         stuck_factor: int = 10,
@@ -64,6 +76,7 @@ class Replay:
             topic_batch(self._topics),
             is_open=read_bool(is_open, "is_open"),
             is_compared=read_bool(is_compared, "is_compared"),
+            broker_version=read_broker_version(broker_version),
             storm_rebalances=read_int(storm_rebalances, "storm_rebalances", bits=64),
             storm_window_ms=read_int(storm_window_ms, "storm_window_ms", bits=64),
             stuck_factor=read_int(stuck_factor, "stuck_factor", bits=64),

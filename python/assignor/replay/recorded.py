@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from assignor.replay.events import Event
     from assignor.replay.silences import Silence
     from assignor.sources.broker_log import LoggedRebalance
+    from assignor.validation import BrokerVersion
 
 _REPLAYED = ["partition", "offset", "timestamp", "key", "value"]
 
@@ -54,7 +55,8 @@ def replay(
     if recording.groups is None:
         yield from silence_events(silences)
         yield from coordinator_events(recording)
-    yield from replay_batches(chosen(), topics_table(recording.topics()), end_of(recording), silences, logged)
+    topics, version = topics_table(recording.topics()), recording.broker_version
+    yield from replay_batches(chosen(), topics, end_of(recording), silences, logged, version)
 
 
 def replay_batches(
@@ -63,6 +65,7 @@ def replay_batches(
     end: int | None,
     silences: Sequence[Silence] = (),
     logged: Sequence[LoggedRebalance] = (),
+    broker_version: BrokerVersion | None = None,
 ) -> Iterator[Event]:
     """Replay records and yield the events. The records of each group are in the order of the log.
 
@@ -72,8 +75,9 @@ def replay_batches(
         end: Time up to which deadlines fire at the end; None for an empty log.
         silences: Silences of the log.
         logged: Rebalances that brokers logged.
+        broker_version: Version of the brokers; None if it is not known.
     """
-    machine = _core.Replay(topics)
+    machine = _core.Replay(topics, broker_version=broker_version)
     machine.observe_silences(silences)
     machine.observe_broker_log([each.row() for each in logged], "")
     for batch in batches:

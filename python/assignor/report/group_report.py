@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assignor.replay.loop import Loop
+    from assignor.report.group_tasks import GroupTasks
     from assignor.report.lag import GroupLag
 
 
@@ -114,6 +115,7 @@ class GroupReport:
         unreadable_since: Time in milliseconds of the first of the last group records that cannot be decoded.
         lag: Lag at the last time of the end offsets; None without end offsets, or if the group has neither owned
             partitions nor committed offsets.
+        tasks: Tasks of a group that assigns tasks; None for other groups, and if no assignment is known.
     """
 
     group: str
@@ -142,6 +144,7 @@ class GroupReport:
     unreadable: str | None = None
     unreadable_since: int | None = None
     lag: GroupLag | None = None
+    tasks: GroupTasks | None = None
 
     @property
     def is_stormy(self) -> bool:
@@ -170,6 +173,7 @@ class GroupReport:
             "invalid_timestamps": self.invalid_timestamps,
             "assignments": [{"assignor": found.assignor, **found.compared.counts()} for found in self.assignments],
             "lag": None if self.lag is None else self.lag.to_json(),
+            "tasks": None if self.tasks is None else self.tasks.to_json(),
         }
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from assignor.cluster.folder import Recording
     from assignor.replay.silences import Silence
     from assignor.sources.broker_log import LoggedRebalance
+    from assignor.validation import BrokerVersion
 
 _NOT_NULL = {("records", "aborted"), ("assignments", "cluster")}
 """Tables and their columns without nulls."""
@@ -50,7 +51,8 @@ def write_tables(recording: Recording, part: Path, logged: Sequence[LoggedRebala
     metadata, end = topics_table(recording.topics()), end_of(recording)
     silences = silences_of(recording)
     write_silences(silences, part)
-    write_batches(by_group(recording), metadata, end, part, silences=silences, logged=logged)
+    version = recording.broker_version
+    write_batches(by_group(recording), metadata, end, part, silences=silences, logged=logged, broker_version=version)
 
 
 def write_batches(
@@ -61,6 +63,7 @@ def write_batches(
     *,
     silences: Sequence[Silence],
     logged: Sequence[LoggedRebalance] = (),
+    broker_version: BrokerVersion | None = None,
     file: str = "part-0",
 ) -> None:
     """Decode and replay records, and write them to one file of each table.
@@ -75,9 +78,10 @@ def write_batches(
         part: Folder of the tables.
         silences: Silences of the log.
         logged: Rebalances that brokers logged.
+        broker_version: Version of the brokers; None if it is not known.
         file: Name of the files, without extension.
     """
-    replay, marker = _core.Replay(metadata), CopyMarker()
+    replay, marker = _core.Replay(metadata, broker_version=broker_version), CopyMarker()
     replay.observe_silences(silences)
     replay.observe_broker_log([each.row() for each in logged], "")
     with _Tables(part, f"{file}.parquet") as tables, ThreadPoolExecutor(1) as thread:

@@ -21,6 +21,7 @@ from assignor.replay.silences import read_silences
 from assignor.report.group_events import read_events
 from assignor.report.group_loops import read_loops
 from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, MemberReport, OfClass, Remark
+from assignor.report.group_tasks import read_tasks
 from assignor.report.lag import empty_partitions, lag_by_group
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
@@ -149,7 +150,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     lag = lag_by_group(recording, part)
     gaps = _gaps(part)
     events = read_events(recording, part, gaps["never_committed"], empty_partitions(part))
-    loops = read_loops(part, end_of(recording))
+    loops, tasks = read_loops(part, end_of(recording)), read_tasks(part)
     return [
         GroupReport(
             group=row["group_id"],
@@ -160,6 +161,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             loops=loops.get(row["group_id"], ()),
             unowned_spans=tuple(gaps["unowned"].get(row["group_id"], ())),
             lag=lag.get(row["group_id"]),
+            tasks=tasks.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
         )

@@ -115,6 +115,9 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Assignments that differ from Kafka's assignors, or are not compared", differing
     if report.problems:
         yield "Not described", [f"{group}: {text}" if group else text for group, text in report.problems]
+    tasks = [line for group in report.groups if group.tasks is not None for line in group.tasks.lines(group.group)]
+    if tasks:
+        yield "Tasks", tasks
     if report.members:
         yield "Assigned partitions", list(_assigned_partitions(report.members))
     if report.notes:

@@ -66,8 +66,15 @@ def event_lines(
     if recording.groups is None:
         for event in (*silence_events(silences), *coordinator_events(recording)):
             yield None, event["at"], event["offset"], to_json(event, ascii_only=ascii_only)
+    version = recording.broker_version
     found = events(
-        records, recording.topics(), until=end_of(recording), delay_ms=None, silences=silences, logged=logged
+        records,
+        recording.topics(),
+        until=end_of(recording),
+        delay_ms=None,
+        silences=silences,
+        logged=logged,
+        broker_version=None if version is None else ".".join(map(str, version)),
     )
     for row in found.mapInArrow(render, from_arrow_schema(_COLUMNS)).toLocalIterator():
         yield row["group"], row["at"], row["offset"], row["line"]

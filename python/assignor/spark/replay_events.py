@@ -18,7 +18,7 @@ from assignor.replay.machine import read_rebalances, read_silences
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, check_frame, lookup_names
-from assignor.validation import read_bool, read_int, shown
+from assignor.validation import read_bool, read_broker_version, read_int, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -44,6 +44,7 @@ def events(
     buckets: int = 1,
     silences: Sequence[Silence] = (),
     logged: Sequence[LoggedRebalance] = (),
+    broker_version: str | None = None,
     **settings: Any,
 ) -> DataFrame:
     """Return the events of each group: rebalances with their causes, members, storms, stuck members and more.
@@ -74,6 +75,7 @@ def events(
         logged: Rebalances that brokers logged, of the cluster without a name: `rebalances` of
             `assignor.sources.broker_log.read_broker_log`. Those without a record are not in the result: see
             `assignor.replay.logged_events`.
+        broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
         **settings: Settings of `assignor.replay.Replay`, such as `storm_rebalances` and `stuck_factor`.
 
     Returns:
@@ -98,6 +100,7 @@ def events(
         read_bool(finish, "finish")
     for name, value in settings.items():
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
+    settings["broker_version"] = read_broker_version(broker_version)
     new_replay = functools.partial(
         _new_replay, topics_table(topics), read_silences(silences), read_rebalances(logged, "logged"), settings
     )

@@ -66,7 +66,7 @@ def write_tables(
     """
     part = part.absolute()
     metadata, end = topics_table(recording.topics()), end_of(recording)
-    silences = silences_of(recording)
+    silences, version = silences_of(recording), recording.broker_version
     write_silences(silences, part)
     _core.Replay(metadata)  # report invalid metadata here, not from a worker
 
@@ -75,7 +75,7 @@ def write_tables(
         assert task is not None
         records = (each for batch in batches for each in record_slices(batch))
         file = f"part-{task.partitionId()}"
-        write_batches(records, metadata, end, part, silences=silences, logged=logged, file=file)
+        write_batches(records, metadata, end, part, silences=silences, logged=logged, broker_version=version, file=file)
         return iter(())
 
     with progress(spark, "decoding and replaying", quiet=quiet):

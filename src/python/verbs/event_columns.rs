@@ -5,8 +5,9 @@ use std::mem;
 use arrow_array::RecordBatch;
 
 use super::table::{ColumnFull, Declared, Fielded, Items, LARGEST_OFFSET, Row, TEXTS, Table, Texts, Type};
+use super::task_columns::{MOVED_TASKS, TASKS, put_moved_task, put_tasks, size_of_tasks};
 use crate::replay::event_schema::{COLUMNS, ColumnType, ColumnValue};
-use crate::replay::{ComparisonClass, Event, MemberTasks, MovedTask, Partition};
+use crate::replay::{ComparisonClass, Event, Partition};
 
 /// Arrow's type of a list of partitions.
 const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("partition", Type::Int32)]));
@@ -14,18 +15,6 @@ const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("par
 /// Arrow's type of a comparison.
 const COMPARISON: Type =
     Type::Struct(&[("assignor", Type::Text), ("outcome", Type::Text), ("class", Type::Text), ("remarks", TEXTS)]);
-
-/// Arrow's type of a list of the tasks of members.
-const TASKS: Type = Type::List(&Type::Struct(&[
-    ("member", Type::Text),
-    ("process", Type::Text),
-    ("active", TEXTS),
-    ("standby", TEXTS),
-    ("warmup", TEXTS),
-]));
-
-/// Arrow's type of a list of tasks that moved.
-const MOVED_TASKS: Type = Type::List(&Type::Struct(&[("task", Type::Text), ("process", Type::Text)]));
 
 const fn arrow_type(kind: ColumnType) -> Type {
     match kind {
@@ -120,18 +109,6 @@ fn put_partition(row: &mut Row<'_>, (topic, id): &Partition) -> Result<(), Colum
     row.put(topic)?.put(*id).map(drop)
 }
 
-fn put_tasks(row: &mut Row<'_>, member: &MemberTasks) -> Result<(), ColumnFull> {
-    row.put(&member.member)?.put(member.process.as_ref())?;
-    for tasks in [&member.active, &member.standby, &member.warmup] {
-        row.put(Texts(tasks.iter().map(|task| &task.name)))?;
-    }
-    Ok(())
-}
-
-fn put_moved_task(row: &mut Row<'_>, moved: &MovedTask) -> Result<(), ColumnFull> {
-    row.put(&moved.task)?.put(&moved.process).map(drop)
-}
-
 fn put_number(row: &mut Row<'_>, number: Option<i64>) -> Result<(), ColumnFull> {
     row.put(number).map(drop)
 }
@@ -147,11 +124,4 @@ fn size_of_value(value: &ColumnValue<'_>) -> usize {
         ColumnValue::Tasks(members) => members.iter().map(size_of_tasks).sum(),
         ColumnValue::MovedTasks(moved) => moved.iter().map(|moved| moved.task.len() + moved.process.len() + 8).sum(),
     }
-}
-
-fn size_of_tasks(member: &MemberTasks) -> usize {
-    let tasks = member.active.iter().chain(&member.standby).chain(&member.warmup);
-    let texts =
-        [Some(&member.member), member.process.as_ref()].into_iter().flatten().chain(tasks.map(|task| &task.name));
-    texts.map(|text| text.len() + 4).sum()
 }

@@ -3,6 +3,7 @@
 use arrow_array::StructArray;
 
 use super::table::{ColumnFull, Declared, Items, Row, SPANS, TEXTS, Table, Texts, Type};
+use super::task_columns::{MOVED_TASKS, TASKS, put_moved_task, put_tasks};
 use crate::replay::{
     Comparison, ComparisonClass, Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember,
     ReplayedGroup, Span, classes, load, owned_spans, spans_of,
@@ -40,7 +41,7 @@ const HISTORY: [Declared; 28] = [
     ("gaps", Type::List(&Type::Struct(&GAP))),
 ];
 
-const GENERATION: [Declared; 16] = [
+const GENERATION: [Declared; 20] = [
     ("offset", Type::Int64),
     ("timestamp", Type::Int64),
     ("kind", Type::Text),
@@ -57,6 +58,10 @@ const GENERATION: [Declared; 16] = [
     ("outcome", Type::Text),
     ("class", Type::Text),
     ("reasons", TEXTS),
+    ("tasks", TASKS),
+    ("moved_tasks", MOVED_TASKS),
+    ("moved_state", MOVED_TASKS),
+    ("task_problems", TEXTS),
 ];
 
 const MEMBER: [Declared; 8] = [
@@ -131,6 +136,7 @@ fn put_generation(row: &mut Row<'_>, (event, class): (&Event, Option<ComparisonC
         partitions,
         same_members,
         comparison,
+        tasks,
         ..
     } = &event.details
     else {
@@ -145,7 +151,14 @@ fn put_generation(row: &mut Row<'_>, (event, class): (&Event, Option<ComparisonC
     row.put(Texts(range.into_iter().flat_map(|found| &found.remarks)))?;
     row.put(found.and_then(Comparison::assignor_name))?.put(found.map(|found| found.outcome().as_str()))?;
     row.put(class.map(ComparisonClass::as_str))?;
-    row.put(Texts(found.into_iter().flat_map(|found| &found.remarks))).map(drop)
+    row.put(Texts(found.into_iter().flat_map(|found| &found.remarks)))?;
+    if let Some(found) = tasks {
+        row.put(Items(&found.tasks, put_tasks))?;
+        row.put(found.moved_tasks.as_ref().map(|moved| Items(moved, put_moved_task)))?;
+        row.put(found.moved_state.as_ref().map(|moved| Items(moved, put_moved_task)))?;
+        row.put(Texts(&found.problems))?;
+    }
+    Ok(())
 }
 
 fn put_member(row: &mut Row<'_>, member: &RecordedMember) -> Result<(), ColumnFull> {

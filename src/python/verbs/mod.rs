@@ -25,6 +25,7 @@ pub(crate) mod segments;
 pub(crate) mod silences;
 pub(crate) mod streams_sticky;
 mod table;
+mod task_columns;
 pub(crate) mod topic_pattern;
 pub(crate) mod topics;
 pub(crate) mod untrack;

@@ -18,8 +18,8 @@ use crate::python::read::recordings::{self, RecordColumns};
 use crate::replay::event_schema::{COLUMNS, COMMON, KINDS};
 use crate::replay::times;
 use crate::replay::{
-    Context, Event, EventDetails, LogRecord, LoggedFact, LoggedRebalance, Metadata, Replay, Settings, Silence,
-    logged_cause,
+    BrokerVersion, Context, Event, EventDetails, LogRecord, LoggedFact, LoggedRebalance, Metadata, Replay, Settings,
+    Silence, logged_cause,
 };
 
 /// Replay of many groups, by cluster and group id. `assignor.replay.Replay` is its public form.
@@ -82,12 +82,13 @@ fn too_large(full: ColumnFull) -> PyErr {
 impl PyReplay {
     #[new]
     #[expect(clippy::too_many_arguments, reason = "keyword arguments of Python")]
-    #[pyo3(signature = (topics, *, is_open = false, is_compared = true, storm_rebalances = 20, storm_window_ms = 60_000,
+    #[pyo3(signature = (topics, *, is_open = false, is_compared = true, broker_version = None, storm_rebalances = 20, storm_window_ms = 60_000,
                         stuck_factor = 10, stuck_interval_ms = 100, never_committed_ms = 60_000, session_timeout_ms = 45_000))]
     fn new(
         topics: ArrowArray,
         is_open: bool,
         is_compared: bool,
+        broker_version: Option<BrokerVersion>,
         storm_rebalances: i64,
         storm_window_ms: i64,
         stuck_factor: i64,
@@ -116,8 +117,9 @@ impl PyReplay {
             }
         }
         let metadata = recordings::metadata(&batch(&topics)?)?;
-        let replay =
-            Replay::new(Context { metadata: metadata.into(), settings, is_open, is_compared, ..Context::default() });
+        let metadata = metadata.into();
+        let context = Context { metadata, settings, is_open, is_compared, broker_version, ..Context::default() };
+        let replay = Replay::new(context);
         Ok(Self(Mutex::new(Groups { replay, open: None })))
     }
 

@@ -17,10 +17,13 @@ use crate::assign::{Assignor, GroupProtocol};
 mod assignment;
 mod explanation;
 mod leader;
+mod streams;
 
 use assignment::{AssignedMember, RecordedAssignment, SharePartitions};
 use explanation::{Explanation, explain};
 use leader::other_client;
+pub use streams::BrokerVersion;
+use streams::compare_streams;
 
 /// Reason why the assignments of Kafka Streams on the classic protocol and of Kafka Connect are not compared.
 const MEMORY_OF_LEADER: &str = "the log does not determine the assignment: it depends on the memory of the leader";
@@ -130,7 +133,11 @@ pub(super) fn compare_generation(
     generation: &Generation,
     before: Option<i32>,
     metadata: &Metadata,
+    broker_version: Option<BrokerVersion>,
 ) -> Option<Comparison> {
+    if let Some(target) = &generation.streams_target {
+        return compare_streams(target, metadata, broker_version);
+    }
     if let Some(target) = &generation.target {
         return compare_target(target, metadata);
     }
@@ -260,11 +267,6 @@ impl Comparison {
         let (class, remark) = found.unzip();
         remarks.extend(remark);
         Self { assignor: Some(ComparedAssignor::Partitions(assignor)), class, remarks }
-    }
-
-    /// Return the comparison of an assignment that the log does not determine. `assignor` is the one that computed it, if it is known.
-    pub(super) fn not_determined(assignor: Option<ComparedAssignor>, reason: String) -> Self {
-        Self { assignor, class: Some(ComparisonClass::NotDetermined), remarks: vec![reason] }
     }
 
     /// Return Kafka's name of the assignor.
