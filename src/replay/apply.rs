@@ -83,7 +83,7 @@ pub(super) fn apply(
     let kind = match record.record_type {
         3 | 5..=8 | 16 => Some(GroupKind::Consumer),
         10..=14 => Some(GroupKind::Share),
-        17 | 19..=24 => Some(GroupKind::Streams),
+        17 | 19..=23 => Some(GroupKind::Streams),
         _ => None,
     };
     if let Some(kind) = kind {

@@ -260,10 +260,10 @@ stored_structs! {
     ShareTargets { log, initialized }
     StreamsTargets { targets, replaced, order, joined, joined_at, is_known }
     TaskLists { active, standby, warmup }
-    StreamsTargetLog { log, standby_replicas, has_resolved_ids }
+    StreamsTargetLog { log, standby_replicas }
     StreamsTargetMember { id, process, topology_epoch, before, after }
     StreamsTarget {
-        timestamp, topology, is_ready, standby_replicas, has_predecessor, has_resolved_ids, members
+        timestamp, topology, is_ready, standby_replicas, has_predecessor, members
     }
     GenerationNumber { kind, generation, members }
     OutcomeCounts { equal, different, unknown }

@@ -41,8 +41,6 @@ pub(super) struct StreamsTarget {
     pub(super) standby_replicas: Option<u32>,
     /// False if the log lacks the target assignment before this one.
     pub(super) has_predecessor: bool,
-    /// True if the group has a record of type 24, which brokers before 4.4 do not write.
-    pub(super) has_resolved_ids: bool,
     /// The members, in the order in which the broker passes them to its assignor.
     pub(super) members: Vec<StreamsTargetMember>,
 }
@@ -67,16 +65,13 @@ pub(super) struct StreamsTargetMember {
 pub(super) struct StreamsTargetLog {
     pub(super) log: TargetLog<TaskLists>,
     pub(super) standby_replicas: Option<u32>,
-    pub(super) has_resolved_ids: bool,
 }
 
 impl StreamsTargetLog {
     /// Apply a record of a streams group.
     pub(super) fn apply(&mut self, timestamp: i64, record: &DecodedRecord<'_>) {
-        match (record.record_type, record.value()) {
-            (17, value) => self.standby_replicas = value.and_then(read_standby_replicas),
-            (24, _) => self.has_resolved_ids = true,
-            _ => {}
+        if record.record_type == 17 {
+            self.standby_replicas = record.value().and_then(read_standby_replicas);
         }
         self.log.apply(timestamp, record, TaskLists::read);
     }
@@ -99,7 +94,6 @@ impl StreamsTargetLog {
             topology: group.topology.clone(),
             standby_replicas: self.standby_replicas,
             has_predecessor: self.log.is_known,
-            has_resolved_ids: self.has_resolved_ids,
             members: members.collect(),
         }
     }

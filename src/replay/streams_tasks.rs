@@ -71,8 +71,10 @@ fn remarks(target: &StreamsTarget) -> Vec<String> {
             }
         }
     }
+    let mut members: Vec<&StreamsTargetMember> = target.members.iter().collect();
+    members.sort_by_key(|member| &member.id);
     let mut epochs: BTreeMap<i32, Vec<&str>> = BTreeMap::new();
-    for member in &target.members {
+    for member in &members {
         if let Some(epoch) = member.topology_epoch {
             epochs.entry(epoch).or_default().push(&member.id);
         }
@@ -82,7 +84,7 @@ fn remarks(target: &StreamsTarget) -> Vec<String> {
         found.push(format!("the topology epochs of the members differ: {}", listed(&shown)));
     }
     let nameless: Vec<&str> =
-        target.members.iter().filter(|member| member.process.is_none()).map(|member| &*member.id).collect();
+        members.iter().filter(|member| member.process.is_none()).map(|member| &*member.id).collect();
     if !nameless.is_empty() {
         found.push(format!("no process id: {}", listed(&nameless)));
     }

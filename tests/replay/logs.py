@@ -138,13 +138,20 @@ class Protocol:
             value[names[1]] = [self._owned(*pair) for pair in revoking.items()]
         return event(self.current, self._key(member_id), value)
 
-    def streams_topology(self, epoch: int, subtopologies: Mapping[str, Sequence[str]]) -> Event:
-        """Return a streams topology: source topics by subtopology; a name that begins with = is a repartition topic."""
-        entries = []
+    def streams_topology(
+        self, epoch: int, subtopologies: Mapping[str, Sequence[str]], *, stateful: Sequence[str] = (), pattern: str = ""
+    ) -> Event:
+        """Return a streams topology: source topics by subtopology; a name that begins with = is a repartition topic.
+
+        The subtopologies in `stateful` have a changelog topic; all have the pattern, if there is one.
+        """
+        entries: list[Row] = []
         for name, topics in subtopologies.items():
             internal = [{"name": topic[1:]} for topic in topics if topic.startswith("=")]
             sources = [topic for topic in topics if not topic.startswith("=")]
             entries.append({"subtopologyId": name, "sourceTopics": sources, "repartitionSourceTopics": internal})
+            entries[-1]["stateChangelogTopics"] = [{"name": f"{name}-changelog"}] if name in stateful else []
+            entries[-1]["sourceTopicRegex"] = [pattern] if pattern else []
         return event(self.topology, {"groupId": "g"}, {"epoch": epoch, "subtopologies": entries})
 
     def _key(self, member_id: str) -> Row:
@@ -187,10 +194,13 @@ def log(events: Iterable[Event]) -> list[LogRecord]:
 # ---- replay
 
 
-def replay_all(logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = ()) -> list[Row]:
+def replay_all(
+    logs: Sequence[Sequence[LogRecord]], topics: Sequence[Row] = (), broker_version: tuple[int, int, int] | None = None
+) -> list[Row]:
     """Return the history of the group of each log, with the columns of `assignor.spark.schemas.HISTORY`."""
     metadata = pa.RecordBatch.from_pylist(list(topics), schema=TOPICS)
-    return [history for records in logs for history in histories(_core.Replay(metadata), records)]
+    replays = ((_core.Replay(metadata, broker_version=broker_version), records) for records in logs)
+    return [history for replay, records in replays for history in histories(replay, records)]
 
 
 def histories(replay: _core.Replay, records: Sequence[LogRecord], limit: int = 2**31 - 1) -> list[Row]:
@@ -204,9 +214,9 @@ def histories(replay: _core.Replay, records: Sequence[LogRecord], limit: int = 2
     return found
 
 
-def replayed(*events: Event, topics: Sequence[Row] = ()) -> Row:
+def replayed(*events: Event, topics: Sequence[Row] = (), broker_version: tuple[int, int, int] | None = None) -> Row:
     """Return the history of one log."""
-    (history,) = replay_all([log(events)], topics)
+    (history,) = replay_all([log(events)], topics, broker_version)
     return history
 
 

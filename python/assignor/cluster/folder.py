@@ -91,9 +91,12 @@ class Recording:
 
         chosen = GroupPatterns(groups)
         until = None if until is None else read_int(until, "until", bits=64)
-        version = read_broker_version(broker_version)
-        groups = chosen if chosen.patterns else None
-        return dataclasses.replace(self, groups=groups, until=until, broker_version=version)
+        return dataclasses.replace(
+            self,
+            groups=chosen if chosen.patterns else None,
+            until=until,
+            broker_version=read_broker_version(broker_version),
+        )
 
     @property
     def has_aborted(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.report.group_tasks import task_text
+from assignor.replay.task_text import task_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,6 +11,7 @@ from assignor.lines import escape, format_count, format_duration, format_time, m
 from assignor.replay import event_text, loop_text
 from assignor.replay.event_text import MemberNames, causes_text, generation_number, group_title, rebalance_details
 from assignor.replay.hidden_events import hidden_events
+from assignor.replay.task_text import task_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,7 +77,7 @@ class EventLines:
     def _text(self, event: Event) -> event_text.Text:
         match event["event"]:
             case "generation":
-                return _generation(event), []
+                return _generation(event), list(task_details(event))
             case "rebalance":
                 title = f"rebalance, {generation_number(event)}: {causes_text(event)}"
                 details = list(rebalance_details(event, self._names))

@@ -20,7 +20,8 @@ Event = dict[str, Any]
 _COLUMNS, _COMMON, _KINDS = _core.event_schema()
 
 COLUMNS = dict(_COLUMNS)
-"""Columns of a table of events, with their types: text, number, flag, texts, numbers, partitions or comparison."""
+"""Columns of a table of events, with their types: text, number, flag, texts, numbers, partitions,
+comparison, tasks or moved_tasks."""
 
 COMMON = tuple(name for name, _ in _COMMON)
 """Fields of every event."""

@@ -13,6 +13,7 @@ from assignor.lines import escape, format_count, format_duration, format_time, w
 from assignor.replay import event_text
 from assignor.replay.event_text import MemberNames, causes_text, generation_number, group_title, rebalance_details
 from assignor.replay.series import SeriesEntry
+from assignor.replay.task_text import task_details
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -183,6 +184,8 @@ class _GroupHistory:
                 facts.append(f"{format_duration(generation['duration_ms'])} after the previous one")
         yield f"  {format_time(event['at'])}  {escape(', '.join(facts))}: {causes_text(event)}"
         yield from (f"      {label}: {text}" for label, text in rebalance_details(event, self._names))
+        if generation is not None:
+            yield from (f"      {label}: {text}" for label, text in task_details(generation))
         comparison = generation and generation["comparison"]
         if not comparison or comparison["outcome"] != "different":
             return

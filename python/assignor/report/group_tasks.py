@@ -6,7 +6,6 @@ Connect worker.
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from assignor.lines import format_count, spans_of
+from assignor.lines import format_count
+from assignor.replay.task_text import task_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-_NUMBERED = re.compile(r"(.*[_-])([0-9]{1,9})", re.DOTALL)
-_RUNS_SHOWN = 12
 _PROCESSES_SHOWN = 12
 
 
@@ -98,31 +96,6 @@ class GroupTasks:
         copies = f"{state:,} {'copy' if state == 1 else 'copies'} of state"
         yield f"  moved in {format_count(len(known), 'generation')}: {format_count(tasks, 'active task')}, {copies}"
         yield from (f"  problem: {problem}" for problem in self.problems)
-
-
-def task_text(names: Sequence[str]) -> str:
-    """Return names of tasks as text, with consecutive numbers as ranges; long lists are cut.
-
-    Example:
-        >>> task_text(["0_0", "0_1", "0_2", "1_5", "orders"])
-        '0_0–2, 1_5, orders'
-    """
-    shown = []
-    for prefix, start, count in spans_of(_numbered(names)):
-        number = "" if start < 0 else f"{start}" if count == 1 else f"{start}–{start + count - 1}"
-        shown.append(f"{prefix}{number}")
-    if len(shown) > _RUNS_SHOWN:
-        shown[_RUNS_SHOWN:] = [f"and {len(shown) - _RUNS_SHOWN:,} more"]
-    return ", ".join(shown)
-
-
-def _numbered(names: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the parts of names before and in their last number; a name without one has the number -2."""
-    for name in names:
-        found = _NUMBERED.fullmatch(name)
-        # A number with leading zeros is part of the name.
-        is_plain = found is not None and str(int(found[2])) == found[2]
-        yield (found[1], int(found[2])) if found is not None and is_plain else (name, -2)
 
 
 def read_tasks(part: Path) -> dict[str, GroupTasks]:

@@ -70,11 +70,6 @@ impl<'a> Recorded<'a> {
             );
             return Err(not_determined(&text));
         }
-        if target.has_resolved_ids {
-            return Err(not_determined(
-                "the group has a record of type 24, which Kafka writes from 4.4 on; its assignor also reads task offsets, which no record has",
-            ));
-        }
         let topology =
             target.topology.as_deref().ok_or_else(|| not_determined("the log lacks the topology of the group"))?;
         if let Some((id, _)) = topology.subtopologies.iter().find(|(_, found)| found.has_pattern) {
