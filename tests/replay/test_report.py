@@ -79,6 +79,7 @@ def test_json_has_the_promised_keys() -> None:
                 "invalid_timestamps": 0,
                 "assignments": [],
                 "lag": None,
+                "tasks": None,
                 "remarks": [],
                 "assigned": [],
             }
