@@ -105,7 +105,8 @@ impl LastTasks {
     /// Replace the assignment; return the difference to what was known before. `is_partial` is true if the log lacks earlier assignments.
     pub(super) fn replace(&mut self, assignment: &TaskAssignment, is_partial: bool) -> TaskChanges {
         let mut now: BTreeMap<Arc<str>, LastPlaces> = BTreeMap::new();
-        let (mut moved_tasks, mut moved_state) = (Vec::new(), Vec::new());
+        // A process can have several copies; it is named once.
+        let (mut moved_tasks, mut moved_state) = (BTreeSet::new(), BTreeSet::new());
         for member in &assignment.members {
             let process = member.place();
             let moved = |task: &Task| MovedTask { task: Arc::clone(&task.name), process: Arc::clone(process) };
@@ -113,14 +114,14 @@ impl LastTasks {
                 now.entry(Arc::clone(&task.name)).or_default().active.insert(Arc::clone(process));
                 let before = self.places.get(&task.name).map(|before| &before.active);
                 if before.is_some_and(|before| !before.is_empty() && !before.contains(process)) {
-                    moved_tasks.push(moved(task));
+                    moved_tasks.insert(moved(task));
                 }
             }
             for task in member.copies() {
                 now.entry(Arc::clone(&task.name)).or_default().copies.insert(Arc::clone(process));
                 if task.has_state && self.places.get(&task.name).is_some_and(|before| !before.copies.contains(process))
                 {
-                    moved_state.push(moved(task));
+                    moved_state.insert(moved(task));
                 }
             }
         }
@@ -133,12 +134,7 @@ impl LastTasks {
             }
         }
         self.places = now;
-        // A process can have several copies; it is named once.
-        let known = |mut moved: Vec<MovedTask>| {
-            let mut found = BTreeSet::new();
-            moved.retain(|each| found.insert(each.clone()));
-            (!is_partial).then_some(moved)
-        };
+        let known = |moved: BTreeSet<MovedTask>| (!is_partial).then(|| moved.into_iter().collect());
         TaskChanges {
             tasks: assignment.members.clone(),
             moved_tasks: known(moved_tasks),
@@ -223,7 +219,7 @@ mod tests {
         let changes = last.replace(&after, false);
 
         assert_eq!((Some(vec![]), Some(vec![])), (first.moved_tasks, first.moved_state));
-        assert_eq!(vec!["1_1 P", "1_0 Q"], shown(changes.moved_tasks));
+        assert_eq!(vec!["1_0 Q", "1_1 P"], shown(changes.moved_tasks));
         assert_eq!(Some(vec![]), changes.moved_state, "the standby copies were there");
     }
 

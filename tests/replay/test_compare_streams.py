@@ -172,8 +172,8 @@ def test_tasks_of_an_unknown_subtopology_are_no_answer() -> None:
 
 
 def test_warm_up_tasks_are_no_answer() -> None:
-    tasks = {"activeTasks": [{"subtopologyId": "0", "partitions": [3]}]}
-    tasks["warmupTasks"] = [{"subtopologyId": "0", "partitions": [0]}]
+    lists = {"activeTasks": [3], "standbyTasks": [0], "warmupTasks": [1]}
+    tasks = {name: [{"subtopologyId": "0", "partitions": numbers}] for name, numbers in lists.items()}
     warm = event(21, {"groupId": "g", "memberId": "c"}, tasks)
     answer = [warm, *target(3, a=([0, 1], [2]), b=([2], [1, 3]))]
     assert compared(*PAIR, *THIRD, *answer, version=(4, 3, 1))[0] == (STICKY, "different", "unexplained")

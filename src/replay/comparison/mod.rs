@@ -269,6 +269,11 @@ impl Comparison {
         Self { assignor: Some(ComparedAssignor::Partitions(assignor)), class, remarks }
     }
 
+    /// Return the comparison of an assignment that the log does not determine. `assignor` is the one that computed it, if it is known.
+    pub(super) fn not_determined(assignor: Option<ComparedAssignor>, reason: String) -> Self {
+        Self { assignor, class: Some(ComparisonClass::NotDetermined), remarks: vec![reason] }
+    }
+
     /// Return Kafka's name of the assignor.
     #[must_use]
     pub fn assignor_name(&self) -> Option<&'static str> {
