@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _PROCESSES_SHOWN = 12
+_PROBLEMS_SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ class GroupTasks:
         tasks, state = (sum(getattr(each, name) or 0 for each in known) for name in ("moved_tasks", "moved_state"))
         copies = f"{state:,} {'copy' if state == 1 else 'copies'} of state"
         yield f"  moved in {format_count(len(known), 'generation')}: {format_count(tasks, 'active task')}, {copies}"
-        yield from (f"  problem: {problem}" for problem in self.problems)
+        yield from (f"  problem: {problem}" for problem in self.problems[:_PROBLEMS_SHOWN])
+        if len(self.problems) > _PROBLEMS_SHOWN:
+            yield f"  and {len(self.problems) - _PROBLEMS_SHOWN:,} more problems, see --json"
 
 
 def read_tasks(part: Path) -> dict[str, GroupTasks]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _MEMBERS_SHOWN = 12
 _REMARKS_SHOWN = 40
 _FINDINGS_SHOWN = 5
+_TASKS_SHOWN = 12
 
 _HEADER = (
     "group",
@@ -115,9 +116,11 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Assignments that differ from Kafka's assignors, or are not compared", differing
     if report.problems:
         yield "Not described", [f"{group}: {text}" if group else text for group, text in report.problems]
-    tasks = [line for group in report.groups if group.tasks is not None for line in group.tasks.lines(group.group)]
+    tasks = [(group.group, group.tasks) for group in report.groups if group.tasks is not None]
     if tasks:
-        yield "Tasks", tasks
+        lines = [line for name, found in tasks[:_TASKS_SHOWN] for line in found.lines(name)]
+        more = len(tasks) - _TASKS_SHOWN
+        yield "Tasks", [*lines, *([f"and {format_count(more, 'more group')}, see --json"] if more > 0 else ())]
     if report.members:
         yield "Assigned partitions", list(_assigned_partitions(report.members))
     if report.notes:
