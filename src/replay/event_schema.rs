@@ -387,13 +387,27 @@ fn set_logged<'a>(row: &mut Row<'a>, logged: Option<&'a Logged>) {
     }
 }
 
+fn set_tasks<'a>(row: &mut Row<'a>, changes: Option<&'a TaskChanges>) {
+    if let Some(TaskChanges { tasks, moved_tasks, moved_state, problems }) = changes {
+        set!(row, "tasks" = ColumnValue::Tasks(tasks), "task_problems" = texts(problems));
+        set!(row, "moved_tasks" = moved_tasks.as_deref().map(ColumnValue::MovedTasks));
+        set!(row, "moved_state" = moved_state.as_deref().map(ColumnValue::MovedTasks));
+    }
+}
+
 impl Event {
-    /// Return the values of the columns.
-    #[must_use]
-    pub fn row(&self) -> Row<'_> {
+    /// Return the values of the common fields; all others are null.
+    fn common_row(&self) -> Row<'_> {
         let mut row: Row<'_> = [const { None }; COLUMNS.len()];
         set!(row, "event" = self.details.name(), "cluster" = (&*self.cluster), "group" = self.group.as_deref());
         set!(row, "kind" = self.kind.map(GroupKind::as_str), "at" = self.at, "offset" = self.offset);
+        row
+    }
+
+    /// Return the values of the columns.
+    #[must_use]
+    pub fn row(&self) -> Row<'_> {
+        let mut row = self.common_row();
         match &self.details {
             EventDetails::Generation {
                 generation,
@@ -415,13 +429,9 @@ impl Event {
                     "partitions" = (*partitions as i64),
                     "duration_ms" = (*duration)
                 );
-                set!(row, "same_members" = ColumnValue::Flag(*same_members));
-                set!(row, "comparison" = comparison.as_ref().map(ColumnValue::Comparison));
-                if let Some(TaskChanges { tasks, moved_tasks, moved_state, problems }) = tasks {
-                    set!(row, "tasks" = ColumnValue::Tasks(tasks), "task_problems" = texts(problems));
-                    set!(row, "moved_tasks" = moved_tasks.as_deref().map(ColumnValue::MovedTasks));
-                    set!(row, "moved_state" = moved_state.as_deref().map(ColumnValue::MovedTasks));
-                }
+                let comparison = comparison.as_ref().map(ColumnValue::Comparison);
+                set!(row, "same_members" = ColumnValue::Flag(*same_members), "comparison" = comparison);
+                set_tasks(&mut row, tasks.as_ref());
             }
             EventDetails::Rebalance {
                 generation,

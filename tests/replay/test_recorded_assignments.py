@@ -52,6 +52,7 @@ COUNTS = {
     ("profile-migrating", "cooperative-sticky", "equal"): 3,
     ("profile-migrating", "uniform", "equal"): 1,
     ("settlement-eos", "cooperative-sticky", "equal"): 4,
+    ("profile-joiner", "sticky", "equal"): 3,
 }
 """Numbers of generations and epochs by group, assignor and outcome, without classic range."""
 

@@ -118,7 +118,7 @@ impl PyReplay {
         }
         let metadata = recordings::metadata(&batch(&topics)?)?;
         let metadata = metadata.into();
-        let context = Context { metadata, settings, is_open, is_compared, broker_version, ..Context::default() };
+        let context = Context { metadata, settings, broker_version, is_open, is_compared, ..Context::default() };
         let replay = Replay::new(context);
         Ok(Self(Mutex::new(Groups { replay, open: None })))
     }
