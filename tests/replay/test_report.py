@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, MemberReport, OfClass, Remark
+from assignor.report.group_tasks import GroupTasks, ProcessTasks
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.text import render
 from tests.replay.test_event_findings import storm
@@ -222,6 +223,32 @@ def test_assignments_of_other_assignors_are_counted_and_the_first_difference_is_
     assert section in text
     assert "1,203 assignments of other assignors compared with Kafka's: 1,201 equal, 2 different" in text
     assert "assignors" not in render(report(group()))
+
+
+def test_assignments_that_are_not_determined_have_one_reason() -> None:
+    found = ComparedAssignments(
+        None,
+        Compared(0, 0, unknown=2, not_determined=2),
+        {"not_determined": OfClass("generation 1: not compared: the log lacks the topology of the group")},
+    )
+
+    text = render(report(group("tasks", assignments=(found,))))
+
+    assert (
+        "  tasks: 2 assignments not compared; the first is generation 1: the log lacks the topology of the group\n"
+        in text
+    )
+
+
+def test_members_with_tasks_and_without_partitions_are_not_listed_with_partitions() -> None:
+    tasks = GroupTasks(3, 0, (ProcessTasks("worker:8083", ("w",), ("orders-0",), (), ()),), (), ())
+    worker = MemberReport("connect", "w", None, "worker", ())
+    workers = report(group("connect", partitions=0, tasks=tasks), members=(worker,))
+    threads = report(group("connect", partitions=1, tasks=tasks), members=(worker,))
+
+    assert "  worker:8083: 1 active: orders-0\n" in render(workers)
+    assert "Assigned partitions" not in render(workers)
+    assert "Assigned partitions" in render(threads)
 
 
 def test_unreadable_generations_are_counted_separately() -> None:

@@ -92,7 +92,8 @@ def findings_of_assignor(group: str, found: ComparedAssignments) -> Iterator[Fin
         first = None if of_class is None else found.classes.get(of_class)
         if first is not None:
             text = describe(found.compared, found.assignor or "")
-            yield Finding(kind, first.since, first.until, group, text, f"The first is {first.reason}")
+            reason = first.reason.replace(": not compared: ", ": ", 1)  # the text of the finding says so
+            yield Finding(kind, first.since, first.until, group, text, f"The first is {reason}")
 
 
 def _different(compared: Compared, assignor: str) -> str:
@@ -122,7 +123,7 @@ def _unknown_topics(compared: Compared, assignor: str) -> str:
 
 def _not_determined(compared: Compared, assignor: str) -> str:
     count = format_count(compared.not_determined, f"{assignor} assignment".strip())
-    return f"{count} not compared: the log does not determine the answer of the assignor"
+    return f"{count} not compared"  # the reasons differ: the evidence has the first one
 
 
 def _equal(_compared: Compared, assignor: str) -> str:

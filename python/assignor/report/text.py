@@ -121,8 +121,10 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         lines = [line for name, found in tasks[:_TASKS_SHOWN] for line in found.lines(name)]
         more = len(tasks) - _TASKS_SHOWN
         yield "Tasks", [*lines, *([f"and {format_count(more, 'more group')}, see --json"] if more > 0 else ())]
-    if report.members:
-        yield "Assigned partitions", list(_assigned_partitions(report.members))
+    tasks_only = {group.group for group in report.groups if group.tasks is not None and not group.partitions}
+    members = [member for member in report.members if member.group not in tasks_only]
+    if members:
+        yield "Assigned partitions", list(_assigned_partitions(members))
     if report.notes:
         yield "Notes on the files", list(report.notes)
 
