@@ -65,7 +65,7 @@ PAGES: Mapping[str, Mapping[str, tuple[Entry, ...]]] = {
         "assignors": (
             *described("PartitionAssignor RebalanceProtocol"),
             *described("RangeAssignor RoundRobinAssignor StickyAssignor CooperativeStickyAssignor"),
-            *described("UniformAssignor RangeAssignor", "server"),
+            *described("UniformAssignor RangeAssignor SimpleAssignor", "server"),
             *described("StreamsStickyAssignor StreamsMember MemberTasks", "server"),
         ),
         "patterns": (

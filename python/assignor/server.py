@@ -1,7 +1,7 @@
 """The assignors of Kafka's broker: for consumer groups (KIP-848), share groups (KIP-932) and streams groups (KIP-1071).
 
 Source: UniformAssignor, RangeAssignor and SimpleAssignor of org.apache.kafka.coordinator.group.assignor,
-kafka-group-coordinator 4.4.0.
+kafka-group-coordinator 4.4.0, and StickyTaskAssignor of 4.3.1.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ class RangeAssignor(ServerAssignor):
 class SimpleAssignor(ServerAssignor):
     """The broker's assignor of share groups: a partition may have several owners.
 
-    Each partition has the number of owners that gives each member a partition. A topic with only some partitions
-    that share groups can read is given as the list of these.
+    All partitions have the same number of owners: members divided by partitions, rounded up. If a group can read only
+    some partitions of a topic, give the topic as the list of their ids.
 
     Args:
         engine: `"rust"` or `"reference"`.
