@@ -77,7 +77,7 @@ def test_another_answer_of_an_unknown_version_is_not_determined() -> None:
     found, (reason,) = compared(*PAIR, *THIRD, *OTHER)
 
     assert found == (STICKY, "unknown", "not_determined")
-    assert reason.endswith("gives them; the version of the broker is not known")
+    assert reason.endswith("gives them; the broker may have another version: name its version with --broker-version")
 
 
 @pytest.mark.parametrize("version", OTHER_VERSIONS)

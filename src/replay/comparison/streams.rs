@@ -98,7 +98,9 @@ impl<'a> Recorded<'a> {
             |error| comparison(Some(ComparisonClass::NotDetermined), Some(format!("not compared: {error}"))),
             |(class, remark)| match class {
                 Some(_) if !is_known_version => {
-                    let remark = format!("{remark}; the version of the broker is not known");
+                    let remark = format!(
+                        "{remark}; the broker may have another version: name its version with --broker-version"
+                    );
                     comparison(Some(ComparisonClass::NotDetermined), Some(remark))
                 }
                 Some(_) => comparison(class, Some(remark)),
