@@ -20,6 +20,7 @@ __all__ = [
     "PARTITION_LAG",
     "POSITIONS",
     "PROBLEMS",
+    "SHARE_OFFSETS",
     "TIMED_END_OFFSETS",
     "group_lag",
     "join_owners",
@@ -46,6 +47,9 @@ A partition that could not be read has no row, or nulls.
 
 TIMED_END_OFFSETS = pa.schema([("at", pa.int64()), *END_OFFSETS])
 """End offsets at a time in milliseconds: the columns of `end_offsets.parquet` in a recording."""
+
+SHARE_OFFSETS = pa.schema([*_KEYS, ("start_offset", pa.int64())])
+"""Start offsets of share groups: the columns of `share_offsets.parquet` in a recording."""
 
 PROBLEMS = ("never_committed", "unknown_end", "beyond_end", "before_start")
 """Values of the column `problem`.

@@ -179,6 +179,11 @@ class Cluster:
         self.kill()
 
     @property
+    def data(self) -> Path:
+        """Data directory of the broker."""
+        return self._folder / "data"
+
+    @property
     def address(self) -> str:
         """Address for the client setting `bootstrap.servers`."""
         return f"127.0.0.1:{self.port}"
@@ -240,7 +245,7 @@ class Cluster:
 
         The levels of features (`bootstrap.checkpoint`) are those that the tool wrote for the first controller.
         """
-        data = self._folder / "data"
+        data = self.data
         levels = self._jars / "bootstrap.checkpoint"
         if not levels.exists():
             self._format_with_tool()

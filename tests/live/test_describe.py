@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import confluent_kafka
 import kafka
+import pyarrow.dataset as ds
 import pytest
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer
@@ -27,6 +28,7 @@ from assignor.cluster.descriptions import MemberSubscription, MemberTasks
 from assignor.cluster.request_client import client_configuration
 from assignor.lag import PROBLEMS
 from assignor.report.description_text import render
+from assignor.sources.source import open_source
 from tests.broker.admin import Admin
 from tests.broker.cluster import JARS
 from tests.broker.groups import Groups
@@ -309,6 +311,16 @@ def test_lag_of_share_groups_is_that_of_kafkas_tool(found: ClusterDescription, g
     assert (END, "never_committed") == (rows["0"]["end_offset"], rows["1"]["problem"])
     assert (2, 1, 1) == tuple(found.lag[SHARED][name] for name in ("partitions", "lag", "unknown"))
     assert not [name for name, _ in found.member_lag if name == SHARED]
+
+
+@pytest.mark.usefixtures("groups")
+def test_the_data_directory_has_the_start_offsets_of_share_groups(broker: Cluster) -> None:
+    with open_source([broker.data]) as recording:
+        rows = ds.dataset(recording.share_offsets).to_table().to_pylist()
+        ends = ds.dataset(recording.end_offsets).to_table().to_pylist()
+
+    assert [{"group_id": SHARED, "topic": TOPIC, "partition": 0, "start_offset": START}] == rows
+    assert [END] == [row["end_offset"] for row in ends if (row["topic"], row["partition"]) == (TOPIC, 0)]
 
 
 def test_a_partition_of_a_share_group_lists_all_its_owners(found: ClusterDescription) -> None:

@@ -7,6 +7,8 @@ aborted.json      [[partition, offset], ...]: records of aborted transactions, w
                   optional
 end_offsets.parquet  at int64 (ms), topic, partition int32, end_offset int64, start_offset int64: a row per time and
                   partition; optional
+share_offsets.parquet  group_id, topic, partition int32, start_offset int64: a row per partition of a share group
+                  with a start offset, at the end of the log; optional
 source.json       {"source": TEXT, "notes": [TEXT, ...]}: what a converted recording was made from, and what it lacks;
                   optional
 coordinators.parquet  at int64 (ms), partition int32, leader int32 (null: no leader): a row per leader of a partition of
@@ -127,6 +129,11 @@ class Recording:
         return rows if self.until is None else rows.filter(pc.field("at") <= self.until)
 
     @property
+    def share_offsets(self) -> Path:
+        """Path of `share_offsets.parquet`, which may be missing."""
+        return self.folder / "share_offsets.parquet"
+
+    @property
     def has_topics(self) -> bool:
         """True if the folder has a `topics.parquet`."""
         return (self.folder / "topics.parquet").exists()
@@ -188,6 +195,10 @@ class Recording:
             from assignor.lag import TIMED_END_OFFSETS
 
             _check_columns(recording.end_offsets, TIMED_END_OFFSETS.names)
+        if recording.share_offsets.exists():
+            from assignor.lag import SHARE_OFFSETS
+
+            _check_columns(recording.share_offsets, SHARE_OFFSETS.names)
         return recording
 
 

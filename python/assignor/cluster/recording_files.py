@@ -4,6 +4,7 @@ cluster.json           id of the cluster, which the metadata of each part has to
 records.parquet/       parts with records; the metadata of a part has the positions at which the next part begins
 topics.parquet/        parts with snapshots of the topics
 end_offsets.parquet/   parts with end offsets of the topics
+share_offsets.parquet/  start offsets of share groups; only in a converted recording
 aborted.json           records of aborted transactions; written before the part with these records
 source.json            what a converted recording was made from; others do not have it
 """
@@ -150,6 +151,16 @@ class RecordingFiles(contextlib.AbstractContextManager["RecordingFiles"]):
             for name, rows in (("coordinators", coordinators), ("brokers", brokers)):
                 (self.folder / f"{name}.parquet").mkdir(exist_ok=True)
                 self._write(name, rows)
+
+    def write_share_offsets(self, rows: pa.RecordBatch) -> None:
+        """Write the start offsets of share groups, with the columns of `assignor.lag.SHARE_OFFSETS`.
+
+        Raises:
+            OSError: The disk is full, or the folder cannot be written.
+        """
+        with self._errors():
+            (self.folder / "share_offsets.parquet").mkdir(exist_ok=True)
+            self._write("share_offsets", rows)
 
     def write_source(self, source: str, notes: Iterable[str]) -> None:
         """Write what the recording was converted from, and what it lacks.

@@ -63,7 +63,8 @@ def page_data(recording: Recording, report: Report, part: Path) -> PageData:
 
 def _notes(report: Report) -> tuple[str, ...]:
     """Return what is not known, and the last changes of coordinators and brokers."""
-    notes = (*(() if report.has_topics else (NO_TOPICS,)), *report.notes)
+    unknown = (None if report.has_topics else NO_TOPICS, report.share_lag_unknown)
+    notes = (*filter(None, unknown), *report.notes)
     changes = [] if report.brokers is None else report.brokers.lines()[-_CHANGES_SHOWN:]
     return tuple(f"{note[0].upper()}{note[1:]}." for note in (*notes, *changes))
 

@@ -19,6 +19,7 @@ from assignor.lag import END_OFFSETS, LARGEST_LAG, TIMED_END_OFFSETS, group_lag,
 from assignor.lag_growth import Growth, Measurement, find_growth
 from assignor.lines import spans_of
 from assignor.report.absence import Absence, departures, find_absence
+from assignor.report.share_lag import with_share_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,14 +83,14 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
 
     Args:
         recording: The recording.
-        part: Folder with the tables `commits`, `generations` and `assignments`.
+        part: Folder with the tables `groups`, `commits`, `generations` and `assignments`.
 
     Returns:
         The lag by group; empty if the recording has no end offsets.
 
     Raises:
-        IllegalArgumentError: The end offsets cannot be read as Parquet.
-        WrongTypeError: A column of the end offsets is of another type.
+        IllegalArgumentError: The end offsets or start offsets cannot be read as Parquet.
+        WrongTypeError: A column of them is of another type.
     """
     rows = recording.end_offset_rows()
     if rows is None:
@@ -98,7 +99,8 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
     if not len(ends.times):
         return {}
     commits = _Commits.read(part, ends.times)
-    lags = partition_lag(join_owners(commits.last(), _owners(part)), ends.last())
+    committed, owners = with_share_groups(recording, part, commits.last(), _owners(part))
+    lags = partition_lag(join_owners(committed, owners), ends.last())
     series = dict(_series(ends, commits, _generations(part)))
     pq.write_table(lags, _created(part / "lag") / "part-0.parquet")
     pq.write_table(_over_time(series), _created(part / "lag_over_time") / "part-0.parquet")

@@ -58,6 +58,7 @@ class Report:
         members: The members at the end of the log; empty for more than `MOST_GROUPS_WITH_MEMBERS` groups.
         duplicates: Number of records that are copies of others: replicas, or files that were copied twice.
         has_topics: False if there is no topic metadata, so that assignments are not compared.
+        share_lag_unknown: Why the lag of share groups is not known; None if it is, or without share groups.
         silences: Silences of the log, by time.
         since: Time in milliseconds; findings that ended before it are left out. None for no limit.
         notes: What a recording lacks that was converted from other files.
@@ -76,6 +77,7 @@ class Report:
     members: tuple[MemberReport, ...]
     duplicates: int = 0
     has_topics: bool = True
+    share_lag_unknown: str | None = None
     silences: tuple[Silence, ...] = ()
     since: int | None = None
     notes: tuple[str, ...] = ()
@@ -104,6 +106,7 @@ class Report:
             "invalid_timestamps": self.invalid_timestamps,
             "duplicates": self.duplicates,
             **({"notes": list(self.notes)} if self.notes else {}),
+            "share_lag_unknown": self.share_lag_unknown,
             "silences": [silence.to_json() for silence in self.silences],
             "since": self.since,
             "broker_log": None if self.broker_log is None else self.broker_log.to_json(),

@@ -34,7 +34,7 @@ _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
 _PROMISED = {"records", "records_by_type", "bad_records", "groups"}
 _ADDED = {
     *("findings", "duplicates", "silences", "since", "broker_log", "brokers", "invalid_timestamps"),
-    *("notes", "mode", "problems"),
+    *("notes", "mode", "problems", "share_lag_unknown"),
 }
 """Keys that reports of earlier versions do not have."""
 

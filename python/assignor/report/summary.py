@@ -25,6 +25,7 @@ from assignor.report.group_tasks import read_tasks
 from assignor.report.lag import empty_partitions, lag_by_group
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
+from assignor.report.share_lag import NO_SHARE_OFFSETS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -85,11 +86,13 @@ def summarize(
     )
     if matches is not None:
         _write_unrecorded(matches, part)
+    has_share_lag = recording.share_offsets.exists() or not any(each.kind == "share" for each in reported)
     found = Report(
         records=counts.total(),
         records_by_type=by_type,
         duplicates=count_copies(recording),
         has_topics=recording.topics().num_rows > 0,
+        share_lag_unknown=None if has_share_lag else NO_SHARE_OFFSETS,
         silences=tuple(each for each in read_silences(part) if since is None or each.until >= since),
         since=since,
         notes=recording.notes,

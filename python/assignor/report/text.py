@@ -61,6 +61,9 @@ _NOT_COMPARED = {
     "unknown_topics": "not compared, because the topic metadata lacks topics",
     "not_determined": "not compared, because the log does not determine the answer of the assignor",
 }
+_SHARE_LAG = (
+    "lag of share groups: records from the start offset of the share group on; acknowledged ones after it count, too"
+)
 _LEGEND = {
     "idle": "idle: members without partitions",
     "per member": "per member: fewest–most partitions of a member",
@@ -180,6 +183,8 @@ def _totals(report: Report) -> Iterator[str]:
         return
     if not report.has_topics:
         yield NO_TOPICS
+    if report.share_lag_unknown:
+        yield report.share_lag_unknown
     ranges = [group.range_generations for group in report.groups]
     yield f"{format_count(_sum(ranges, 'checked'), 'range assignment')} {_compared(ranges)}"
     others = [found.compared for group in report.groups for found in group.assignments]
@@ -205,6 +210,8 @@ def _legend(groups: Sequence[GroupReport], shown: Sequence[str]) -> Iterator[str
         yield "gone: the group and its offsets are deleted"
     if groups:
         yield from (text for name, text in _LEGEND.items() if name in shown)
+    if "lag" in shown and any(group.kind == "share" and group.lag for group in groups):
+        yield _SHARE_LAG
 
 
 def _table(report: Report, colour: bool, width: int | None) -> tuple[str, list[str]]:

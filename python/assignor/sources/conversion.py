@@ -18,14 +18,15 @@ from assignor.cluster.recording_files import RecordingFiles
 from assignor.cluster.records import SCHEMA
 from assignor.cluster.timestamps import latest
 from assignor.errors import IllegalArgumentError
-from assignor.lag import TIMED_END_OFFSETS
+from assignor.lag import SHARE_OFFSETS, TIMED_END_OFFSETS
 from assignor.lines import format_count
 from assignor.sources.conversion_notes import PartitionNotes, notes_of
 from assignor.sources.dump_text import read_dump
 from assignor.sources.log_keys import LogKeys, count_partitions, partitions_of_groups
 from assignor.sources.segment_names import METADATA_LOG, OFFSETS_TOPIC
 from assignor.sources.segments import SegmentReading, merge_replicas, read_replica, transaction_rows
-from assignor.sources.topic_folders import TopicFolders
+from assignor.sources.share_state import ShareOffsets
+from assignor.sources.topic_folders import TopicFolders, topic_names
 from assignor.sources.topic_history import topic_history
 from assignor.sources.transactions import resolve_transactions
 
@@ -157,8 +158,9 @@ class _Run:
         """Write the topics and their end offsets, and return the notes on the recording."""
         at = self._latest if self._latest is not None else self._modified()  # 0 without files: there are no groups then
         count = count_partitions(self._partitions, self._keys)
-        topics = TopicFolders(self._found, self._keys.committed, count)
         history = topic_history(each.path for each in self._found.folders if each.partition == METADATA_LOG)
+        share_notes = self._write_share_offsets(history.topics)
+        topics = TopicFolders(self._found, self._keys.committed, count)
         if history.topics.num_rows:
             self._files.write_topics(history.topics)
             self._files.write_brokers(history.coordinators, history.brokers)
@@ -166,7 +168,7 @@ class _Run:
             self._files.write_topics(_batch(topics.rows(at), topic_schema()))
         self._show("reading the end offsets of topics")
         self._files.write_end_offsets(_batch(topics.end_offsets(at), TIMED_END_OFFSETS))
-        return notes_of(
+        found = notes_of(
             self._found,
             self._reading,
             self._partitions,
@@ -176,6 +178,21 @@ class _Run:
             placed=self._placed,
             uncertain=self._uncertain,
         )
+        return [*found, *share_notes]
+
+    def _write_share_offsets(self, topics: pa.RecordBatch) -> list[str]:
+        """Write the start offsets of share groups, if folders have them, and return the notes on them."""
+        if not self._found.share_state:
+            return []
+        self._show("reading the start offsets of share groups")
+        offsets = ShareOffsets(self._found.share_state, lambda _: None)
+        ids = zip(topics["topic_id"].to_pylist(), topics["topic"].to_pylist(), strict=True)
+        rows = offsets.rows({**topic_names(self._found), **dict(ids)})
+        for _, topic, partition, _ in rows:
+            self._keys.committed.setdefault(topic, set()).add(partition)
+        if offsets.is_known:
+            self._files.write_share_offsets(_batch(rows, SHARE_OFFSETS))
+        return offsets.notes()
 
     def _place(self, folder: PartitionFolder) -> int | None:
         """Return the partition of segments without the name of one, from the groups in them; None if it is no log."""

@@ -19,6 +19,7 @@ from assignor.sources.meta_properties import Identity, read_identity
 from assignor.sources.segment_names import (
     OFFSETS_TOPIC,
     PARTITION_FILES,
+    SHARE_TOPIC,
     Partition,
     base_offset,
     belongs_to_segment,
@@ -94,6 +95,11 @@ class Directories:
     def offsets(self) -> list[PartitionFolder]:
         """The folders of `__consumer_offsets`, and those whose topic is not known."""
         return [each for each in self.folders if each.partition is None or each.partition.topic == OFFSETS_TOPIC]
+
+    @property
+    def share_state(self) -> list[PartitionFolder]:
+        """The folders of `__share_group_state`."""
+        return [each for each in self.folders if each.partition is not None and each.partition.topic == SHARE_TOPIC]
 
 
 def find_directories(paths: Iterable[str | os.PathLike[str]]) -> Directories:

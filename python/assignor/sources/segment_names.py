@@ -13,6 +13,9 @@ from typing import NamedTuple
 OFFSETS_TOPIC = "__consumer_offsets"
 """The topic with the records of the consumer groups."""
 
+SHARE_TOPIC = "__share_group_state"
+"""The topic with the state of partitions of share groups."""
+
 METADATA_TOPIC = "__cluster_metadata"
 """The log of the controllers of a cluster without ZooKeeper; it is no topic for clients."""
 

@@ -28,7 +28,7 @@ class TopicFolders:
 
     Args:
         found: The data directories.
-        committed: Ids of the partitions with a committed offset, by topic.
+        committed: Ids of the partitions with a committed offset, or a start offset of a share group, by topic.
         offsets_partitions: Number of partitions of `__consumer_offsets`; None if it is not known.
 
     Attributes:
@@ -91,3 +91,9 @@ class TopicFolders:
         if directory not in self._checkpoints:
             self._checkpoints[directory] = read_checkpoint(directory / CHECKPOINT_FILE)
         return partition_end(folder.segments, self._checkpoints[directory].get(folder.partition or Partition("", 0)))
+
+
+def topic_names(found: Directories) -> dict[str, str]:
+    """Return the names of topics by their ids, as far as partition folders have them."""
+    named = ((read_topic_id(each.path), each.partition.topic) for each in found.folders if each.partition)
+    return {topic_id: topic for topic_id, topic in named if topic_id}
