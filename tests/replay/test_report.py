@@ -55,6 +55,7 @@ def test_json_has_the_promised_keys() -> None:
         "bad_records": 0,
         "invalid_timestamps": 0,
         "duplicates": 0,
+        "share_lag_unknown": None,
         "silences": [],
         "since": None,
         "broker_log": None,
