@@ -70,9 +70,7 @@ def check(
         Findings(unowned=(TopicPartition(topic='t', partition=1),),
                  doubly_owned=(TopicPartition(topic='t', partition=0),), not_subscribed=(), unknown=())
     """
-    if engine != "rust":
+    implementation = choose(engine, _core.check, "check")
+    if implementation is not _core.check:
         _core.check({}, {}, {}, group_protocol=group_protocol)  # the reference does not check the protocol
-    found = choose(engine, _core.check, "check")(
-        assignment, partitions_per_topic, subscriptions, group_protocol=group_protocol
-    )
-    return Findings(*found)
+    return Findings(*implementation(assignment, partitions_per_topic, subscriptions, group_protocol=group_protocol))

@@ -10,8 +10,8 @@ from tests.fleet.columns import Row, ask, cluster, clusters, group, groups, memb
 
 NOT_COMPUTED = {
     "not Kafka's": (
-        [{"assignor": "stream"}] * 2,
-        "assignor 'stream' of group_protocol 'classic' is not supported; "
+        [{"assignor": "own"}] * 2,
+        "assignor 'own' of group_protocol 'classic' is not supported; "
         "supported: 'cooperative-sticky', 'range', 'roundrobin', 'sticky'",
     ),
     "of the other protocol": (

@@ -184,6 +184,16 @@ def _pure_calls() -> Iterator[Call]:
         yield _call(f"assignor.wire.decode_subscription by {engine}", wire.decode_subscription, **tolerant)
         data = wire.encode_assignment([("t", 0)])
         yield _call(f"assignor.wire.decode_assignment by {engine}", wire.decode_assignment, data=data, engine=engine)
+        task = b"\0\0\0\1" + bytes(8) + bytes(4)
+        worker = b"\0\x09http://a/" + bytes(8)
+        for decode, argument, data in (
+            (wire.decode_streams_subscription, "user_data", b"\0\0\0\1" + bytes(16) + task),
+            (wire.decode_streams_assignment, "user_data", b"\0\0\0\1" + task),
+            (wire.decode_connect_subscription, "data", b"\0\0" + worker),
+            (wire.decode_connect_assignment, "data", b"\0\0\0\0\0\1w" + worker + bytes(4)),
+        ):
+            given = {argument: data, "engine": engine}
+            yield _call(f"assignor.wire.{decode.__name__} by {engine}", decode, **given)
         given = {"partitions": [("t", 0)], "version": 3, "user_data": b"", "engine": engine}
         yield _call(f"assignor.wire.encode_assignment by {engine}", wire.encode_assignment, **given)
         given = {"subscription": Subscription(("t",)), "version": 3, "engine": engine}
