@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::assign::{Assignor, GroupProtocol};
 use crate::group::{Group, Ids, MemberRack};
+use crate::plan::ranges::{length, union};
 use crate::plan::{Client, Plan, Span};
 
 /// Balance of a plan.
@@ -56,7 +57,7 @@ fn shared_balance(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> Gr
     let (mut owned, mut unowned) = (0, 0);
     for (topic, partitions) in (0..).zip(group.topics().partitions()) {
         let ranges = plan.owners_of(topic).iter().map(|(span, _)| (i64::from(span.start), span.end()));
-        let ranges = merged(ranges.collect());
+        let ranges = union(ranges.collect());
         owned += length(&ranges);
         if is_subscribed[topic as usize] {
             let ids = (0..partitions.ids.len()).map(|position| i64::from(partitions.ids.at(position)));
@@ -225,25 +226,7 @@ fn differences(left: &[Run], right: &[Run], found: &mut Vec<(i64, i64)>) {
 
 /// Count the numbers that are in at least one range.
 fn covered(ranges: Vec<(i64, i64)>) -> i64 {
-    length(&merged(ranges))
-}
-
-/// Return ranges with the same numbers that are ascending and do not overlap.
-fn merged(mut ranges: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
-    ranges.sort_unstable();
-    ranges.dedup_by(|next, last| {
-        let touches = next.0 <= last.1;
-        if touches {
-            last.1 = last.1.max(next.1);
-        }
-        touches
-    });
-    ranges
-}
-
-/// Return the number of numbers in ranges that do not overlap.
-fn length(ranges: &[(i64, i64)]) -> i64 {
-    ranges.iter().map(|(start, end)| end - start).sum()
+    length(&union(ranges))
 }
 
 fn rack_misses(plan: &Plan) -> i64 {

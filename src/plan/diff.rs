@@ -3,6 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::group::{Lists, java_order};
+use crate::plan::ranges::{intersection, length, union};
 use crate::plan::{Plan, Span};
 
 /// Spans by topic and id.
@@ -231,8 +232,7 @@ impl MemberChanges {
         let ranges =
             |spans: &[(Span, u32)]| spans.iter().map(|(span, _)| (i64::from(span.start), span.end())).collect();
         let both = intersection(&union(ranges(old)), &union(ranges(new)));
-        let moved = intersection(&union(changed), &both);
-        self.moved += moved.iter().map(|(start, end)| end - start).sum::<i64>();
+        self.moved += length(&intersection(&union(changed), &both));
     }
 }
 
@@ -256,33 +256,6 @@ fn subtract(spans: &[(usize, Span)], others: &[(usize, Span)], mut read: impl Fn
             read(*member, span.topic, start, span.end());
         }
     }
-}
-
-/// Return ranges that do not overlap, ascending, with the same ids.
-fn union(mut ranges: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
-    ranges.sort_unstable();
-    let mut found: Vec<(i64, i64)> = Vec::new();
-    for (start, end) in ranges {
-        match found.last_mut() {
-            Some(last) if last.1 >= start => last.1 = end.max(last.1),
-            _ => found.push((start, end)),
-        }
-    }
-    found
-}
-
-/// Return the ids that are in both lists of ranges, which are ascending and do not overlap.
-fn intersection(left: &[(i64, i64)], right: &[(i64, i64)]) -> Vec<(i64, i64)> {
-    let mut found = Vec::new();
-    let (mut here, mut there) = (0, 0);
-    while let (Some(mine), Some(other)) = (left.get(here), right.get(there)) {
-        let (start, end) = (mine.0.max(other.0), mine.1.min(other.1));
-        if start < end {
-            found.push((start, end));
-        }
-        if mine.1 < other.1 { here += 1 } else { there += 1 }
-    }
-    found
 }
 
 /// Append a run of ids, or extend the last run if they are adjacent.

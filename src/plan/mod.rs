@@ -7,6 +7,7 @@ mod balance;
 mod columnar;
 mod diff;
 mod owners;
+pub(crate) mod ranges;
 mod shared;
 mod size;
 mod wire;

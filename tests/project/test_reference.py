@@ -89,6 +89,7 @@ ONLY_IN_ENGINE = {
     "plan.columnar": COMPACT,
     "plan.diff": PLAN_VIEW,
     "plan.owners": COMPACT,
+    "plan.ranges": COMPACT,
     "plan.shared": COMPACT,
     "plan.size": PLAN_VIEW,
     "plan.wire": PLAN_VIEW,
