@@ -2,15 +2,14 @@
 
 use super::StreamsGroup;
 use super::target::NONE;
+use crate::group::Lists;
 
 /// Members by the tasks that they had before.
 pub(super) struct Previous {
     /// Per task, the member that had it active, or `NONE`; if several had it, the last in table order.
     active: Vec<u32>,
-    /// Per task, the end of its members in `members`.
-    ends: Vec<u32>,
-    /// The members that had a task as standby, in table order, task by task.
-    members: Vec<u32>,
+    /// Per task, the members that had it as standby, in table order.
+    standby: Lists,
 }
 
 impl Previous {
@@ -23,19 +22,8 @@ impl Previous {
                 active[*task as usize] = *member;
             }
         }
-        // Count the members of each task, then write them. `starts` has the starts, which writing turns into the ends.
-        let mut starts = vec![0_u32; count + 1];
-        each_standby(group, order, count, |task, _| starts[task + 1] += 1);
-        for task in 0..count {
-            starts[task + 1] += starts[task];
-        }
-        let mut members = vec![0; starts[count] as usize];
-        each_standby(group, order, count, |task, member| {
-            members[starts[task] as usize] = member;
-            starts[task] += 1;
-        });
-        starts.pop();
-        Self { active, ends: starts, members }
+        let standby = Lists::by_key(count, standby_pairs(group, order, count).into_iter());
+        Self { active, standby }
     }
 
     /// Return the member that had a task active.
@@ -45,21 +33,20 @@ impl Previous {
 
     /// Return the members that had a task as standby.
     pub(super) fn standby(&self, task: u32) -> &[u32] {
-        let start = if task == 0 { 0 } else { self.ends[task as usize - 1] };
-        &self.members[start as usize..self.ends[task as usize] as usize]
+        self.standby.get(task as usize)
     }
 }
 
-/// Call `found` with each task and a member that had it as standby; a task that a member lists twice counts once.
-fn each_standby(group: &StreamsGroup, order: &[u32], tasks: usize, mut found: impl FnMut(usize, u32)) {
+/// Return each task with a member that had it as standby; a task that a member lists twice counts once.
+fn standby_pairs(group: &StreamsGroup, order: &[u32], tasks: usize) -> Vec<(u32, u32)> {
     let mut last = vec![NONE; tasks];
+    let mut pairs = Vec::new();
     for member in order {
         for task in &group.members[*member as usize].standby {
-            let last = &mut last[*task as usize];
-            if *last != *member {
-                *last = *member;
-                found(*task as usize, *member);
+            if std::mem::replace(&mut last[*task as usize], *member) != *member {
+                pairs.push((*task, *member));
             }
         }
     }
+    pairs
 }
