@@ -10,6 +10,7 @@ use super::durations::{between, duration};
 use super::evidence::{Evidence, longest_timeout, timed_out_join};
 use super::known_member::KnownMember;
 use super::model::GroupKind;
+use super::name_list::listed;
 use super::topic_causes::{classic_topic_causes, epoch_topic_causes};
 use crate::assign::{Assignor, GroupProtocol};
 use crate::offsets::protocol::CONSUMER;
@@ -228,7 +229,7 @@ fn add_revocations(causes: &mut Causes, before: &GroupRecord, after: &GroupRecor
         }
         names.sort_unstable();
         let generation = before.generation;
-        let who = listed(&members);
+        let who = members_shown(&members);
         causes.add(
             &names,
             format!("{who} had to revoke partitions in generation {generation}, and join again after it."),
@@ -278,14 +279,14 @@ fn add_subscriptions(causes: &mut Causes, changes: &Difference, before: &GroupRe
         names.push("leader_rejoined");
     }
     let ids: Vec<&str> = pairs.iter().map(|(_, new)| &*new.id).collect();
-    causes.add(&names, format!("{} changed the subscription.", listed(&ids)));
+    causes.add(&names, format!("{} changed the subscription.", members_shown(&ids)));
 }
 
 /// Add a cause for new members.
 fn add_joined(causes: &mut Causes, changes: &Difference) {
     if !changes.joined.is_empty() {
         let ids: Vec<&str> = changes.joined.iter().map(|member| &*member.id).collect();
-        causes.add(&["consumer_subscribed"], format!("{} joined.", listed(&ids)));
+        causes.add(&["consumer_subscribed"], format!("{} joined.", members_shown(&ids)));
     }
 }
 
@@ -302,7 +303,7 @@ fn add_unchanged(causes: &mut Causes, changes: &Difference, before: &GroupRecord
     let leader = before.leader.as_deref().unwrap_or("None");
     let text = format!("The members and their topics are unchanged: the leader {leader} joined again");
     if !others.is_empty() {
-        causes.add(&REJOINED, format!("{text}, or {} did.", listed(&others)));
+        causes.add(&REJOINED, format!("{text}, or {} did.", members_shown(&others)));
     } else if changes.remaining.len() > 1 {
         let sentence = format!("{text}. The other members sent the same bytes as before.");
         causes.add(&["leader_rejoined"], sentence);
@@ -348,11 +349,7 @@ fn add_missing(causes: &mut Causes, before: &GroupRecord, after: &GroupRecord) {
     ));
 }
 
-/// Return a text with up to three member ids.
-fn listed(ids: &[&str]) -> String {
-    let more = if ids.len() > 3 { format!(" and {} more", ids.len() - 3) } else { String::new() };
-    match ids {
-        [id] => format!("Member {id}"),
-        _ => format!("Members {}{more}", ids[..ids.len().min(3)].join(", ")),
-    }
+/// Return the beginning of a sentence about members, with up to three ids.
+fn members_shown(ids: &[&str]) -> String {
+    format!("{} {}", if ids.len() == 1 { "Member" } else { "Members" }, listed(ids, 3))
 }

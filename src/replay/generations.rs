@@ -164,11 +164,10 @@ fn generation_event(
         if context.is_compared { compare_generation(&held.generation, before, metadata, version) } else { None };
     // Later topic metadata does not change a comparison without an assignor.
     let is_equal = comparison.as_ref().is_none_or(|found| found.class.is_none() || found.assignor.is_none());
-    let task_problems = held
-        .generation
-        .streams_target
-        .as_ref()
-        .map_or_else(Vec::new, |target| topic_problems(target, &context.metadata));
+    let task_problems = match (&held.generation.streams_target, &held.generation.tasks) {
+        (Some(target), Some(changes)) => topic_problems(target, &changes.tasks, metadata),
+        _ => Vec::new(),
+    };
     let has_unknown = held.generation.problems.as_ref().is_some_and(|problems| !problems.unknown.is_empty())
         || !task_problems.is_empty();
     if context.is_open && !is_final && (!is_equal || has_unknown) {

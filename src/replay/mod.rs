@@ -42,6 +42,7 @@ mod member;
 mod membership;
 mod metadata;
 mod model;
+mod name_list;
 mod owner_changes;
 mod problem_events;
 mod problems;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::events::{Event, EventDetails};
+use super::name_list::listed;
 use super::problems::{AssignmentProblems, Found, LastingProblem, Problems};
 use super::state::GroupState;
 use super::summary::spans_of;
@@ -106,8 +107,7 @@ fn describe(found: &Found) -> String {
         let topics: Vec<String> =
             topics.into_iter().map(|(topic, runs)| format!("{topic}[{}]", runs.join(" "))).collect();
         let text = format!("{}{}", topics.join(" "), more(spans.len()));
-        let names: Vec<&str> = members.iter().take(NAMES_SHOWN).map(|member| &**member).collect();
-        shown.push(format!("{text} ({}{})", names.join(", "), more(members.len())));
+        shown.push(format!("{text} ({})", listed(members, NAMES_SHOWN)));
     }
     let left = lists.len().saturating_sub(LISTS_SHOWN);
     shown.join("; ") + &if left > 0 { format!("; and {left} more lists of partitions") } else { String::new() }

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::member::OwnedPartitions;
 use super::metadata::{Metadata, MetadataSnapshot};
+use super::name_list::listed;
 use super::streams_target::{StreamsTarget, StreamsTargetMember, TaskLists};
 use super::streams_topology::Topology;
-use super::tasks::{MemberTasks, Task, TaskAssignment, listed, unowned_problem};
+use super::tasks::{MemberTasks, NAMES_SHOWN, Task, TaskAssignment, unowned_problem};
 
 /// Return the tasks of a target assignment, by process and member.
 pub(super) fn task_assignment(target: &StreamsTarget) -> TaskAssignment {
@@ -67,7 +68,7 @@ fn remarks(target: &StreamsTarget) -> Vec<String> {
             let foreign: Vec<String> =
                 foreign.flat_map(|(id, numbers)| numbers.iter().map(|number| task_name(id, *number))).collect();
             if !foreign.is_empty() {
-                found.push(format!("the topology has no subtopology for the tasks {}", listed(&foreign)));
+                found.push(format!("the topology has no subtopology for the tasks {}", listed(&foreign, NAMES_SHOWN)));
             }
         }
     }
@@ -80,21 +81,22 @@ fn remarks(target: &StreamsTarget) -> Vec<String> {
         }
     }
     if epochs.len() > 1 {
-        let shown: Vec<String> = epochs.iter().map(|(epoch, ids)| format!("{epoch} ({})", listed(ids))).collect();
-        found.push(format!("the topology epochs of the members differ: {}", listed(&shown)));
+        let shown: Vec<String> =
+            epochs.iter().map(|(epoch, ids)| format!("{epoch} ({})", listed(ids, NAMES_SHOWN))).collect();
+        found.push(format!("the topology epochs of the members differ: {}", listed(&shown, NAMES_SHOWN)));
     }
     let nameless: Vec<&str> =
         members.iter().filter(|member| member.process.is_none()).map(|member| &*member.id).collect();
     if !nameless.is_empty() {
-        found.push(format!("no process id: {}", listed(&nameless)));
+        found.push(format!("no process id: {}", listed(&nameless, NAMES_SHOWN)));
     }
     found
 }
 
-/// Return what is wrong with the tasks, given the topics around the time of the target assignment.
+/// Return what is wrong with the tasks, which the members have, given the topics around the time of the target assignment.
 ///
 /// A topic can grow between two snapshots. A task does not exist if both snapshots lack its partition. It must exist if both have it.
-pub(super) fn topic_problems(target: &StreamsTarget, metadata: &Metadata) -> Vec<String> {
+pub(super) fn topic_problems(target: &StreamsTarget, members: &[MemberTasks], metadata: &Metadata) -> Vec<String> {
     let around: Vec<&MetadataSnapshot> = metadata.around(target.timestamp).collect();
     let (Some(topology), [first, ..], true) = (target.topology.as_deref(), &around[..], target.is_ready) else {
         return Vec::new();
@@ -110,7 +112,10 @@ pub(super) fn topic_problems(target: &StreamsTarget, metadata: &Metadata) -> Vec
             .filter(|topic| around.iter().all(|snapshot| !snapshot.topics.contains_key(*topic)))
             .collect();
         if !missing.is_empty() {
-            problems.push(format!("the topic metadata lacks source topics of subtopology {id}: {}", listed(&missing)));
+            problems.push(format!(
+                "the topic metadata lacks source topics of subtopology {id}: {}",
+                listed(&missing, NAMES_SHOWN)
+            ));
             continue;
         }
         let counts = around.iter().map(|snapshot| subtopology.tasks(snapshot));
@@ -124,8 +129,8 @@ pub(super) fn topic_problems(target: &StreamsTarget, metadata: &Metadata) -> Vec
         }
     }
     if !beyond.is_empty() {
-        problems.push(format!("the source topics have no partitions for the tasks {}", listed(&beyond)));
+        problems.push(format!("the source topics have no partitions for the tasks {}", listed(&beyond, NAMES_SHOWN)));
     }
-    problems.extend(unowned_problem(&task_assignment(target), &expected));
+    problems.extend(unowned_problem(members, &expected));
     problems
 }

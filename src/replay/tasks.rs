@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::name_list::listed;
+
 /// Number of names that a problem lists.
-const NAMES_SHOWN: usize = 8;
+pub(super) const NAMES_SHOWN: usize = 8;
 /// Number of assignments without a task after which its processes are forgotten.
 const MISSING: usize = 20;
 
@@ -158,32 +160,28 @@ fn task_problems(assignment: &TaskAssignment) -> Vec<String> {
         }
     }
     for (task, members) in owners.iter().filter(|(_, members)| members.len() > 1) {
-        problems.push(format!("task {task} has {} owners: {}", members.len(), listed(members)));
+        problems.push(format!("task {task} has {} owners: {}", members.len(), listed(members, NAMES_SHOWN)));
     }
     for ((process, task), members) in copies.iter().filter(|(_, members)| members.len() > 1) {
-        problems.push(format!("process {process} has {} copies of task {task}: {}", members.len(), listed(members)));
+        problems.push(format!(
+            "process {process} has {} copies of task {task}: {}",
+            members.len(),
+            listed(members, NAMES_SHOWN)
+        ));
     }
-    problems.extend(assignment.expected.as_deref().and_then(|expected| unowned_problem(assignment, expected)));
+    problems.extend(assignment.expected.as_deref().and_then(|expected| unowned_problem(&assignment.members, expected)));
     problems
 }
 
 /// Return the sentence about the expected tasks that no member runs; None if each task has an owner.
-pub(super) fn unowned_problem(assignment: &TaskAssignment, expected: &[Task]) -> Option<String> {
-    let owned: BTreeSet<&str> =
-        assignment.members.iter().flat_map(|member| &member.active).map(|task| &*task.name).collect();
+pub(super) fn unowned_problem(members: &[MemberTasks], expected: &[Task]) -> Option<String> {
+    let owned: BTreeSet<&str> = members.iter().flat_map(|member| &member.active).map(|task| &*task.name).collect();
     let missing: Vec<&str> = expected.iter().map(|task| &*task.name).filter(|name| !owned.contains(name)).collect();
     match missing[..] {
         [] => None,
         [task] => Some(format!("task {task} has no owner")),
-        _ => Some(format!("{} tasks have no owner: {}", missing.len(), listed(&missing))),
+        _ => Some(format!("{} tasks have no owner: {}", missing.len(), listed(&missing, NAMES_SHOWN))),
     }
-}
-
-/// Return names as text; a long list is cut.
-pub(super) fn listed<T: AsRef<str>>(names: &[T]) -> String {
-    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(AsRef::as_ref).collect();
-    let more = names.len() - shown.len();
-    format!("{}{}", shown.join(", "), if more > 0 { format!(" and {more} more") } else { String::new() })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::classic::ParsedMember;
 use super::generation::Generation;
 use super::metadata::{Metadata, MetadataSnapshot};
 use super::model::GroupKind;
+use super::name_list::listed;
 use super::target::TargetAssignment;
 use crate::assign::{Assignor, GroupProtocol};
 
@@ -248,11 +249,9 @@ fn explain_at(recorded: &RecordedAssignment<'_>, time: i64) -> Option<Explanatio
 
 /// Return the remark that names topics that the metadata lacks.
 fn missing_topics(topics: &BTreeSet<&str>) -> String {
-    let shown: Vec<&str> = topics.iter().take(TOPICS_SHOWN).copied().collect();
-    let more = topics.len() - shown.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let topics: Vec<&str> = topics.iter().copied().collect();
     let what = if topics.len() == 1 { "topic" } else { "topics" };
-    format!("not compared: the topic metadata lacks the {what} {}{more}", shown.join(", "))
+    format!("not compared: the topic metadata lacks the {what} {}", listed(&topics, TOPICS_SHOWN))
 }
 
 impl Comparison {
