@@ -106,14 +106,15 @@ def read_tasks(part: Path) -> dict[str, GroupTasks]:
     columns = ["group_id", "generation", "timestamp", "offset", "tasks", "moved_tasks", "moved_state", "task_problems"]
     table = pq.read_table(part / "generations", columns=columns, filters=pc.is_valid(pc.field("tasks")))
     table = table.sort_by([("group_id", "ascending"), ("offset", "ascending")])
-    counts = {name: pc.list_value_length(table[name]).to_pylist() for name in ("moved_tasks", "moved_state")}
+    counted = ("tasks", "moved_tasks", "moved_state")
+    counts = {name: pc.list_value_length(table[name]).to_pylist() for name in counted}
     rows = table.select(["group_id", "generation", "timestamp"]).to_pylist()
     moves: dict[str, list[TaskMoves]] = {}
     last: dict[str, int] = {}
     for place, row in enumerate(rows):
         numbers = (counts["moved_tasks"][place], counts["moved_state"][place])
         moves.setdefault(row["group_id"], []).append(TaskMoves(row["generation"], row["timestamp"], *numbers))
-        if pc.list_value_length(table["tasks"][place]).as_py():  # a group that has no members any more keeps the last
+        if counts["tasks"][place]:  # a group that has no members any more keeps the last
             last[row["group_id"]] = place
     ends = table.select(["tasks", "task_problems"]).take(pa.array(last.values(), pa.int64())).to_pylist()
     return {

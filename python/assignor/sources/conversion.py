@@ -185,7 +185,7 @@ class _Run:
         if not self._found.share_state:
             return []
         self._show("reading the start offsets of share groups")
-        offsets = ShareOffsets(self._found.share_state, lambda _: None)
+        offsets = ShareOffsets(self._found.share_state)
         ids = zip(topics["topic_id"].to_pylist(), topics["topic"].to_pylist(), strict=True)
         rows = offsets.rows({**topic_names(self._found), **dict(ids)})
         for _, topic, partition, _ in rows:

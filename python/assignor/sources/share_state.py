@@ -17,7 +17,7 @@ from assignor.sources.segment_names import SHARE_TOPIC
 from assignor.sources.segments import SegmentReading, merge_replicas, read_replica
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     from assignor.sources.data_directory import PartitionFolder
 
@@ -106,10 +106,9 @@ class ShareOffsets:
 
     Args:
         folders: Folders of the partitions of `__share_group_state`.
-        show: Function that gets the number of bytes of each piece that is read.
     """
 
-    def __init__(self, folders: Iterable[PartitionFolder], show: Callable[[int], None]) -> None:
+    def __init__(self, folders: Iterable[PartitionFolder]) -> None:
         self._offsets: dict[tuple[str, str, int], int] = {}
         self._unreadable = 0
         self._unnamed: set[str] = set()
@@ -120,7 +119,7 @@ class ShareOffsets:
                 self._partitions.setdefault(folder.partition.id, []).append(folder)
         for id, replicas in sorted(self._partitions.items()):
             files = [files for each in replicas for files in (each.segments, each.swaps) if files]
-            readers = [read_replica(each, self._reading, show) for each in files]
+            readers = [read_replica(each, self._reading, lambda _: None) for each in files]
             for batch in merge_replicas(readers, id, self._reading) if readers else ():
                 records = batch.filter(batch["control"].is_null())
                 for key, value in zip(records["key"].to_pylist(), records["value"].to_pylist(), strict=True):
