@@ -146,8 +146,9 @@ def report(recording: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, Any
 
 
 def lag(found: dict[str, Any], group: str) -> dict[str, int] | None:
+    sums: dict[str, int] | None
     (sums,) = (each["lag"] for each in found["groups"] if each["group"] == group)
-    return sums  # type: ignore[no-any-return]
+    return sums
 
 
 def test_a_report_without_start_offsets_says_that_the_lag_of_share_groups_is_unknown(

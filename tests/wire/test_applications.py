@@ -148,6 +148,6 @@ def test_both_engines_reject_bytes_with_the_same_error() -> None:
 @pytest.mark.long
 def test_many_changed_bytes_are_read_as_kafka_reads_them(oracle: ApplicationOracle) -> None:
     rng = random.Random()
-    for _ in range(20):
-        for name, data, _ in read_frozen():
-            compare(oracle, name, mutated(rng, data))
+    frozen = list(read_frozen())
+    is_readable = [compare(oracle, name, mutated(rng, data)) for _ in range(20) for name, data, _ in frozen]
+    assert {True, False} == set(is_readable)
