@@ -192,8 +192,8 @@ def _pure_calls() -> Iterator[Call]:
             (wire.decode_connect_subscription, "data", b"\0\0" + worker),
             (wire.decode_connect_assignment, "data", b"\0\0\0\0\0\1w" + worker + bytes(4)),
         ):
-            given = {argument: data, "engine": engine}
-            yield _call(f"assignor.wire.{decode.__name__} by {engine}", decode, **given)
+            encoded = {argument: data, "engine": engine}
+            yield _call(f"assignor.wire.{decode.__name__} by {engine}", decode, **encoded)
         given = {"partitions": [("t", 0)], "version": 3, "user_data": b"", "engine": engine}
         yield _call(f"assignor.wire.encode_assignment by {engine}", wire.encode_assignment, **given)
         given = {"subscription": Subscription(("t",)), "version": 3, "engine": engine}
