@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import time
-import uuid
 from typing import TYPE_CHECKING
 
 import pytest
-from kio.schema.errors import ErrorCode
 from kio.schema.share_group_describe.v1 import ShareGroupDescribeRequest, ShareGroupDescribeResponse
-from kio.schema.share_group_heartbeat.v1 import ShareGroupHeartbeatRequest, ShareGroupHeartbeatResponse
-from kio.schema.types import GroupId, TopicName
-from kio.static.primitive import i32
+from kio.schema.types import GroupId
 
 from assignor.cli import main
-from tests.broker.admin import Admin, RequestError
+from tests.broker.admin import Admin
+from tests.support.kafka_program import KafkaProgram
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from tests.broker.cluster import Cluster
@@ -28,32 +26,33 @@ pytestmark = pytest.mark.broker
 GROUP = "share-targets"
 COUNTS = {"share-targets.a": 5, "share-targets.b": 2, "share-targets.c": 1}
 A, B, C = COUNTS
-LEAVES = i32(-1)
 
 
 class SharedGroup:
-    """Share group whose members send the heartbeats of Kafka's share consumers, and read no records."""
+    """Share group of Kafka's Java client, whose consumers all run in one program."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, program: KafkaProgram, connection: Connection, address: str) -> None:
+        self._program = program
         self._connection = connection
-        self._epochs: dict[str, i32] = {}
-        self.topics: dict[str, tuple[str, ...]] = {}
+        self._settings = {"bootstrap.servers": address, "group.id": GROUP, "metadata.max.age.ms": "500"}
+        self.topics: dict[str, list[str]] = {}
         self.counts = dict(COUNTS)
 
-    def subscribe(self, *topics: str, member: str | None = None) -> str:
-        """Let a new member join, or a member subscribe to other topics; return the member id."""
-        member = member or str(uuid.uuid4())
-        self.topics[member] = topics
-        self._beat(member, topics)
-        self._settle()
-        return member
+    def join(self, name: str, *topics: str) -> None:
+        """Start a consumer."""
+        self._ask({"do": "join", "name": name, "topics": topics, "settings": self._settings})
+        self._settle(name, topics)
 
-    def leave(self, *members: str) -> None:
-        """Let members leave, and wait for the assignment of the others."""
-        for member in members:
-            self._epochs[member] = LEAVES
-            self._beat(member)
-            del self._epochs[member], self.topics[member]
+    def subscribe(self, name: str, *topics: str) -> None:
+        """Change the subscription of a consumer."""
+        self._ask({"do": "subscribe", "name": name, "topics": topics})
+        self._settle(name, topics)
+
+    def leave(self, *names: str) -> None:
+        """Close consumers, and wait for the assignment of the others."""
+        for name in names:
+            self._ask({"do": "leave", "name": name})
+            del self.topics[name]
         self._settle()
 
     def grow(self, admin: Admin, topic: str, count: int) -> None:
@@ -62,25 +61,18 @@ class SharedGroup:
         self.counts[topic] = count
         self._settle()
 
-    def _beat(self, member: str, topics: tuple[str, ...] | None = None) -> None:
-        request = ShareGroupHeartbeatRequest(
-            group_id=GroupId(GROUP),
-            member_id=member,
-            member_epoch=self._epochs.get(member, i32(0)),
-            subscribed_topic_names=None if topics is None else tuple(map(TopicName, topics)),
-        )
-        answer = self._connection.ask(request, ShareGroupHeartbeatResponse)
-        if answer.error_code != ErrorCode.none:
-            raise RequestError(answer.error_code, answer.error_message)
-        self._epochs[member] = answer.member_epoch
+    def _ask(self, command: dict[str, object]) -> None:
+        errors = {name: state["error"] for name, state in self._program.ask(command).items() if state["error"]}
+        assert not errors
 
-    def _settle(self) -> None:
-        """Send heartbeats until each partition of the subscribed topics has an owner in the current epoch."""
+    def _settle(self, name: str | None = None, topics: Iterable[str] = ()) -> None:
+        """Wait until each partition of the subscribed topics has an owner in the current epoch."""
+        if name is not None:
+            self.topics[name] = sorted(topics)
         wanted = {(name, id) for names in self.topics.values() for name in names for id in range(self.counts[name])}
         end = time.monotonic() + 60
         while True:
-            for member in self.topics:
-                self._beat(member)
+            self._ask({"do": "say"})
             request = ShareGroupDescribeRequest(group_ids=(GroupId(GROUP),), include_authorized_operations=False)
             (group,) = self._connection.ask(request, ShareGroupDescribeResponse).groups
             owned = {
@@ -89,28 +81,30 @@ class SharedGroup:
                 for topic in member.assignment.topic_partitions
                 for id in topic.partitions
             }
+            subscribed = {str(member.client_id): sorted(member.subscribed_topic_names) for member in group.members}
             is_current = all(member.member_epoch == group.group_epoch for member in group.members)
-            if is_current and group.assignment_epoch == group.group_epoch and owned == wanted:
+            is_complete = subscribed == self.topics and owned == wanted
+            if is_complete and is_current and group.assignment_epoch == group.group_epoch:
                 return
             assert time.monotonic() < end, group
             time.sleep(0.02)
 
 
 def test_targets_of_a_broker_equal_ours(broker: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with broker.connect() as connection:
+    with broker.connect() as connection, KafkaProgram("consumers.ShareConsumers") as program:
         admin = Admin(connection)
         admin.create_topics(COUNTS)
         admin.await_coordinator(GROUP)
-        group = SharedGroup(connection)
-        first, second, third = (group.subscribe(A) for _ in range(3))
-        others = [group.subscribe(A) for _ in range(4)]  # more members than partitions
+        group = SharedGroup(program, connection, broker.address)
+        for name in ("first", "second", "third", "c3", "c4", "c5", "c6"):  # more members than partitions
+            group.join(name, A)
         group.grow(admin, A, 9)
-        group.leave(second, others[0])
-        group.subscribe(A, B, C, member=third)
-        last = group.subscribe(B)
-        group.subscribe(C, member=last)  # keeps the partitions of its former topic while another member has it
+        group.leave("second", "c3")
+        group.subscribe("third", A, B, C)
+        group.join("last", B)
+        group.subscribe("last", C)  # keeps the partitions of its former topic while another member has it
         group.grow(admin, B, 4)
-        group.leave(first)
+        group.leave("first")
 
     folder = str(tmp_path / "recording")
     assert 0 == main(["record", "--bootstrap-server", broker.address, "--out", folder, "--until-end"])

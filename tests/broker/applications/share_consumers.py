@@ -21,7 +21,7 @@ class ShareProcess:
     """
 
     def __init__(self, driver: Driver) -> None:
-        self.program = KafkaProgram("recorded.ShareConsumers", installer(driver.release))
+        self.program = KafkaProgram("consumers.ShareConsumers", installer(driver.release))
 
     def say(self) -> dict[str, Any]:
         """Return the state of each consumer, by its client id."""

@@ -1,4 +1,4 @@
-package recorded;
+package consumers;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
