@@ -208,7 +208,7 @@ def members(cls: type) -> Iterator[tuple[str, Any]]:
             own = vars(base)
             for name in sorted(own) if is_compiled(base) else own:  # the core does not keep their order
                 value = own[name]
-                is_described = callable(getattr(base, name)) or inspect.isdatadescriptor(value)
+                is_described = callable(getattr(base, name, None)) or inspect.isdatadescriptor(value)
                 if name[0] != "_" and name not in seen and is_described and name not in getattr(cls, "_fields", ()):
                     seen.add(name)
                     yield name, getattr(cls, name)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
 
 from assignor._engine import Engine, check_engine
+from assignor.calling_consumer import OfNoClient
 from assignor.errors import IllegalArgumentError
 from assignor.model import RebalanceProtocol, TopicPartition
 from assignor.ordering import computed_text_order
@@ -67,7 +68,7 @@ class PartitionAssignor(Protocol):
         """Receive the member's own assignment after a rebalance."""
 
 
-class ClientAssignor:
+class ClientAssignor(OfNoClient):
     """Base of the assignors of kafka-clients; subclasses set `name`, Kafka's name of the assignor.
 
     Args:
@@ -81,6 +82,7 @@ class ClientAssignor:
     version: ClassVar[int] = 0
 
     def __init__(self, *, engine: Engine = "rust") -> None:
+        super().__init__()
         check_engine(engine)
         self.engine: Engine = engine
 
@@ -98,6 +100,8 @@ class ClientAssignor:
         """Return the partitions of each member; arguments, order and errors are those of `assignor.assign`."""
         from assignor import assign  # the core loads when it is first needed
 
+        if not isinstance(partitions_per_topic, Mapping):
+            self._refuse_metadata(partitions_per_topic)
         return assign(partitions_per_topic, subscriptions, assignor=self.name, engine=self.engine)
 
     def assign_encoded(

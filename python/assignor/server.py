@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from assignor._engine import Engine, check_engine
+from assignor.calling_consumer import OfNoClient
 from assignor.streams_sticky import MemberTasks, StreamsMember, StreamsStickyAssignor
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ __all__ = [
 ]
 
 
-class ServerAssignor:
+class ServerAssignor(OfNoClient):
     """Base of the broker's assignors; subclasses set `name`, Kafka's name of the assignor, and `group_protocol`.
 
     Args:
@@ -38,10 +39,12 @@ class ServerAssignor:
         IllegalArgumentError: The engine is unknown.
     """
 
+    _module = "assignor.server"
     name: ClassVar[str]
     group_protocol: ClassVar[str] = "consumer"
 
     def __init__(self, *, engine: Engine = "rust") -> None:
+        super().__init__()
         check_engine(engine)
         self.engine: Engine = engine
 

@@ -10,8 +10,9 @@ from typing import Any
 from aiokafka.cluster import ClusterMetadata
 from aiokafka.consumer.group_coordinator import CoordinatorGroupRebalance, GroupCoordinator
 from aiokafka.coordinator.protocol import ConsumerProtocolMemberMetadata
+from aiokafka.errors import KafkaError
 from aiokafka.protocol.group import JoinGroupResponse_v5
-from aiokafka.protocol.metadata import MetadataResponse_v5
+from aiokafka.protocol.metadata import MetadataResponse_v3
 
 from assignor import PartitionInfo, Subscription
 from assignor.wire import decode_assignment, encode_subscription
@@ -40,14 +41,14 @@ def metadata_response(
     racks: Mapping[int, str | None],
     topics: Mapping[str, Mapping[int, list[int]]],
     errors: Mapping[str, int] = MappingProxyType({}),
-) -> MetadataResponse_v5:
+) -> MetadataResponse_v3:
     """Return a broker's response; the arguments are those of the function of `kafka_python_group`."""
     rows: list[Any] = [
-        (0, topic, topic.startswith("__"), [(0, id, of[0], of, of, []) for id, of in partitions.items()])
+        (0, topic, topic.startswith("__"), [(0, id, of[0], of, of) for id, of in partitions.items()])
         for topic, partitions in topics.items()
     ]
     rows += [(code, topic, False, []) for topic, code in errors.items()]
-    return MetadataResponse_v5(0, [(id, "h", 1, rack) for id, rack in racks.items()], "c", 1, rows)
+    return MetadataResponse_v3(0, [(id, "h", 1, rack) for id, rack in racks.items()], "c", 1, rows)
 
 
 def joined(subscriptions: Mapping[str, Subscription | bytes | tuple[str, ...]], version: int = 3) -> dict[str, Any]:
@@ -118,3 +119,33 @@ def coordinator(assignor: Any) -> GroupCoordinator:
     found._stop_commit_offsets_refresh_task = nothing
     found.start_commit_offsets_refresh_task = lambda _: None
     return found
+
+
+class _Wrapper:
+    """Assignor that calls another one, and keeps the subscription."""
+
+    def __init__(self, assignor: Any) -> None:
+        self.name = assignor.name
+        self.subscription = b""
+        self._assignor = assignor
+
+    def metadata(self, topics: Iterable[str]) -> Any:
+        """Return the subscription of the other assignor."""
+        found = self._assignor.metadata(topics)
+        self.subscription = found.encode()
+        return found
+
+
+async def join(coordinator: GroupCoordinator, *topics: str) -> bytes:
+    """Return the subscription of the JoinGroup request that a coordinator sends; it gets no response."""
+
+    async def fail(request: Any) -> Any:
+        raise KafkaError(f"no connection for {request}")
+
+    coordinator._send_req, coordinator.member_id, coordinator._group_instance_id = fail, "", None
+    wrapper = _Wrapper(*coordinator._assignors)
+    coordinator._client = SimpleNamespace(api_version=(2, 3))  # releases before 0.13 read it
+    coordinator._rebalance_timeout_ms = 1
+    subscription = SimpleNamespace(topics=topics, active=True)
+    await CoordinatorGroupRebalance(coordinator, "g", 1, subscription, (wrapper,), 1, 1).perform_group_join()
+    return wrapper.subscription

@@ -18,11 +18,12 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor as KafkaPyt
 from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as KafkaPythonRoundRobin
 from kafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as KafkaPythonSticky
 
-from assignor import Subscription, assign
+from assignor import StickyAssignor, Subscription, TopicPartition, assign
 from assignor.clients import aiokafka, kafka_python
 from assignor.errors import WrongTypeError
-from assignor.wire import decode_assignment, encode_assignment
+from assignor.wire import decode_assignment, encode_assignment, encode_subscription
 from tests.clients import aiokafka_group, kafka_python_group
+from tests.clients.kafka_python_group import Leader
 from tests.conformance import assignor_vectors, range_vectors
 from tests.support import vector_files
 
@@ -286,6 +287,33 @@ def test_shadow_raises_the_error_of_the_client(caplog: pytest.LogCaptureFixture)
     ]
 
 
+def test_shadow_says_once_that_kafka_cannot_read_the_user_data_of_kafka_pythons_sticky(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    shadow = kafka_python.StickyAssignor(shadow=True)
+    leader = Leader({"t": 4}, shadow, "t")
+    other = {"other-2": (None, encode_subscription(Subscription(("t",))))}
+    caplog.set_level(logging.INFO, "assignor.clients")
+    for _ in range(4):
+        leader.rebalance(other)
+
+    levels, lines = zip(*((each.levelname, each.getMessage()) for each in caplog.records), strict=True)
+    assert ("INFO", "WARNING") == levels
+    assert "sticky: kafka-python's answer for 2 members equals Kafka's" == lines[0]
+    assert lines[1].startswith("sticky: Kafka's class cannot read the user data that kafka-python's own class writes")
+
+
+def test_shadow_compares_user_data_that_kafka_can_read(caplog: pytest.LogCaptureFixture) -> None:
+    rules = StickyAssignor()
+    rules.on_assignment([TopicPartition("t", 0), TopicPartition("t", 2)], 7)
+    members = {"a": ("t",), "b": Subscription(("t",), user_data=rules.subscription_user_data(["t"]))}
+    caplog.set_level(logging.INFO, "assignor.clients")
+
+    aiokafka_group.answer(aiokafka.StickyAssignor(shadow=True), {"t": 4}, members)
+
+    assert ["sticky: aiokafka's answer for 2 members equals Kafka's"] == [each.getMessage() for each in caplog.records]
+
+
 def test_shadow_survives_an_error_of_the_comparison(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -359,20 +387,3 @@ except ImportError as error:
 
     assert found.startswith(f"MissingDependencyError {extra} ")
     assert found.endswith(f"is not installed: pip install 'assignor[{extra}]'\n")
-
-
-def test_aiokafka_before_0_11_is_not_supported() -> None:
-    code = """
-from aiokafka.protocol.struct import Struct
-def init_of_0_10(self, *args):
-    self.encode = lambda: b""
-Struct.__init__ = init_of_0_10
-try:
-    from assignor.clients.aiokafka import RangeAssignor
-except ImportError as error:
-    print(type(error).__name__, error)
-"""
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-
-    message = "aiokafka 0.11 or newer is not installed: pip install 'assignor[aiokafka]'"
-    assert f"MissingDependencyError {message}\n" == found

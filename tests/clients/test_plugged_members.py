@@ -17,7 +17,7 @@ from kafka.protocol.consumer.metadata import ConsumerProtocolAssignment, Consume
 
 from assignor import PartitionInfo, StickyAssignor, Subscription, TopicPartition, assign
 from assignor.clients import aiokafka, kafka_python
-from assignor.errors import IllegalArgumentError, IllegalStateError, WireError, WrongTypeError
+from assignor.errors import IllegalArgumentError, WireError, WrongTypeError
 from assignor.wire import decode_assignment, decode_subscription, encode_assignment, encode_subscription
 from tests.clients import aiokafka_group, kafka_python_group
 from tests.clients.kafka_python_group import LEADER, Leader, coordinator
@@ -154,17 +154,6 @@ def test_old_claims_win_only_over_claims_without_generation() -> None:
     assert {"evicted": {("t", 0), ("t", 1)}, "owner": {("t", 2), ("t", 3)}} == assigned(version=1)
 
 
-def test_consumers_share_the_state_of_an_instance_but_not_of_a_class() -> None:
-    def claims(assignor: Any) -> list[tuple[TopicPartition, ...]]:
-        members = [coordinator(assignor)._assignors["cooperative-sticky"] for _ in range(2)]
-        for id, member in enumerate(members):
-            member.on_assignment(ConsumerProtocolAssignment(0, [("t", [id])], None), 1)
-        return [decode_subscription(member.metadata({"t"}).encode()).owned_partitions for member in members]
-
-    assert [(("t", 0),), (("t", 1),)] == claims(kafka_python.CooperativeStickyAssignor)
-    assert [(("t", 1),), (("t", 1),)] == claims(kafka_python.CooperativeStickyAssignor())
-
-
 def consumer_protocol(*assignors: Any) -> RebalanceProtocol:
     return coordinator(*assignors)._rebalance_protocol
 
@@ -232,34 +221,6 @@ def test_aiokafka_leader_orders_static_members_by_member_id_and_without_racks() 
     assert [] == assign({"t": 1}, members)["a"]
 
 
-async def _as_consumer(assignor: Any, id: int, both: asyncio.Barrier) -> bytes:
-    """Take an assignment and join again, as two consumers in one process do at the same time."""
-    assignor.metadata(["t"])
-    await both.wait()
-    assignor.on_assignment(ConsumerProtocolMemberAssignment(0, [("t", [id])], b""))
-    await both.wait()
-    user_data: bytes = assignor.metadata(["t"]).user_data
-    return user_data
-
-
-async def _two_consumers(one: Any, other: Any) -> list[bytes]:
-    both = asyncio.Barrier(2)
-    return await asyncio.gather(*(_as_consumer(each, id, both) for id, each in enumerate((one, other))))
-
-
-def test_consumers_in_one_process_do_not_share_sticky_state() -> None:
-    class Own(AiokafkaSticky):  # type: ignore[misc]  # the client has no types
-        """Subclass that keeps the state of the test away from aiokafka's class."""
-
-    def claim(id: int) -> bytes:
-        return struct.pack(">ih1siii", 1, 1, b"t", 1, id, -1)
-
-    sticky = aiokafka.StickyAssignor
-    assert 1 == len(set(asyncio.run(_two_consumers(Own, Own))))
-    assert [claim(0), claim(1)] == asyncio.run(_two_consumers(sticky, sticky))
-    assert [claim(0), claim(1)] == asyncio.run(_two_consumers(sticky(), sticky()))
-
-
 def test_shadow_of_aiokafkas_sticky_has_state_of_its_own() -> None:
     one, other = aiokafka.StickyAssignor(shadow=True), aiokafka.StickyAssignor(shadow=True)
     one.on_assignment(ConsumerProtocolMemberAssignment.decode(encode_assignment([("t", 1)])))
@@ -298,37 +259,43 @@ def test_a_rack_fits_in_a_subscription(module: Any) -> None:
         module.RangeAssignor(client_rack="é" * 16_384)
 
 
-@pytest.mark.parametrize("name", ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor", "CooperativeStickyAssignor"])
-def test_an_instance_shared_by_two_consumers_of_kafka_python_is_an_error(name: str) -> None:
+@pytest.mark.parametrize("name", ["StickyAssignor", "CooperativeStickyAssignor"])
+def test_each_consumer_of_kafka_python_has_its_own_state_in_a_shared_instance(name: str) -> None:
     shared = getattr(kafka_python, name)()
-    first, second = Leader({"t": 3}, shared, "t"), Leader({"t": 3}, shared, "t")
-    assert {("t", 0), ("t", 1), ("t", 2)} == first.rebalance()
-    with pytest.raises(IllegalStateError, match=r"is shared by two consumers.*: pass a new instance, or the class"):
-        second.rebalance()
-    assert {("t", 0), ("t", 1), ("t", 2)} == first.rebalance()
+    first, second = Leader({"t": 3}, shared, "t"), Leader({"u": 2}, shared, "u")
+    for leader in (first, second, first, second):
+        leader.rebalance()
+
+    expected = []
+    for topic, count in (("t", 3), ("u", 2)):
+        alone = Leader({topic: count}, getattr(kafka_python, name)(), topic)
+        alone.rebalance()
+        alone.rebalance()
+        expected.append(alone.subscription)
+    assert expected == [first.subscription, second.subscription]
 
 
-def test_a_consumer_of_kafka_python_may_have_the_instance_of_a_closed_one() -> None:
+def test_a_consumer_of_kafka_python_does_not_get_the_state_of_a_closed_one() -> None:
     shared = kafka_python.StickyAssignor()
     first = Leader({"t": 3}, shared, "t")
     first.rebalance()
     assert shared.metadata(["t"]).user_data is not None
-    first._coordinator._heartbeat_closed = True  # as `KafkaConsumer.close` does
+    del first
     second = Leader({"t": 3}, shared, "t")
     assert {("t", 0), ("t", 1), ("t", 2)} == second.rebalance()
     assert decode_subscription(second.subscription).user_data is None
 
 
-def test_an_instance_shared_by_two_consumers_of_aiokafka_is_an_error() -> None:
-    async def receive(coordinator: Any) -> None:
-        data = encode_assignment([("t", 0)])
-        await coordinator._on_join_complete(1, "m", "sticky", data)
-
-    shared = aiokafka.StickyAssignor()
+@pytest.mark.parametrize("shared", [aiokafka.StickyAssignor, aiokafka.StickyAssignor()])
+def test_each_consumer_of_aiokafka_has_its_own_state_in_a_shared_class_or_instance(shared: Any) -> None:
     first, second = aiokafka_group.coordinator(shared), aiokafka_group.coordinator(shared)
-    asyncio.run(receive(first))
-    asyncio.run(receive(first))
-    with pytest.raises(IllegalStateError, match=r"is shared by two consumers.*: pass a new instance, or the class"):
-        asyncio.run(receive(second))
-    first._closing.set_result(None)
-    asyncio.run(receive(second))
+    for id, consumer in enumerate((first, second)):
+        asyncio.run(consumer._on_join_complete(1, "m", "sticky", encode_assignment([("t", id)])))
+
+    def claim(id: int) -> bytes:
+        return struct.pack(">ih1siii", 1, 1, b"t", 1, id, -1)
+
+    joining = [
+        decode_subscription(asyncio.run(aiokafka_group.join(consumer, "t"))).user_data for consumer in (first, second)
+    ]
+    assert [claim(0), claim(1)] == joining

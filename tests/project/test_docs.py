@@ -19,8 +19,9 @@ ROOT = Path(__file__).parents[2]
 MODULES = sorted(
     found.name
     for found in pkgutil.walk_packages(assignor.__path__, "assignor.")
-    if not found.name.endswith(("._core", ".__main__"))
+    if not found.name.endswith(("._core", ".__main__", ".kafka_python_2_assignors"))
 )
+"""Modules of the package that can be imported with the newest releases of all dependencies."""
 PAGES = [
     *(path.name for path in sorted(ROOT.glob("*.md"))),
     "data/README.md",

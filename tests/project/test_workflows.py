@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +57,3 @@ def test_a_workflow_runs_each_fuzz_target_for_ten_minutes() -> None:
     assert "make fuzz FUZZ_SECONDS=600\n" in text
     for name in re.findall(r"\^(\w+=)", text):  # what the workflow reads from the script
         assert f"\n{name}" in script
-
-
-def test_a_workflow_tests_the_oldest_releases_of_the_clients() -> None:
-    text = (WORKFLOWS / "long.yml").read_text(encoding="utf-8")
-    extras = tomllib.loads((WORKFLOWS.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-    for client in ("kafka-python", "aiokafka"):
-        (requirement,) = extras["optional-dependencies"][client]
-        floor = requirement.removeprefix(f"{client}>=")
-        assert f" {client}=={floor}.0" in text

@@ -37,6 +37,8 @@ def __getattr__(name: str) -> object:
         from assignor.clients import aiokafka_assignors
 
         return getattr(aiokafka_assignors, name)
+    if name == "CooperativeStickyAssignor":
+        raise AttributeError(f"{__name__} has no {name}: consumers of aiokafka rebalance eagerly; use StickyAssignor")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -1,8 +1,9 @@
 """Adapter for kafka-python: assignors for its consumer, its metadata as `partitions_per_topic`, and live groups.
 
 `RangeAssignor`, `RoundRobinAssignor`, `StickyAssignor` and `CooperativeStickyAssignor` go into the consumer's
-`partition_assignment_strategy` (`assignor.clients.kafka_python_assignors`). They import kafka-python when they are
-first used; `pip install 'assignor[kafka-python]'` installs a supported release.
+`partition_assignment_strategy`. They are in `assignor.clients.kafka_python_assignors` for kafka-python 3, and in
+`assignor.clients.kafka_python_2_assignors` for kafka-python 2, which has no `CooperativeStickyAssignor`. They import
+kafka-python when they are first used.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from assignor.cluster.descriptions import (
 )
 from assignor.cluster.snapshot import Problem
 from assignor.dependencies import dependency
-from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
 from assignor.validation import check_name, read_items, shown, wrong_type
 
 if TYPE_CHECKING:
@@ -50,11 +51,22 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     """Return an assignor. Its module imports the client."""
-    if name in __all__:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    with dependency("kafka", version="2.0.2 or newer"):
+        import kafka
+    if int(kafka.__version__.partition(".")[0]) > 2:
         from assignor.clients import kafka_python_assignors
 
         return getattr(kafka_python_assignors, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from assignor.clients import kafka_python_2_assignors
+
+    if name == "CooperativeStickyAssignor":
+        raise MissingDependencyError(
+            f"CooperativeStickyAssignor needs kafka-python 3.0 or newer: consumers of kafka-python {kafka.__version__} "
+            "rebalance eagerly; use StickyAssignor or install a newer release"
+        )
+    return getattr(kafka_python_2_assignors, name)
 
 
 def partitions_per_topic(

@@ -7,9 +7,8 @@
 The classes have Kafka's protocol names, so their members can be in one group with Java, librdkafka and aiokafka
 consumers and with members that use kafka-python's own assignors. A member writes the subscription that Kafka's consumer
 writes, in version 3: owned partitions, generation and rack. A leader reads group instance ids and racks, and gives the
-answers of Kafka's classes. Pass an instance, or the class if you need no options. Each consumer needs an instance of
-its own, which remembers the assignment of one member: a second consumer with the same instance gets an
-IllegalStateError.
+answers of Kafka's classes. Pass an instance, or the class if you need no options. Each consumer has its own state, also
+if several consumers use one instance.
 
 Limits that come from kafka-python:
 
@@ -38,14 +37,11 @@ from assignor.clients.kafka_python_topics import read_topics
 from assignor.clients.membership import (
     VERSION,
     JoinedMembers,
-    Membership,
-    PluggedAssignor,
-    calling,
     known_partitions,
     log,
-    plan_joined,
     subscribed_topics,
 )
+from assignor.clients.plugged import ClassOrInstanceMethod, PluggedAssignor
 from assignor.dependencies import dependency
 from assignor.errors import WireError
 from assignor.ordering import java_order
@@ -159,34 +155,36 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
     """
 
     _client = "kafka-python"
+    _module = "assignor.clients.kafka_python"
     _assignment = EncodedAssignment
     _partitions_of = attrgetter("assigned_partitions")
-    _own: ClassVar[type[Any]]
     _reads_racks: ClassVar[bool] = True
-    _reads_user_data: ClassVar[bool] = False
     _reads_owned: ClassVar[bool] = False
-    _cooperative: ClassVar[bool] = False
 
     def __init__(self, *, client_rack: str | None = None, shadow: bool = False, tolerant: bool = False) -> None:
-        is_shadow, self._tolerant = read_bool(shadow, "shadow"), read_bool(tolerant, "tolerant")
-        self._membership = Membership(self.name, client_rack, self._cooperative)
-        self._shadowed: Any = self._own() if is_shadow else None
+        self._tolerant = read_bool(tolerant, "tolerant")
+        super().__init__(client_rack=client_rack, shadow=shadow)
         if tolerant:
             coordinator.ConsumerProtocolSubscription = ToleratedSubscription
 
+    def _create_shadowed(self) -> Any:
+        return self._own()
+
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """Return the rebalance protocol of the member."""
-        if self._shadowed is not None:
-            own: list[RebalanceProtocol] = self._shadowed.supported_protocols()
+        member = self._member()
+        if member.shadowed is not None:
+            own: list[RebalanceProtocol] = member.shadowed.supported_protocols()
             return own
-        return [RebalanceProtocol(protocol) for protocol in self._membership.supported_protocols()]
+        return [RebalanceProtocol(protocol) for protocol in member.membership.supported_protocols()]
 
+    @ClassOrInstanceMethod
     def metadata(self, topics: Iterable[str]) -> ConsumerProtocolSubscription:
         """Return the subscription for JoinGroup, in version 3 as Kafka's consumer writes it."""
-        if self._shadowed is not None:
-            return self._shadowed.metadata(topics)
-        self._check_consumer(calling(coordinator.ConsumerCoordinator))
-        subscription = self._membership.subscription(topics)
+        member = self._member()
+        if member.shadowed is not None:
+            return member.shadowed.metadata(topics)
+        subscription = member.membership.subscription(topics)
         owned: dict[str, list[int]] = {}
         for topic, id in subscription.owned_partitions:
             owned.setdefault(topic, []).append(id)
@@ -199,16 +197,13 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
             rack_id=subscription.rack,
         )
 
+    @ClassOrInstanceMethod
     def on_assignment(self, assignment: ConsumerProtocolAssignment, generation: int) -> None:
         """Remember the member's own assignment and its generation."""
-        if self._shadowed is not None:
-            self._shadowed.on_assignment(assignment, generation)
-        self._check_consumer(calling(coordinator.ConsumerCoordinator))
-        self._membership.on_assignment(self._partitions_in(assignment), generation)
-
-    def _check_consumer(self, consumer: Any) -> None:
-        before = self._membership.consumer
-        self._membership.check_consumer(consumer, is_closed=getattr(before, "_heartbeat_closed", False))
+        member = self._member()
+        if member.shadowed is not None:
+            member.shadowed.on_assignment(assignment, generation)
+        member.membership.on_assignment(self._partitions_in(assignment), generation)
 
     def _read_members(self, members: Any) -> list[Any]:
         return list(read_entries(members, "members", "the members that kafka-python passes"))
@@ -222,9 +217,10 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
                 what = f"members: entry {number}: metadata"
                 raise wrong_type(what, "a decoded subscription of kafka-python", member.metadata)
 
-    def _plan(self, cluster: Any, members: Sequence[Any]) -> Any:
-        joined = self._joined(members)
-        return plan_joined(self.name, _partitions(cluster, joined), joined)
+    def _partitions(self, cluster: Any, joined: JoinedMembers) -> Mapping[str, int | list[int] | list[PartitionInfo]]:
+        if not (joined.has_racks() and hasattr(cluster, "brokers")):
+            return known_partitions(cluster, joined)
+        return read_topics(cluster, subscribed_topics(cluster, joined)).partitions_per_topic(None)
 
     def _joined(self, members: Sequence[Any]) -> JoinedMembers:
         subscriptions = [member.metadata for member in members]
@@ -348,11 +344,10 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     _own = OwnCooperativeSticky
     _reads_user_data = True
     _reads_owned = True
-    _cooperative = True
 
     def __init__(self, *, eager: bool = False, **options: Any) -> None:
+        self._cooperative = not read_bool(eager, "eager")
         super().__init__(**options)
-        self._membership.cooperative = not read_bool(eager, "eager")
 
 
 def _owned_entries(owned: dict[str, list[int]]) -> list[Any]:
@@ -364,9 +359,3 @@ def _owned_entries(owned: dict[str, list[int]]) -> list[Any]:
 
 def _bytes(user_data: Any) -> bytes | None:
     return user_data if user_data is None or isinstance(user_data, bytes) else bytes(user_data)
-
-
-def _partitions(cluster: Any, members: JoinedMembers) -> Mapping[str, int | list[int] | list[PartitionInfo]]:
-    if not (members.has_racks() and hasattr(cluster, "brokers")):
-        return known_partitions(cluster, members)
-    return read_topics(cluster, subscribed_topics(cluster, members)).partitions_per_topic(None)

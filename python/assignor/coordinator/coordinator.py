@@ -120,8 +120,9 @@ class Coordinator:
             raise wrong_type("Coordinator: confirm_writes", "a bool", confirm_writes)
         if member_ids is not None and not callable(member_ids):
             raise wrong_type("Coordinator: member_ids", "a callable", member_ids)
-        if assignor is not None and not isinstance(getattr(assignor, "name", None), str):
-            raise wrong_type("Coordinator: assignor", "a PartitionAssignor with a name", assignor)
+        is_for_consumers = hasattr(assignor, "metadata")  # of a Python client
+        if assignor is not None and (is_for_consumers or not isinstance(getattr(assignor, "name", None), str)):
+            raise wrong_type("Coordinator: assignor", "a PartitionAssignor such as assignor.RangeAssignor()", assignor)
         if assignor is not None and partitions_per_topic is None:
             raise IllegalStateError("Coordinator: assignor requires partitions_per_topic, the topics to assign")
         self.config = config
