@@ -41,9 +41,9 @@ class Joining(NamedTuple):
 
     Attributes:
         name: Name in the group; a running consumer has it after the name of its group, as client id.
-        client: Name of the client.
-        strategies: Assignors in the order of preference: objects or classes of the client; for Java and confluent-kafka
-            their names.
+        client: Name of the client, such as `aiokafka`, or one of its releases, such as `aiokafka==0.10.0`.
+        strategies: Assignors in the order of preference: objects or classes of the client; their names for Java,
+            confluent-kafka and a release.
         topics: Names of topics.
         instance_id: Group instance id of a static member.
         rack: Rack of the consumer.
@@ -81,15 +81,21 @@ class Consumers(Protocol):
 
 
 class KafkaPythonConsumers:
-    """Consumers of kafka-python, each polled by a thread of its own."""
+    """Consumers of kafka-python, each polled by a thread of its own.
 
-    def __init__(self, address: str) -> None:
+    Args:
+        address: Addresses of brokers.
+        poll_ms: Time limit of each poll in milliseconds.
+    """
+
+    def __init__(self, address: str, poll_ms: int = int(PAUSE * 1000)) -> None:
         self._address = address
+        self._poll_ms = poll_ms
         self._consumers: dict[str, _PolledConsumer] = {}
 
     def join(self, joining: Joining) -> None:
         """Start a consumer."""
-        self._consumers[joining.name] = _PolledConsumer(self._address, joining)
+        self._consumers[joining.name] = _PolledConsumer(self._address, joining, self._poll_ms)
 
     def leave(self, name: str) -> None:
         """Close a consumer, and wait until it is closed."""
@@ -112,7 +118,8 @@ class KafkaPythonConsumers:
 
 
 class _PolledConsumer:
-    def __init__(self, address: str, joining: Joining) -> None:
+    def __init__(self, address: str, joining: Joining, poll_ms: int) -> None:
+        self._poll_ms = poll_ms
         self.ending = threading.Event()
         self.owned: Owned = frozenset()
         self.errors: list[str] = []
@@ -120,12 +127,11 @@ class _PolledConsumer:
             "bootstrap_servers": address.split(","),
             "client_id": joining.name,
             "group_id": joining.group,
-            "group_instance_id": joining.instance_id,
-            "client_rack": joining.rack or "",
             "partition_assignment_strategy": list(joining.strategies),
             "heartbeat_interval_ms": HEARTBEAT_MS,
             "session_timeout_ms": joining.session_ms,
             "enable_auto_commit": False,
+            **_optional_settings(joining),
         }
         self._topics = joining.topics
         self._thread = threading.Thread(target=self._run, name=joining.name, daemon=True)
@@ -148,7 +154,7 @@ class _PolledConsumer:
         consumer.topics()
         while not self.ending.is_set():
             try:
-                consumer.poll(timeout_ms=int(PAUSE * 1000))
+                consumer.poll(timeout_ms=self._poll_ms)
             except Exception as error:
                 _note(self.errors, error)
             self.owned = _partitions(consumer.assignment())
@@ -176,12 +182,11 @@ class AiokafkaConsumers:
             bootstrap_servers=self._address,
             client_id=joining.name,
             group_id=joining.group,
-            group_instance_id=joining.instance_id,
-            client_rack=joining.rack,
             partition_assignment_strategy=list(joining.strategies),
             heartbeat_interval_ms=HEARTBEAT_MS,
             session_timeout_ms=joining.session_ms,
             enable_auto_commit=False,
+            **_optional_settings(joining),
         )
         await consumer.start()
         consumer.subscribe(joining.topics)
@@ -293,6 +298,12 @@ class ConfluentConsumers:
                     if message is not None and message.error() is not None:
                         _note(self._errors[name], message.error())
                     self._owned[name] = _partitions(consumer.assignment())
+
+
+def _optional_settings(joining: Joining) -> dict[str, str]:
+    """Return the settings that a consumer needs; old releases of the clients have none of them."""
+    settings = {"group_instance_id": joining.instance_id, "client_rack": joining.rack}
+    return {name: value for name, value in settings.items() if value}
 
 
 def _partitions(found: Any) -> Owned:

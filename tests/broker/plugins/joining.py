@@ -9,6 +9,7 @@ from aiokafka.coordinator.assignors.range import RangePartitionAssignor as Aioka
 
 from assignor.clients import aiokafka, kafka_python
 from tests.broker.plugins.client_consumers import Joining
+from tests.support.client_releases import ReleaseMissingError
 from tests.support.go_program import GoMissingError
 from tests.support.kafka_program import OracleMissingError
 
@@ -35,7 +36,7 @@ def lead(groups: MixedGroups, group: str, leader: Joining) -> None:
     """Start the first consumer of a group."""
     try:
         groups.join(group, leader)
-    except (OracleMissingError, GoMissingError) as error:
+    except (OracleMissingError, GoMissingError, ReleaseMissingError) as error:
         pytest.skip(str(error))
 
 

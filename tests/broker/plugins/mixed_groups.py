@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import operator
 import time
@@ -16,7 +17,8 @@ from assignor import Group, PartitionInfo, TopicPartition
 from tests.broker.admin import Admin
 from tests.broker.plugins.client_consumers import AiokafkaConsumers, ConfluentConsumers, KafkaPythonConsumers
 from tests.broker.plugins.group_log import Generation, GroupLog
-from tests.broker.plugins.program_consumers import FranzGoConsumers, JavaConsumers
+from tests.broker.plugins.program_consumers import FranzGoConsumers, JavaConsumers, ReleaseConsumers
+from tests.support.client_releases import RELEASES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -193,6 +195,7 @@ class MixedGroups:
                 "confluent-kafka": ConfluentConsumers,
                 "java": JavaConsumers,
                 "franz-go": FranzGoConsumers,
+                **{str(release): functools.partial(ReleaseConsumers, release=release) for release in RELEASES},
             }
             self._clients[client] = kinds[client](self._cluster.address)
         return self._clients[client]

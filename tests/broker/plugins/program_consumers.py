@@ -1,9 +1,10 @@
-"""Running consumers of Kafka's Java client and of franz-go, in programs that answer lines of JSON."""
+"""Running consumers of Java, franz-go and releases of the Python clients, in programs that answer lines of JSON."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +12,13 @@ from assignor import TopicPartition
 from tests.broker.java_consumers import CLASSES
 from tests.broker.plugins.client_consumers import PAUSE, Joining, Owned
 from tests.support import go_program
+from tests.support.client_releases import ClientRelease, environment
 from tests.support.kafka_program import KafkaProgram
 from tests.support.time_limit import within
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 
 LEAVE_MS = 1_000
@@ -97,15 +100,11 @@ class JavaConsumers(_ProgramConsumers):
         )
 
 
-class FranzGoConsumers(_ProgramConsumers):
-    """Consumers of franz-go in one process, which poll by themselves.
+class _LineProgram(_ProgramConsumers):
+    """Consumers in a process that reads commands from its standard input, and answers on its standard output."""
 
-    Raises:
-        GoMissingError: Go is missing, or cannot fetch the modules.
-    """
-
-    def __init__(self, address: str) -> None:
-        process = subprocess.Popen([go_program.build("consumers")], stdin=-1, stdout=-1, text=True)
+    def __init__(self, address: str, command: Sequence[str | Path], variables: Mapping[str, str] | None = None) -> None:
+        process = subprocess.Popen(command, stdin=-1, stdout=-1, text=True, env=variables)
 
         def ask(command: object) -> Any:
             assert process.stdin
@@ -115,6 +114,35 @@ class FranzGoConsumers(_ProgramConsumers):
             return json.loads(within(f"the answer to {command}", process.stdout.readline))
 
         super().__init__(address, ask, lambda: process.communicate(timeout=60))
+
+
+class ReleaseConsumers(_LineProgram):
+    """Consumers of a release of kafka-python or aiokafka with our assignors, which poll by themselves.
+
+    Raises:
+        ReleaseMissingError: pip cannot install the release.
+    """
+
+    def __init__(self, address: str, release: ClientRelease) -> None:
+        program = [sys.executable, "-m", "tests.broker.plugins.release_program", release.client, address]
+        super().__init__(address, program, environment(release))
+
+    def join(self, joining: Joining) -> None:
+        """Start a consumer."""
+        fields = joining._asdict()
+        del fields["client"]
+        self._tell({"do": "join", "assignors": fields.pop("strategies"), **fields})
+
+
+class FranzGoConsumers(_LineProgram):
+    """Consumers of franz-go in one process, which poll by themselves.
+
+    Raises:
+        GoMissingError: Go is missing, or cannot fetch the modules.
+    """
+
+    def __init__(self, address: str) -> None:
+        super().__init__(address, [go_program.build("consumers")])
 
     def join(self, joining: Joining) -> None:
         """Start a consumer."""
