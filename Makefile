@@ -29,11 +29,11 @@ unexport MAKEFLAGS MFLAGS
 # each start compiles all packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build core demo test test-rust test-python test-long check check-python check-rust
-.PHONY: fuzz bench bench-spark guard guard-fails docs format clean
+.PHONY: help build core demo test test-rust test-python test-long check check-python check-rust check-workflows
+.PHONY: fuzz bench bench-spark guard guard-fails docs release-check format clean
 
 help: ## List the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-11s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
 
 build: core ## Build the package in release mode into .venv, with the packages of requirements-dev.txt
 
@@ -108,12 +108,17 @@ check-python: core
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest assignor._core
+	$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
 
 check-rust: # needs no build of the package, so it can run at the same time as that build
 	cargo fmt --check
 	$(CARGO) clippy --locked --quiet --all-targets --features python -- -D warnings
 	$(CARGO) clippy --locked --quiet --lib -- -D warnings # finds code that only the binding uses
 	$(CARGO) clippy --locked --quiet --lib --all-features -- -D warnings # the code for the stable ABI
+
+check-workflows: # builds actionlint, which needs Go
+	@command -v go >/dev/null || { echo "assignor: go was not found; install Go, which builds actionlint" >&2; exit 1; }
+	go run github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 
 bench: core ## Time assignor with pytest-benchmark, then with its peers in Python and Java
 	$(BIN)/python -m pytest benches/bench_calls.py --benchmark-enable
@@ -132,13 +137,27 @@ guard-fails: core ## Check that the guard fails if a budget is too small; needs 
 docs: core ## Regenerate the generated parts of the pages in docs
 	$(BIN)/python -m docs.generate
 
+# The address of the repository, to which the description on a package index links. The workflow `release` has the real one.
+REPOSITORY ?= https://example.org/assignor/assignor
+RELEASE := .venv-release/bin/python
+DIST := target/release-check/dist
+
+release-check: check-workflows .venv-release/.packages ## Build the files of a release for this machine, and check them
+	@$(RELEASE) -m release.build --repository $(REPOSITORY) --out $(DIST)
+	@$(RELEASE) -m release.check $(DIST) --repository $(REPOSITORY)
+
+.venv-release/.packages: requirements-release.txt
+	@$(PYTHON) -m venv .venv-release
+	@$(RELEASE) -m pip --quiet --disable-pip-version-check install --no-deps -r requirements-release.txt
+	@touch $@
+
 format: core ## Format the sources
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 	cargo fmt
 
 clean: ## Remove everything that was built
-	rm -rf .venv target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-release target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests benches -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
 	find python -name '*.so' -delete

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-PATH = re.compile(r"`((?:src|python|tests|benches|docs)/[\w./]*)`")
+PATH = re.compile(r"`((?:src|python|tests|benches|docs|release)/[\w./]*)`")
 
 
 def test_every_path_on_the_page_exists() -> None:

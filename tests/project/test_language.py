@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("src", "python", "tests", "benches", "docs", "examples", "data", "fuzz", ".ci", ".github")
+FOLDERS = ("src", "python", "tests", "benches", "docs", "examples", "data", "fuzz", "release", ".ci", ".github")
 SUFFIXES = {".py", ".pyi", ".rs", ".java", ".md", ".toml", ".yml"}
 SCRIPTS = {"Makefile", "run"}
 
