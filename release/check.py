@@ -53,7 +53,7 @@ def index_problems(files: list[Path], links: Links) -> Iterable[str]:
 
 def twine_problems(files: list[Path], _: Links) -> Iterable[str]:
     """Run `twine check --strict`; the error has its text."""
-    run("twine", "check", "--strict", *files)
+    run("twine", "--no-color", "check", "--strict", *files)
     return ()
 
 
