@@ -8,6 +8,7 @@ HAS_JAVA := { "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" -version 2>&1 | grep -qE 've
 
 PYTHON ?= $(shell for p in python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+FIND_PYTHON := [ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer was not found; install it, or run make PYTHON=/path/to/python3.11" >&2; exit 1; }
 BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') build.rs Cargo.toml Cargo.lock pyproject.toml
 # With more workers than processors, timers in the broker tests expire in another order, and these tests repeat their requests.
@@ -41,7 +42,7 @@ core: # installs packages while the core compiles
 	@$(AT_ONCE) PYTHON=$(PYTHON) PROFILE=$(PROFILE) PACKAGES=$(PACKAGES) .venv/.$(PROFILE)
 
 .venv/.tool: requirements-demo.txt
-	@[ -n "$(PYTHON)" ] || { echo "assignor: Python 3.11 or newer was not found; install it, or run make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@$(FIND_PYTHON)
 	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install Rust 1.88 or newer, for example with rustup, and run make again" >&2; exit 1; }
 	@echo "assignor: creating .venv; about 10 seconds" >&2
 	@$(PYTHON) -m venv .venv
@@ -101,7 +102,7 @@ fuzz: core ## Fuzz the readers, each for FUZZ_SECONDS (60); needs nightly Rust a
 	@$(PIP) -r fuzz/requirements.txt 2>/dev/null || true # fuzz/run skips the targets in Python if it has no Atheris
 	@bash fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-check: check-python check-rust ## Run ruff, mypy --strict, stubtest, clippy and rustfmt
+check: check-python check-rust ## Run ruff, mypy --strict, stubtest, zizmor, clippy and rustfmt
 
 check-python: core
 	$(BIN)/ruff check .
@@ -147,6 +148,7 @@ release-check: check-workflows .venv-release/.packages ## Build the files of a r
 	@$(RELEASE) -m release.check $(DIST) --repository $(REPOSITORY)
 
 .venv-release/.packages: requirements-release.txt
+	@$(FIND_PYTHON)
 	@$(PYTHON) -m venv .venv-release
 	@$(RELEASE) -m pip --quiet --disable-pip-version-check install --no-deps -r requirements-release.txt
 	@touch $@
