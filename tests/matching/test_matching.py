@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import pickle
 import re
-import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from assignor import Subscription, errors, match_topics, resolve, validate_topic
 from assignor.matching import TopicPattern
 from tests.support.engines import ENGINES, Engine
-from tests.support.time_limit import killed_at_end
 
 TOPICS = ["orders", "orders-eu", "us-orders", "Orders", "mail", "__consumer_offsets", "__transaction_state"]
 
@@ -299,32 +296,6 @@ def test_topic_pattern_matches_single_names() -> None:
     assert TopicPattern("__.*").matches("__consumer_offsets")
     with pytest.raises(errors.IllegalArgumentError, match="cannot match a pattern against topic 'größe'"):
         pattern.matches("größe")
-
-
-PRESSED = """
-import sys
-from assignor import TopicMatcher, match_topics
-pattern = "(a*)" * 5 + r"\\1\\2\\3\\4c"
-names = [f"{'a' * length}{number}" for number in range(20_000) for length in range(16, 22)]
-matcher = TopicMatcher()
-matcher.add_topics(names)
-print("ready", flush=True)
-match_topics(pattern, names) if sys.argv[1] == "match_topics" else matcher.add_pattern("k", pattern)
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="the test sends a POSIX signal")
-@pytest.mark.parametrize("call", ["match_topics", "add_pattern"])
-def test_ctrl_c_interrupts_a_long_search(call: str) -> None:
-    command, pipe = [sys.executable, "-c", PRESSED, call], subprocess.PIPE
-    with killed_at_end(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True)) as process:
-        assert process.stdout is not None
-        assert "ready\n" == process.stdout.readline()
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        _, talk = process.communicate(timeout=30)
-
-    assert "KeyboardInterrupt" == talk.splitlines()[-1]
 
 
 @pytest.mark.parametrize(
