@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+import re
 import sys
 import threading
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +18,8 @@ from assignor import Group, Plan, Subscription, Topics, assign, check, explain_p
 from assignor.matching import TopicPattern
 from assignor.offsets import decode_record
 from assignor.wire import decode_subscription, encode_subscription
+from tests.hostile import calls, library_calls, machine_calls
+from tests.hostile.calls import Call
 
 TOPICS = {f"t{number}": number + 3 for number in range(20)}
 MEMBERS: dict[str, Any] = {f"m{number}": list(TOPICS)[: 5 + number % 15] for number in range(40)}
@@ -122,6 +126,37 @@ def test_the_first_read_of_a_plan_may_be_in_several_threads(name: str) -> None:
             return reads[name](found)
 
         assert [expected] * THREADS == run_in_threads(read)
+
+
+PUBLIC_CALLS = [
+    call
+    for call in (*calls.CALLS, *machine_calls.CALLS, *library_calls.CALLS)
+    if not call.name.startswith("assignor.page.")  # making the charts of the first page takes seconds
+]
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def shown(call: Call) -> str:
+    """Return the result of a call, or its exception, as text without addresses."""
+    try:
+        return ADDRESS.sub("", repr(call.run({})))
+    except BaseException as error:  # a panic of Rust is not an Exception
+        return f"{type(error).__name__}: {error}"
+
+
+def test_all_public_calls_answer_in_threads_as_in_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some calls write files
+    sys.setswitchinterval(1e-4)  # a call takes longer than in the other tests
+    expected = [shown(call) for call in PUBLIC_CALLS]
+    assert not [text for text in expected if text.startswith("PanicException")]
+
+    def work(number: int) -> list[str]:
+        start = number * len(PUBLIC_CALLS) // THREADS
+        order = [*range(start, len(PUBLIC_CALLS)), *range(start)]
+        found = [(PUBLIC_CALLS[place].name, expected[place], shown(PUBLIC_CALLS[place])) for place in order]
+        return [f"{name}: {after}" for name, before, after in found if after != before]
+
+    assert [[]] * THREADS == run_in_threads(work)
 
 
 def test_spans_are_read_only_views() -> None:

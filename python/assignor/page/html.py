@@ -8,6 +8,7 @@ import functools
 import hashlib
 import json
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
@@ -48,7 +49,7 @@ def write_page(path: str | os.PathLike[str], data: PageData, timeline: Timeline 
     check_page(path)
     text = page(data, timeline)
     place = Path(path)
-    part = place.with_name(f".{place.name}.{os.getpid()}")
+    part = place.with_name(f".{place.name}.{threading.get_native_id()}")
     try:
         part.write_text(text, encoding="utf-8")
         part.replace(place)
