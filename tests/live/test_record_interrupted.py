@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import assignor
 from assignor.cli import main
 from assignor.cluster import Recording, recorder
 from assignor.cluster.connection import ClientSettings
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from tests.live.test_record import Place
 
 pytestmark = pytest.mark.broker
-
-ROOT = Path(__file__).parents[2]
-
 
 LIMITED = (
     "import resource, sys\n"
@@ -52,7 +50,7 @@ def start(*arguments: str, file_size: int | None = None, folder: Path | None = N
         stderr=subprocess.PIPE,
         text=True,
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "python")},
+        env=os.environ | {"PYTHONPATH": str(Path(assignor.__file__).parents[1])},
     )
 
 

@@ -6,7 +6,6 @@ The reference of this dialect is `re` itself, so only the Rust engine is compare
 from __future__ import annotations
 
 import re
-import sys
 import warnings
 from typing import NamedTuple
 
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 from assignor import match_topics
 from assignor.errors import InvalidPatternError, UnsupportedPatternError
 from tests.matching import grammar
+from tests.matching.re_versions import changed
 from tests.matching.unsupported import assert_reviewed
 
 
@@ -47,18 +47,6 @@ def answer_of_ours(pattern: str, names: list[str]) -> InvalidPatternError | list
     except UnsupportedPatternError as error:
         assert_reviewed(error)
         return None
-
-
-def changed(pattern: str) -> bool:
-    """Return True if the running version of Python is known to differ from 3.11 for a pattern."""
-    # From 3.12 on, the group of a conditional must be an identifier or plain digits.
-    if sys.version_info >= (3, 12) and re.search(r"\(\?\((?![A-Za-z_]\w*\)|[0-9]+\))", pattern):
-        return True
-    # 3.13 removed the flag t.
-    if sys.version_info >= (3, 13) and re.search(r"\(\?[a-zA-Z-]*t", pattern):
-        return True
-    # 3.14 added \z.
-    return sys.version_info >= (3, 14) and r"\z" in pattern
 
 
 def both(pattern: str, names: list[str]) -> tuple[object, object]:

@@ -10,11 +10,9 @@ from pathlib import Path
 import pytest
 
 import assignor
-from assignor import reference
-from tests.project.python_imports import imported, imported_files
+from tests.project.python_imports import PACKAGE, ROOT, imported, imported_files
 
-PACKAGE = Path(assignor.__file__).parent
-ROOM = Path(*reference.__path__)
+ROOM = PACKAGE / "reference"
 MODULES = sorted(ROOM.rglob("*.py"))
 
 WITHOUT_CORE = """
@@ -117,7 +115,7 @@ def reached(path: Path) -> set[Path]:
 
 def test_the_reference_works_without_the_core() -> None:
     names = [dotted(path) for path in MODULES if path != ROOM / "__init__.py"]
-    environment = os.environ | {"PYTHONPATH": str(PACKAGE.parent)}
+    environment = os.environ | {"PYTHONPATH": str(Path(assignor.__file__).parents[1])}
 
     answer = subprocess.run(
         [sys.executable, "-W", "error", "-c", WITHOUT_CORE, *names],
@@ -138,7 +136,7 @@ def modules(folder: Path, suffix: str, package: str) -> set[str]:
 
 
 def test_the_reference_has_the_modules_of_the_engine() -> None:
-    engine = modules(PACKAGE.parents[1] / "src", ".rs", "mod")
+    engine = modules(ROOT / "src", ".rs", "mod")
     whole = {name for name in engine if name in ONLY_IN_ENGINE}
     parts = {name for name in engine if any(name.startswith(f"{folder}.") for folder in whole)}
 

@@ -116,6 +116,13 @@ def is_gone(pid: int) -> bool:
     return False
 
 
+def last_exception(output: str) -> str:
+    """Return the line with the exception of the last traceback, without its notes: from 3.14 on, pickle adds some."""
+    _, heading, traceback = output.rpartition("Traceback (most recent call last):\n")
+    assert heading, output
+    return next(line for line in traceback.splitlines() if not line.startswith(" "))
+
+
 def path_without_java(folder: Path) -> str:
     """Create a PATH with all programs of the real one except Java."""
     folder.mkdir()
@@ -188,7 +195,7 @@ def test_an_interrupt_stops_the_jvm(tmp_path: Path, program: str) -> None:
     assert answer.returncode == -signal.SIGINT
     assert answer.stdout == ""
     assert answer.stderr.startswith("Traceback")
-    assert answer.stderr.endswith("\nKeyboardInterrupt\n")
+    assert "KeyboardInterrupt" == last_exception(answer.stderr)
     pid = (tmp_path / "jvm").read_text()
     assert is_gone(int(pid))
     assert not list(tmp_path.glob("assignor-spark-*"))
