@@ -23,11 +23,15 @@ KINDS: dict[str, Any] = {
 }
 
 
+shared = functools.cache(ours)
+"""Return an assignor that all consumers share; each has its own state in it."""
+
+
 def answer(consumers: Consumers, client: str, names: set[str], command: dict[str, Any]) -> dict[str, Any]:
     """Execute a command, and return the states of all consumers."""
     match command.pop("do"):
         case "join":
-            strategies = [each for name in command.pop("assignors") for each in ours(client, name)]
+            strategies = [each for name in command.pop("assignors") for each in shared(client, name)]
             joining = Joining(client=client, strategies=strategies, **command)
             consumers.join(joining)
             names.add(joining.name)
