@@ -242,6 +242,16 @@ def test_assignors_have_kafkas_names() -> None:
     assert "CooperativeStickyAssignor" not in aiokafka.__all__
 
 
+def test_the_repr_of_an_assignor_is_short() -> None:
+    assert "RangeAssignor()" == repr(kafka_python.RangeAssignor())
+    assert "StickyAssignor(client_rack='r1', shadow=True)" == repr(
+        aiokafka.StickyAssignor(client_rack="r1", shadow=True)
+    )
+    eager = kafka_python.CooperativeStickyAssignor(eager=True)
+    eager.on_assignment(ConsumerProtocolAssignment(0, [("t", list(range(1000)))], None), 5)
+    assert "CooperativeStickyAssignor(eager=True)" == repr(eager)
+
+
 @pytest.mark.parametrize("module", [kafka_python, aiokafka])
 def test_a_rack_is_text(module: Any) -> None:
     with pytest.raises(WrongTypeError, match=r"^client_rack must be a str, not int: 1$"):

@@ -162,8 +162,7 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
     _reads_owned: ClassVar[bool] = False
 
     def __init__(self, *, client_rack: str | None = None, shadow: bool = False, tolerant: bool = False) -> None:
-        self._tolerant = read_bool(tolerant, "tolerant")
-        super().__init__(client_rack=client_rack, shadow=shadow)
+        super().__init__(client_rack=client_rack, shadow=shadow, tolerant=tolerant)
         if tolerant:
             coordinator.ConsumerProtocolSubscription = ToleratedSubscription
 
@@ -224,7 +223,7 @@ class KafkaPythonAssignor(PluggedAssignor, AbstractPartitionAssignor):  # type: 
 
     def _joined(self, members: Sequence[Any]) -> JoinedMembers:
         subscriptions = [member.metadata for member in members]
-        if not self._tolerant and ToleratedSubscription in map(type, subscriptions):
+        if not self._is_tolerant and ToleratedSubscription in map(type, subscriptions):
             self._reject(members)
         versions = [subscription.version or 0 for subscription in subscriptions]
         instance_ids = [member.group_instance_id for member in members]
@@ -348,6 +347,9 @@ class CooperativeStickyAssignor(KafkaPythonAssignor):
     def __init__(self, *, eager: bool = False, **options: Any) -> None:
         self._cooperative = not read_bool(eager, "eager")
         super().__init__(**options)
+
+    def _options(self) -> dict[str, object]:
+        return {**super()._options(), "eager": not self._cooperative}
 
 
 def _owned_entries(owned: dict[str, list[int]]) -> list[Any]:

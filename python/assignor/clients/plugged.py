@@ -60,9 +60,11 @@ class PluggedAssignor(OfOneClient):
     Args:
         client_rack: Rack of the consumer; None or `""` means no rack.
         shadow: Use the subscriptions and answers of the client's own assignor, and log how Kafka's differ.
+        tolerant: Read subscriptions whose body has an older version than their header.
 
     Raises:
-        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8; or `shadow` is no bool.
+        AssignorError: `client_rack` is not a name, or it has more than 32,767 bytes of UTF-8; or another argument is no
+            bool.
     """
 
     name: ClassVar[str]
@@ -82,18 +84,21 @@ class PluggedAssignor(OfOneClient):
     _cooperative: bool = False
     _class_instance: ClassVar[Any]
 
-    def __init__(self, *, client_rack: str | None = None, shadow: bool = False) -> None:
+    def __init__(self, *, client_rack: str | None = None, shadow: bool = False, tolerant: bool = False) -> None:
         super().__init__()
         self._client_rack = client_rack
-        self._is_shadow = read_bool(shadow, "shadow")
+        self._is_shadow, self._is_tolerant = read_bool(shadow, "shadow"), read_bool(tolerant, "tolerant")
         self._has_unreadable_members = False
         self._members: WeakKeyDictionary[object, Member] = WeakKeyDictionary()
         self._latest = self._create_member()
 
     def __repr__(self) -> str:
-        options = {"client_rack": self._client_rack or None, "shadow": self._is_shadow}
-        given = ", ".join(f"{name}={shown(value)}" for name, value in options.items() if value)
+        given = ", ".join(f"{name}={shown(value)}" for name, value in self._options().items() if value)
         return f"{type(self).__name__}({given})"
+
+    def _options(self) -> dict[str, object]:
+        """Return the arguments of the constructor."""
+        return {"client_rack": self._client_rack, "shadow": self._is_shadow, "tolerant": self._is_tolerant}
 
     @classmethod
     def _of_class(cls) -> Self:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from assignor.clients.membership import VERSION, JoinedMembers
 from assignor.clients.plugged import ClassOrInstanceMethod, PluggedAssignor
-from assignor.validation import read_bool, read_items, shown, wrong_type
+from assignor.validation import read_items, shown, wrong_type
 from assignor.wire import encode_subscription
 
 if TYPE_CHECKING:
@@ -98,10 +98,6 @@ class StructAssignor(PluggedAssignor):
 
     _partitions_of = attrgetter("assignment")
     _subscription: ClassVar[type[EncodedSubscription]]
-
-    def __init__(self, *, client_rack: str | None = None, shadow: bool = False, tolerant: bool = False) -> None:
-        read_bool(tolerant, "tolerant")
-        super().__init__(client_rack=client_rack, shadow=shadow)
 
     def _create_shadowed(self) -> Any:
         # The clients' own classes keep state in class attributes. A subclass per consumer separates these states.
