@@ -22,7 +22,7 @@ def section(version: str, changelog: str) -> tuple[str, str]:
     heading = re.search(rf"^## \[{re.escape(version)}\] - (.*)$", changelog, flags=re.MULTILINE)
     if not heading:
         raise ValueError(f"CHANGELOG.md: no section of version {version}: add the line '## [{version}] - YYYY-MM-DD'")
-    text, *_ = re.split(r"^## \[", changelog[heading.end() :], maxsplit=1, flags=re.MULTILINE)
+    text, _, _ = changelog[heading.end() :].partition("\n## [")
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL).strip()
     if not text:
         raise ValueError(f"CHANGELOG.md: section {version} is empty: describe the changes")
