@@ -75,7 +75,7 @@ def replay(run: Run) -> Iterator[Part]:
 )
 def commands(run: Run) -> Iterator[Part]:
     def output(command: str) -> str:
-        line = [sys.executable, "-m", "assignor.cli", command, str(RECORDING), "--json", "--engine", "local"]
+        line = [sys.executable, "-m", "assignor", command, str(RECORDING), "--json", "--engine", "local"]
         return subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
 
     run.report("assignor report, assignor replay")

@@ -310,7 +310,7 @@ SHELL = {
 def test_a_stream_that_cannot_be_used_is_named(tmp_path: Path, case: str) -> None:
     (tmp_path / "ok.json").write_text(json.dumps(GROUP))
     line, code, message = SHELL[case]
-    assignor = f"{sys.executable} -m assignor.cli"
+    assignor = f"{sys.executable} -m assignor"
     script = line.format(assignor=assignor, assign=f"{assignor} assign ok.json")
     done = subprocess.run(
         ["bash", "-c", f"set -o pipefail; {script}"], cwd=tmp_path, capture_output=True, text=True, check=False
@@ -322,7 +322,7 @@ def test_a_stream_that_cannot_be_used_is_named(tmp_path: Path, case: str) -> Non
 
 
 def test_a_full_disk_is_named_with_the_output_folder(tmp_path: Path) -> None:
-    report = f"{sys.executable} -m assignor.cli report {RECORDING} --engine local --json --out {tmp_path / 'out'}"
+    report = f"{sys.executable} -m assignor report {RECORDING} --engine local --json --out {tmp_path / 'out'}"
     done = subprocess.run(["bash", "-c", f"ulimit -f 40; {report}"], capture_output=True, text=True, check=False)
 
     assert (2, "") == (done.returncode, done.stdout)

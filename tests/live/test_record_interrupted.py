@@ -43,7 +43,7 @@ LIMITED = (
 
 def start(*arguments: str, file_size: int | None = None, folder: Path | None = None) -> subprocess.Popen[str]:
     """Start the command in a folder, in a process that can write files of at most `file_size` bytes."""
-    program = ["-m", "assignor.cli"] if file_size is None else ["-c", LIMITED, str(file_size)]
+    program = ["-m", "assignor"] if file_size is None else ["-c", LIMITED, str(file_size)]
     return subprocess.Popen(
         [sys.executable, *program, *arguments],
         stdout=subprocess.DEVNULL,

@@ -194,7 +194,7 @@ class Program:
     """Process `assignor watch --json` and the lines that it has printed. It is killed after `LIFETIME` seconds."""
 
     def __init__(self, *words: str) -> None:
-        command = [sys.executable, "-m", "assignor.cli", "watch", "--json", *words]
+        command = [sys.executable, "-m", "assignor", "watch", "--json", *words]
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self._timer = threading.Timer(LIFETIME, self._process.kill)
         self._timer.daemon = True

@@ -68,7 +68,7 @@ def test_options_for_a_live_cluster_need_its_address(option: str, capsys: pytest
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_standard_output_is_reported_in_one_line(unbuffered: str) -> None:
-    command = [sys.executable, "-m", "assignor.cli", "match", "a", "a"]
+    command = [sys.executable, "-m", "assignor", "match", "a", "a"]
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             command,
@@ -81,6 +81,24 @@ def test_a_full_standard_output_is_reported_in_one_line(unbuffered: str) -> None
 
     assert "assignor: cannot write to standard output: No space left on device\n" == done.stderr
     assert 2 == done.returncode
+
+
+@pytest.mark.parametrize(
+    ("words", "start"),
+    [(["--help"], "usage: assignor [-h]"), (["decode"], "assignor decode: the fo"), (["match", "a", "a"], "a\n")],
+)
+def test_the_package_runs_as_the_command_does(
+    words: list[str], start: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    found = subprocess.run([sys.executable, "-m", "assignor", *words], capture_output=True, text=True, check=False)
+    try:
+        code: object = main(words)
+    except SystemExit as ended:
+        code = ended.code
+
+    assert (code, *capsys.readouterr()) == (found.returncode, found.stdout, found.stderr)
+    assert (found.stdout or found.stderr).startswith(start)
 
 
 def test_the_option_version_prints_the_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,7 +60,7 @@ def run(command: str, folder: Path) -> str:
 
     shim = folder / ".bin" / "assignor"
     shim.parent.mkdir(exist_ok=True)
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assignor.cli "$@"\n', encoding="utf-8")
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m assignor "$@"\n', encoding="utf-8")
     shim.chmod(0o755)
     environment = {**os.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
