@@ -159,7 +159,7 @@ class UnsupportedPatternError(PatternError):
 
 
 class MissingDependencyError(AssignorError, ImportError):
-    """An optional dependency that is missing or cannot be imported; the message has the extra or the cause."""
+    """An optional package that is missing, too old or broken; the message has the command that installs it."""
 
 
 class ClusterError(AssignorError, RuntimeError):

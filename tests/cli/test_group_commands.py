@@ -352,10 +352,10 @@ def test_check_names_missing_and_invalid_input(commands: Commands) -> None:
     )
 
 
-def test_what_if_without_pyarrow_names_the_extra(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_if_without_pyarrow_names_it(commands: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
 
     assert pa
     found = commands.error("what-if", commands.file(GROUP), "--step", "add_members=1")
-    assert "pyarrow is not installed: pip install 'assignor[cli]'" == found
+    assert "pyarrow is not installed: pip install 'pyarrow>=18' 'numpy>=2'" == found
     assert commands.json("assign", commands.file(GROUP))

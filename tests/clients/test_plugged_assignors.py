@@ -372,7 +372,7 @@ def test_range_with_racks_and_static_members_equals_kafkas_class() -> None:
 
 
 @pytest.mark.parametrize(("module", "extra"), [("kafka", "kafka-python"), ("aiokafka", "aiokafka")])
-def test_import_without_the_client_names_the_extra(module: str, extra: str) -> None:
+def test_import_without_the_client_names_the_package(module: str, extra: str) -> None:
     code = f"""
 import sys
 sys.modules[{module!r}] = None
@@ -386,4 +386,4 @@ except ImportError as error:
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert found.startswith(f"MissingDependencyError {extra} ")
-    assert found.endswith(f"is not installed: pip install 'assignor[{extra}]'\n")
+    assert f" is not installed: pip install '{extra}>=" in found

@@ -155,7 +155,9 @@ def test_a_missing_package_is_named_before_any_work(
     code = main(["report", str(RECORDING), "--out", str(tmp_path / "out"), "--page", str(tmp_path / "page.html")])
 
     assert code == 2
-    assert capsys.readouterr().err == "assignor: vl-convert-python is not installed: pip install 'assignor[report]'\n"
+    assert capsys.readouterr().err == (
+        "assignor: vl-convert-python is not installed: pip install 'vl-convert-python>=1.7'\n"
+    )
 
 
 def _unexpected(*_: Any) -> None:

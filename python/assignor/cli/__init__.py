@@ -16,7 +16,6 @@ import threading
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 from assignor import terminal
-from assignor.dependencies import EXTRAS, import_failed
 from assignor.errors import AssignorError, ClusterError, SparkStartError
 
 if TYPE_CHECKING:
@@ -97,8 +96,6 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
 def _is_expected(error: Exception) -> bool:
     """Return True if the input or the machine causes the error, False if it is a defect of this package."""
-    if isinstance(error, ImportError):
-        return isinstance(error, AssignorError) or _missing(error) in EXTRAS
     return isinstance(error, AssignorError | OSError | MemoryError) or _library(error) in _LIBRARIES
 
 
@@ -110,17 +107,10 @@ def _library(error: Exception) -> str:
     return type(error).__module__.partition(".")[0]
 
 
-def _missing(error: ImportError) -> str:
-    """Return the top-level module whose import failed."""
-    return (error.name or "").partition(".")[0]
-
-
 def _message(error: Exception) -> str:
     """Return the message of an error. Spark's messages contain a stack trace: return their first and last line."""
     if isinstance(error, AssignorError) and not isinstance(error, SparkStartError):
         return str(error)
-    if isinstance(error, ImportError):
-        return str(import_failed(_missing(error), error))
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}" if str(error) else "not enough memory"
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]

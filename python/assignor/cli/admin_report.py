@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import connection_settings
-from assignor.dependencies import require
 from assignor.lines import json_text
 from assignor.terminal import colours, print_json, print_line, print_lines, status_line, width
 
@@ -30,7 +29,6 @@ def print_admin_report(options: argparse.Namespace) -> Report:
         IllegalArgumentError: The output folder or the page cannot be written.
     """
     settings = connection_settings(options)
-    require("pyarrow")
     from assignor.cluster.description import describe
     from assignor.cluster.topics import topic_rows
     from assignor.replay.watch_loop import local_ms
@@ -39,8 +37,6 @@ def print_admin_report(options: argparse.Namespace) -> Report:
 
     out = Path("assignor-report/live") if options.out is None else Path(options.out)
     place = check_report_folder(out, None)
-    if not options.json:
-        import assignor.report.text  # noqa: F401  # fails before any work if rich is missing
     if options.page is not None:
         from assignor.page import check_page
 

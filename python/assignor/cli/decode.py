@@ -121,7 +121,8 @@ def _is_source(path: str) -> bool:
 
 def _of_lines(path: str) -> Iterator[pa.RecordBatch]:
     """Yield the records of a file with lines of JSON or with text of kafka-dump-log.sh."""
-    import pyarrow as pa
+    with dependency("pyarrow"):
+        import pyarrow as pa
 
     from assignor.cluster.records import SCHEMA
     from assignor.sources.dump_text import FIRST_BYTES, Dump, is_dump, is_dump_file, read_dump

@@ -31,9 +31,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     settings = connection_settings(options)
-    require("pyarrow")
-    if not options.json:
-        import assignor.report.description_text  # noqa: F401  # fails before any work if rich is missing
+    require("pyarrow", "confluent_kafka", *(() if options.json else ("rich",)))
     from assignor.cluster.description import describe
     from assignor.cluster.group_patterns import GroupPatterns
 

@@ -35,6 +35,11 @@ def add_engine(command: argparse.ArgumentParser) -> None:
     )
 
 
+def modules_of(engine: str) -> tuple[str, ...]:
+    """Return the optional modules that a value of `--engine` needs."""
+    return ("pyarrow", "pyspark", "pandas") if engine == "spark" else ("pyarrow",)
+
+
 def start_spark(stack: contextlib.ExitStack, app: str) -> SparkSession:
     """Start Spark until the end of the stack, and show that it starts."""
     from assignor.spark.progress import progress

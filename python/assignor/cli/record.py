@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
                 f"--{name.replace('_', '-')} {seconds:g}: the number of seconds must be positive"
             )
     settings = connection_settings(options)
-    require("pyarrow")
+    require("pyarrow", "confluent_kafka")
     from assignor.cluster.recorder import record
 
     line = ProgressLine()
@@ -102,7 +102,6 @@ def _convert(options: argparse.Namespace, out: str) -> int:
     for name in _LIVE:
         if getattr(options, name) not in (None, False):
             raise IllegalArgumentError(f"--{name.replace('_', '-')} is for a live cluster, and --from reads files")
-    require("pyarrow")
     from assignor.cluster.records import size_of
     from assignor.sources.source import convert_to
 

@@ -7,9 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 from assignor.cli.broker_log import add_broker_log, read_broker_log
-from assignor.cli.engines import add_engine, start_spark, uses_spark
+from assignor.cli.engines import add_engine, modules_of, start_spark, uses_spark
 from assignor.cli.selection import add_broker_version, add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
+from assignor.dependencies import require
 from assignor.lines import escape, format_count
 from assignor.report.report import NO_TOPICS
 from assignor.terminal import colours, needs_ascii, notice, print_json_text, print_lines, width
@@ -51,6 +52,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     check_times(options)
+    require(*modules_of(options.engine))
     with opened(options.paths) as recording:
         chosen = recording.select(groups=options.group, until=options.until, broker_version=options.broker_version)
         _replay(chosen, options)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from assignor.cli.admin_report import DESCRIBED, print_admin_report
 from assignor.cli.broker_log import add_broker_log, read_broker_log
 from assignor.cli.connection import add_connection
-from assignor.cli.engines import add_engine, start_spark, uses_spark
+from assignor.cli.engines import add_engine, modules_of, start_spark, uses_spark
 from assignor.cli.selection import add_broker_version, add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
 from assignor.dependencies import require
@@ -65,7 +65,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
         f"{', '.join(KINDS)}",
     )
     command.add_argument(
-        "--page", metavar="FILE", help="also write a page with charts, one HTML file; needs assignor[report]"
+        "--page",
+        metavar="FILE",
+        help="also write a page with charts, one HTML file (needs altair, vl-convert-python)",
     )
     add_groups(command)
     add_times(command, "findings and silences that ended before this time")
@@ -94,8 +96,13 @@ def run(options: argparse.Namespace) -> int:
         check_path(options.keep, "--keep")
     check_times(options)
     kinds = _kinds(options.fail_on)
+    require(
+        *modules_of(options.engine),
+        *(() if options.paths else ("confluent_kafka",)),
+        *(() if options.json else ("rich",)),
+        *(() if options.page is None else ("altair", "vl_convert")),
+    )
     if options.paths:
-        require("pyarrow")
         from assignor.sources.source import check_paths
 
         check_paths(options.paths)
@@ -122,7 +129,6 @@ def _described(options: argparse.Namespace, kinds: tuple[str, ...], *, usual: in
 
 def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -> int:
     """Check where the report goes, record the cluster if there is one, and write and print the report."""
-    require("pyarrow")
     from assignor.cluster import Recording
     from assignor.report.report_folder import check_report_folder, replace_report_folder
     from assignor.sources.data_directory import check_outside
@@ -132,8 +138,6 @@ def _report(options: argparse.Namespace, folder: Path, kinds: tuple[str, ...]) -
     check_outside(out)
     for path in (folder, *map(Path, options.paths)):
         place = check_report_folder(out, path)
-    if not options.json:
-        import assignor.report.text  # noqa: F401  # fails before any work if rich is missing
     if options.page is not None:
         from assignor.page import check_page
 

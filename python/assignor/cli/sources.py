@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from assignor.dependencies import require
 from assignor.terminal import status_line
 
 if TYPE_CHECKING:
@@ -33,7 +32,6 @@ def opened(paths: Sequence[str]) -> Iterator[Recording]:
         IllegalArgumentError: A path cannot be read; the message names it and says what was expected.
         MissingDependencyError: pyarrow is not installed.
     """
-    require("pyarrow")
     from assignor.sources.source import open_source
 
     with contextlib.ExitStack() as stack:

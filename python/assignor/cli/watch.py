@@ -87,7 +87,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--page",
         metavar="FILE",
-        help="write a page with charts, one HTML file, while events happen and at the end; needs assignor[report]",
+        help="write a page with charts, one HTML file, while events happen and at the end (needs altair, "
+        "vl-convert-python)",
     )
     command.add_argument("--metrics", type=int, metavar="PORT", help="serve metrics for Prometheus on this port")
     command.add_argument(
@@ -107,7 +108,11 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     _check(options)
     settings = connection_settings(options)
-    require("pyarrow")
+    require(
+        *("pyarrow", "confluent_kafka"),
+        *(() if options.metrics is None else ("prometheus_client",)),
+        *(() if options.page is None else ("altair", "vl_convert")),
+    )
     from assignor.replay.watch_loop import WatchOptions
 
     wanted = WatchOptions(

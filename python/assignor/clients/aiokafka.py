@@ -1,8 +1,8 @@
 """Adapter for aiokafka: assignors for its consumer, and its metadata as `partitions_per_topic`.
 
 `RangeAssignor`, `RoundRobinAssignor` and `StickyAssignor` go into the consumer's `partition_assignment_strategy`
-(`assignor.clients.aiokafka_assignors`). Only they import aiokafka, when they are first used;
-`pip install 'assignor[aiokafka]'` installs a supported release.
+(`assignor.clients.aiokafka_assignors`). Only they import aiokafka, when they are first used; the
+extra `aiokafka` installs a supported release.
 """
 
 from __future__ import annotations

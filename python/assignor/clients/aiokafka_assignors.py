@@ -29,7 +29,7 @@ from __future__ import annotations
 from assignor.clients.struct_assignors import EncodedAssignment, EncodedSubscription, StructAssignor
 from assignor.dependencies import dependency
 
-with dependency("aiokafka", version="0.10 or newer"):
+with dependency("aiokafka"):
     from aiokafka.coordinator.assignors.abstract import AbstractPartitionAssignor
     from aiokafka.coordinator.assignors.range import RangePartitionAssignor as OwnRange
     from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin

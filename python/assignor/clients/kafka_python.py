@@ -53,7 +53,7 @@ def __getattr__(name: str) -> object:
     """Return an assignor. Its module imports the client."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    with dependency("kafka", version="2.0.2 or newer"):
+    with dependency("kafka"):
         import kafka
     if int(kafka.__version__.partition(".")[0]) > 2:
         from assignor.clients import kafka_python_assignors
@@ -206,7 +206,7 @@ def read_cluster(
 
 
 def _admin(configuration: Mapping[str, Any]) -> Any:
-    with dependency("kafka"):
+    with dependency("kafka", at_least="3.0"):
         from kafka import KafkaAdminClient
         from kafka.errors import KafkaConfigurationError
     settings = {check_name(name, "admin: a setting"): value for name, value in read_items(configuration, "admin")}
@@ -239,7 +239,8 @@ def _describe(admin: Any, group_ids: list[str]) -> list[GroupDescription]:
 
 def _is_connection_error(error: Exception) -> bool:
     """Return True if the connection failed, False if the request for a group failed."""
-    from kafka.errors import BrokerResponseError, KafkaError
+    with dependency("kafka"):
+        from kafka.errors import BrokerResponseError, KafkaError
 
     return isinstance(error, OSError) or (isinstance(error, KafkaError) and not isinstance(error, BrokerResponseError))
 

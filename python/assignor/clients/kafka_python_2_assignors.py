@@ -23,7 +23,7 @@ from assignor.clients.plugged import ClassOrInstanceMethod
 from assignor.clients.struct_assignors import EncodedAssignment, EncodedSubscription, StructAssignor
 from assignor.dependencies import dependency
 
-with dependency("kafka", version="2.0.2 or newer"):
+with dependency("kafka"):
     from kafka.coordinator import protocol
     from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor
     from kafka.coordinator.assignors.range import RangePartitionAssignor as OwnRange

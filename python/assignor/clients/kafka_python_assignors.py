@@ -48,7 +48,7 @@ from assignor.ordering import java_order
 from assignor.validation import read_bool, read_entries, shown, wrong_type
 from assignor.wire import decode_subscription
 
-with dependency("kafka", version="3.0 or newer"):
+with dependency("kafka"):
     from kafka.coordinator import consumer as coordinator
     from kafka.coordinator.assignors.abstract import AbstractPartitionAssignor, RebalanceProtocol
     from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor as OwnCooperativeSticky

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from assignor.cluster.folder import open_dataset, parquet_error
 from assignor.cluster.metadata import cast_table
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,6 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 
 if TYPE_CHECKING:
@@ -70,8 +71,9 @@ def _files(table: Path) -> Iterator[Path]:
 
 
 def _stored_id(path: Path) -> str | None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with dependency("pyarrow"):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
 
     try:
         found = (pq.read_metadata(path).metadata or {}).get(CLUSTER_KEY)

@@ -1,6 +1,6 @@
 """Adapter for confluent-kafka: its metadata as `partitions_per_topic`, and the groups of a live cluster.
 
-Only `read_cluster` imports confluent-kafka; `pip install 'assignor[kafka]'` installs a supported release.
+Only `read_cluster` imports confluent-kafka, which the extra `kafka` installs.
 """
 
 from __future__ import annotations
@@ -232,7 +232,8 @@ def _admin(configuration: Mapping[str, Any]) -> Any:
 
 def _topic_ids(admin: Any, names: list[str], timeout: float) -> dict[str, str]:
     """Return the ids of those topics that the broker describes."""
-    from confluent_kafka import TopicCollection
+    with dependency("confluent_kafka"):
+        from confluent_kafka import TopicCollection
 
     futures = admin.describe_topics(TopicCollection(names), request_timeout=timeout)
     wait(futures.values(), timeout + TIMEOUT_MARGIN)
@@ -273,7 +274,8 @@ def rebalancing_groups(settings: ClientSettings, admin: Any) -> list[str]:
     Raises:
         ClusterError: A broker does not answer, or cannot list the groups of a state (before Kafka 2.6).
     """
-    from confluent_kafka import ConsumerGroupState
+    with dependency("confluent_kafka"):
+        from confluent_kafka import ConsumerGroupState
 
     doing = "list the groups in a rebalance"
     wanted = {ConsumerGroupState.PREPARING_REBALANCING}

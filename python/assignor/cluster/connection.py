@@ -176,7 +176,8 @@ class ClientSettings:
         return self._create(Consumer, {**CONSUMER, **fixed})
 
     def _create(self, kind: Any, fixed: Mapping[str, Any]) -> Any:
-        from confluent_kafka import KafkaException
+        with dependency("confluent_kafka"):
+            from confluent_kafka import KafkaException
 
         try:
             return kind({**self.client, "error_cb": self.errors, **fixed}, logger=self.errors)
@@ -216,7 +217,8 @@ class ClientSettings:
         Raises:
             ClusterError: The cluster did not answer in time, or answered with an error.
         """
-        from confluent_kafka import KafkaException
+        with dependency("confluent_kafka"):
+            from confluent_kafka import KafkaException
 
         self.wait(admin, [future], doing)
         try:
@@ -233,7 +235,8 @@ class ClientSettings:
         Raises:
             ClusterError: The cluster did not answer in time, or answered with an error.
         """
-        from confluent_kafka import KafkaException
+        with dependency("confluent_kafka"):
+            from confluent_kafka import KafkaException
 
         future: Future[Any] = Future()
         end = time.monotonic() + self.timeout

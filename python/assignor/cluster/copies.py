@@ -10,11 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from assignor.cluster.records import SCHEMA, check_no_nulls, check_types, scan
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

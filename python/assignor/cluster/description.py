@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assignor.cluster.cluster_description import ClusterDescription
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
 from assignor.cluster.descriptions import GroupDescription, batches
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.other_groups import OtherGroups
 from assignor.cluster.topics import MARGIN_SECONDS, offsets
+from assignor.dependencies import dependency
 from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -227,7 +229,8 @@ class _Reader:
 
         Those of share groups are their start offsets; the member with the next record reads from there.
         """
-        from confluent_kafka import ConsumerGroupTopicPartitions
+        with dependency("confluent_kafka"):
+            from confluent_kafka import ConsumerGroupTopicPartitions
 
         calls = {
             name: self._admin.list_consumer_group_offsets(

@@ -123,7 +123,8 @@ class Recording:
         """
         if not self.end_offsets.exists():
             return None
-        import pyarrow.compute as pc
+        with dependency("pyarrow"):
+            import pyarrow.compute as pc
 
         rows = open_dataset(self.end_offsets)
         return rows if self.until is None else rows.filter(pc.field("at") <= self.until)
@@ -145,7 +146,8 @@ class Recording:
             IllegalArgumentError: The file cannot be read as Parquet, or a topic has no time, name or partition.
             WrongTypeError: A column is of another type.
         """
-        import pyarrow as pa
+        with dependency("pyarrow"):
+            import pyarrow as pa
 
         from assignor.cluster.metadata import topic_schema, topics_table
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.validation import check_name, read_entries, shown
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

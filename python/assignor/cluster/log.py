@@ -7,11 +7,13 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-
 from assignor.cluster.records import SCHEMA
 from assignor.cluster.topics import offsets
+from assignor.dependencies import dependency
 from assignor.errors import AuthorizationError, ClusterError, UnreachableError
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -105,7 +107,8 @@ class OffsetsLog:
         Raises:
             ClusterError: The cluster does not answer, or does not describe the topic.
         """
-        from confluent_kafka import TopicCollection
+        with dependency("confluent_kafka"):
+            from confluent_kafka import TopicCollection
 
         call = admin.describe_topics(TopicCollection([self.topic]), request_timeout=self.settings.timeout)
         found = self.settings.result(admin, call[self.topic], f"describe topic {self.topic}")
@@ -114,7 +117,8 @@ class OffsetsLog:
 
     def _is_hidden(self, admin: Any) -> bool:
         """Return True if the topic is not listed because the permission to describe it is missing."""
-        from confluent_kafka import TopicCollection
+        with dependency("confluent_kafka"):
+            from confluent_kafka import TopicCollection
 
         call = admin.describe_topics(TopicCollection([self.topic]), request_timeout=self.settings.timeout)
         self.settings.wait(admin, call.values(), f"describe topic {self.topic}")
@@ -173,7 +177,8 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
             starts: First offset by partition.
             ends: Offsets before which reading stops; by default it continues with later records.
         """
-        from confluent_kafka import TopicPartition
+        with dependency("confluent_kafka"):
+            from confluent_kafka import TopicPartition
 
         paused = [TopicPartition(self._log.topic, id) for id in self.positions if not self._is_open(id)]
         self.positions = dict(starts)
@@ -238,7 +243,8 @@ class LogReader(contextlib.AbstractContextManager["LogReader"]):
         return _batch(records)
 
     def _advance(self, id: int, offset: int) -> None:
-        from confluent_kafka import TopicPartition
+        with dependency("confluent_kafka"):
+            from confluent_kafka import TopicPartition
 
         self.positions[id] = max(self.positions[id], offset)
         if not self._is_open(id):

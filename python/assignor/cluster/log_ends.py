@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.cluster.log import LogEnd
 from assignor.cluster.topics import offset_spec
+from assignor.dependencies import dependency
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,7 +50,8 @@ class LogEnds:
         Args:
             now: Local time in milliseconds.
         """
-        from confluent_kafka import IsolationLevel, TopicPartition
+        with dependency("confluent_kafka"):
+            from confluent_kafka import IsolationLevel, TopicPartition
 
         if self._asked is not None:
             return

@@ -17,16 +17,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from assignor.cluster.cluster_id import CLUSTER_FILE, CLUSTER_KEY, read_cluster_id
 from assignor.cluster.folder import SOURCE_FILE, read_aborted
 from assignor.cluster.metadata import topic_schema
 from assignor.cluster.records import SCHEMA
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lag import TIMED_END_OFFSETS
 from assignor.validation import check_path
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -5,14 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from assignor import _core
 from assignor.cluster.folder import open_dataset, parquet_error
 from assignor.cluster.timestamps import LATEST_TIME
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.lines import format_count
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

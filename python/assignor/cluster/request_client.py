@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from assignor.dependencies import dependency
 from assignor.errors import ClusterError, IllegalArgumentError
 
-with dependency("kafka", version="3.0 or newer"):
+with dependency("kafka", at_least="3.0"):
     from kafka import KafkaAdminClient
     from kafka.errors import for_code
     from kafka.protocol.admin import ListGroupsRequest

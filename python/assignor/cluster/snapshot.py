@@ -176,7 +176,7 @@ class ClusterSnapshot:
             >>> ClusterSnapshot("main", rows, (), (), ()).to_arrow()["topics"].to_pylist()
             [{'cluster': 'main', 'topic': 'orders', 'partitions': 3, 'racks': None, 'topic_id': None}]
         """
-        with dependency("pyarrow", extra="spark"):
+        with dependency("pyarrow"):
             import pyarrow as pa
         text, number = pa.string(), pa.int32()
         special = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assignor import _core
+from assignor.dependencies import dependency
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 LATEST_TIME = _core.LATEST_TIME
 """The last valid timestamp in milliseconds."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from assignor.cluster.metadata import topics_table
+from assignor.dependencies import dependency
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-
 from assignor.cluster.metadata import topic_schema
+from assignor.dependencies import dependency
 from assignor.lag import TIMED_END_OFFSETS
 from assignor.lines import format_partitions
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -68,7 +70,8 @@ def topic_rows(settings: ClientSettings, admin: Any, now: int) -> pa.RecordBatch
 
 def _described(settings: ClientSettings, admin: Any, names: list[str]) -> Iterator[Any]:
     """Yield the descriptions of topics, without those that were deleted meanwhile."""
-    from confluent_kafka import KafkaException, TopicCollection
+    with dependency("confluent_kafka"):
+        from confluent_kafka import KafkaException, TopicCollection
 
     for start in range(0, len(names), _TOPICS_PER_CALL):
         wanted = TopicCollection(names[start : start + _TOPICS_PER_CALL])
@@ -127,7 +130,8 @@ def offsets(
     Raises:
         ClusterError: The cluster rejects the connection.
     """
-    from confluent_kafka import IsolationLevel, TopicPartition
+    with dependency("confluent_kafka"):
+        from confluent_kafka import IsolationLevel, TopicPartition
 
     spec = offset_spec()
     level = IsolationLevel[isolation.upper()]
@@ -172,7 +176,8 @@ def no_end_offsets(partitions: Iterable[Place]) -> str:
 
 def offset_spec() -> Any:
     """Return the class OffsetSpec, whose methods have no types."""
-    from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # its module does not list it
+    with dependency("confluent_kafka"):
+        from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]  # its module does not list it
 
     return OffsetSpec
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
+from assignor.dependencies import dependency
 from assignor.lag import PARTITION_LAG
 from assignor.lines import spans_of
 from assignor.page.data import MemberRow, PageData
 from assignor.page.report_data import lag_rows, last_topics
 from assignor.replay.polled_groups import polled_members
 from assignor.report.report import NO_LOG
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

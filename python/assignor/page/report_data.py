@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow.dataset import dataset
-
 from assignor.cluster.timestamps import is_valid
+from assignor.dependencies import dependency
 from assignor.page.data import PageData, member_rows
 from assignor.replay.silences import silence_events
 from assignor.report.report import NO_TOPICS
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

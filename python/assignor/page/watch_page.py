@@ -9,8 +9,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count, format_time
 from assignor.page import html
@@ -20,6 +19,9 @@ from assignor.page.report_data import lag_rows, last_topics
 from assignor.page.timeline import Timeline
 from assignor.replay.loop_text import summary
 from assignor.report.findings import KINDS
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

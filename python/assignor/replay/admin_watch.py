@@ -5,11 +5,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-
 from assignor.cluster.background import Background
 from assignor.cluster.description import UNREAD, describe
 from assignor.cluster.topics import topic_rows
+from assignor.dependencies import dependency
 from assignor.errors import ClusterError
 from assignor.lag import PARTITION_LAG
 from assignor.lines import escape, format_count
@@ -18,6 +17,9 @@ from assignor.replay.long_rebalances import LongRebalances
 from assignor.replay.poll_watcher import PollWatcher
 from assignor.replay.polled_groups import Poll
 from assignor.replay.watch_loop import WatchLoop, interrupts, local_ms
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable

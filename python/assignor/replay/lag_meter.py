@@ -5,13 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-
 from assignor.cluster.background import Background
 from assignor.cluster.topics import end_offsets
+from assignor.dependencies import dependency
 from assignor.lag import group_lag, partition_lag
 from assignor.replay.growing_lag import GroupMeasurement, GrowingLag
 from assignor.replay.lag_progress import LagProgress
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import statistics
 
-import pyarrow as pa
-import pyarrow.compute as pc
+from assignor.dependencies import dependency
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 LONGEST_GAP_MS = 60_000
 """Time between two measurements after which this machine, or all machines, may have been suspended in between."""

@@ -11,13 +11,15 @@ import re
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from assignor.cluster.log import LogEnd
+from assignor.dependencies import dependency
 from assignor.lines import format_time
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS
 from assignor.replay.polled_groups import PolledGroups
 from assignor.replay.watcher import MARGIN_MS, Watcher
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

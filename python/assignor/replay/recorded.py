@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assignor import _core
 from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import check_no_nulls, in_log_order, scan
 from assignor.cluster.timestamps import latest
+from assignor.dependencies import dependency
 from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.silences import silence_events, silences_of
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

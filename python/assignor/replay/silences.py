@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from assignor import _core
 from assignor.cluster.records import groups_of, scan
+from assignor.dependencies import dependency
 from assignor.replay.coordinator_moves import moved_because, moves_of, outages_of
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

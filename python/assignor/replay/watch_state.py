@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from assignor.cluster.metadata import topics_table
+from assignor.dependencies import dependency
 from assignor.errors import SnapshotError
 from assignor.validation import shown
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -13,13 +13,11 @@ from collections import Counter
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assignor import _core
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid, is_valid_time
 from assignor.cluster.topic_timeline import TopicTimeline
+from assignor.dependencies import dependency
 from assignor.lag import POSITIONS
 from assignor.replay import stuck_members
 from assignor.replay.conditions import Conditions
@@ -31,6 +29,10 @@ from assignor.replay.silences import Silence, silence_events, taken
 from assignor.replay.watch_model import NO_TIME, PartitionClock, Summary
 from assignor.replay.watch_state import WatchState, content_errors
 from assignor.validation import check_name, read_entries
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,13 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow.dataset import dataset
 
 from assignor.cluster.timestamps import is_valid
+from assignor.dependencies import dependency
 from assignor.lag import TIMED_END_OFFSETS
 from assignor.waiting import Position
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
-
+from assignor.dependencies import dependency
 from assignor.report.event_findings import STUCK_MS, episodes
 from assignor.report.stuck_evidence import with_evidence
+
+with dependency("pyarrow"):
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
     from collections.abc import Collection

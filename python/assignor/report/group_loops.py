@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
+from assignor.dependencies import dependency
 from assignor.replay.group_loops import LEAST_REBALANCES
 from assignor.replay.loops import FIELDS, KINDS, find_loops
+
+with dependency("pyarrow"):
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from pathlib import Path

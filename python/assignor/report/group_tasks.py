@@ -9,12 +9,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
+from assignor.dependencies import dependency
 from assignor.lines import format_count
 from assignor.replay.task_text import task_text
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

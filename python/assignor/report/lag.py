@@ -7,19 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
 
 from assignor.cluster.folder import parquet_error
 from assignor.cluster.timestamps import is_valid
+from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
 from assignor.lag import END_OFFSETS, LARGEST_LAG, TIMED_END_OFFSETS, group_lag, join_owners, partition_lag
 from assignor.lag_growth import Growth, Measurement, find_growth
 from assignor.lines import spans_of
 from assignor.report.absence import Absence, departures, find_absence
 from assignor.report.share_lag import with_share_groups
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,17 +7,19 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from assignor import _core
 from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import by_group, check_types
+from assignor.dependencies import dependency
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silences_of, write_silences
 from assignor.report.tables import LISTS, Pushed, push
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-
 from assignor.cluster.folder import open_dataset, parquet_error
+from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
 from assignor.lag import SHARE_OFFSETS
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyarrow.dataset import dataset
-
 from assignor.cluster.timestamps import latest
+from assignor.dependencies import dependency
 from assignor.report.commit_log import CommitLog, EndLog
 from assignor.waiting import find_waiting, usual_intervals
+
+with dependency("pyarrow"):
+    from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

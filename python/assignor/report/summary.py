@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
-from pyarrow.dataset import dataset
-
 from assignor.cluster.copies import count_copies
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.timestamps import is_valid_time
+from assignor.dependencies import dependency
 from assignor.lines import json_text
 from assignor.replay.coordinator_moves import broker_history
 from assignor.replay.logged_events import LogMatches
@@ -26,6 +22,12 @@ from assignor.report.lag import empty_partitions, lag_by_group
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 from assignor.report.share_lag import NO_SHARE_OFFSETS
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
+    from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assignor.cluster.records import SCHEMA
+from assignor.dependencies import dependency
 from assignor.replay.events import COLUMNS, COMMON, FIELDS
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from assignor import _core

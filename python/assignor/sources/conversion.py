@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
 
 from assignor.cluster.metadata import topic_schema
 from assignor.cluster.recording_files import RecordingFiles
 from assignor.cluster.records import SCHEMA
 from assignor.cluster.timestamps import latest
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lag import SHARE_OFFSETS, TIMED_END_OFFSETS
 from assignor.lines import format_count
@@ -29,6 +29,9 @@ from assignor.sources.share_state import ShareOffsets
 from assignor.sources.topic_folders import TopicFolders, topic_names
 from assignor.sources.topic_history import topic_history
 from assignor.sources.transactions import resolve_transactions
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -14,6 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.offsets import coordinator_partition
@@ -315,7 +316,8 @@ class Dump:
 
 
 def _batch(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
-    import pyarrow as pa
+    with dependency("pyarrow"):
+        import pyarrow as pa
 
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     return pa.RecordBatch.from_arrays(

@@ -11,7 +11,6 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.model import Subscription, TopicPartition
@@ -258,8 +257,8 @@ def choose_group(groups: list[DescribedGroup], pattern: str | None, place: str) 
     if pattern is not None:
         chosen = [group for group in groups if group.name == pattern or (not group.name and len(groups) == 1)]
         if not chosen and not {"*", "?"}.isdisjoint(pattern):
-            with dependency("pyarrow"):
-                from assignor.cluster.group_patterns import GroupPatterns
+            from assignor.cluster.group_patterns import GroupPatterns
+
             patterns = GroupPatterns([pattern])
             chosen = [group for group in groups if patterns.matches(group.name)]
         what = f"several groups that match {shown(pattern)}"

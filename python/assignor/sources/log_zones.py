@@ -9,14 +9,16 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from assignor import _core
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import groups_of, scan
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.sources.log_lines import QUARTER_MS, read_offset
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

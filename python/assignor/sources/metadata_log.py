@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from assignor import _core
+from assignor.dependencies import dependency
 from assignor.lines import format_count
 from assignor.sources.segment_names import METADATA_TOPIC, OFFSETS_TOPIC, base_offset, is_swap
 from assignor.sources.segments import SegmentReading, merge_replicas, read_replica, read_segment
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -13,13 +13,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from assignor.cluster.broker_history import BROKERS, COORDINATORS
 from assignor.cluster.metadata import topic_schema
+from assignor.dependencies import dependency
 from assignor.lines import format_count, format_duration
 from assignor.sources.metadata_log import read_metadata_log
 from assignor.sources.segment_names import OFFSETS_TOPIC
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

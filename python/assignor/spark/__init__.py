@@ -40,16 +40,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'assignor.spark' has no attribute {name!r}")
     from importlib import import_module
 
-    try:
-        found = getattr(import_module(f"assignor.spark.{_MODULES[name]}"), name)
-    except ImportError as error:
-        if error.name and error.name.startswith("assignor"):
-            raise
-        from assignor.dependencies import EXTRAS, import_failed
-
-        module = (error.name or "").partition(".")[0]
-        raise import_failed(module if module in EXTRAS else "pyspark", error, extra="spark") from error
-    globals()[name] = found
+    found = globals()[name] = getattr(import_module(f"assignor.spark.{_MODULES[name]}"), name)
     return found
 
 

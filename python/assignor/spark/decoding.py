@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
-
 from assignor import _core
+from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
 from assignor.spark.schemas import DECODED, RECORDS, check_columns, check_frame, lookup_names
 from assignor.spark.slices import record_slices
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+    from pyspark.sql.pandas.functions import arrow_udf
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from assignor.cluster.snapshot import ClusterSnapshot
+from assignor.dependencies import dependency
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 FLEET = {name: table.schema for name, table in ClusterSnapshot("", (), (), (), ()).to_arrow().items()}
 """Schemas of the rows of `topics`, `members` and `current`."""

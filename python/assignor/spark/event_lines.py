@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
-
+from assignor.dependencies import dependency
 from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silence_events, silences_of
 from assignor.spark.recording_files import read_records
 from assignor.spark.replay_events import events
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,10 +6,12 @@ import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from assignor.cluster.timestamps import latest
+from assignor.dependencies import dependency
 from assignor.spark.slices import record_slices
+
+with dependency("pyarrow"):
+    import pyarrow as pa
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

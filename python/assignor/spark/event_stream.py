@@ -10,18 +10,21 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
-from pyspark.sql import Row
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor
-from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+from assignor.dependencies import dependency
 from assignor.spark.event_machine import EventMachine
 from assignor.spark.live_machines import LIVE
 from assignor.spark.packing import collect, differs, starts_of
 from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS
 from assignor.spark.slices import record_slices
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql import Row
+    from pyspark.sql import functions as F
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+    from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
+from assignor.dependencies import dependency
 from assignor.replay.events import FIELDS
 from assignor.spark.schemas import EVENTS
+
+with dependency("pyspark"):
+    from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

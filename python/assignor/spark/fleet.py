@@ -5,9 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType, StructField, StructType
-
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.spark import schemas
 from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
@@ -15,6 +13,10 @@ from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
 from assignor.validation import shown, wrong_type
+
+with dependency("pyspark"):
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StringType, StructField, StructType
 
 if TYPE_CHECKING:
     import os
@@ -132,7 +134,7 @@ class Fleet:
         """Return the current groups of a live cluster. This does not change the cluster.
 
         Args:
-            admin: A `confluent_kafka.admin.AdminClient`, or its configuration (`pip install 'assignor[kafka]'`).
+            admin: A `confluent_kafka.admin.AdminClient`, or its configuration (extra `kafka`).
             cluster: Name of the cluster in the rows; the cluster's id by default.
             groups: Ids of the groups to read; all groups by default.
             spark: Spark session; the active session by default.
@@ -354,7 +356,8 @@ class Fleet:
 
 
 def _session(spark: SparkSession | None) -> SparkSession:
-    from pyspark.sql import SparkSession
+    with dependency("pyspark"):
+        from pyspark.sql import SparkSession
 
     if spark is not None:
         schemas.check_session(spark)

@@ -10,11 +10,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from assignor.dependencies import dependency
 from assignor.spark.packing import OWNED, RUN, UNPACKED_ROWS, differs, starts_of, unpacked
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS
+
+with dependency("pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

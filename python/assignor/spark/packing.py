@@ -16,11 +16,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
+from assignor.dependencies import dependency
 from assignor.errors import IllegalStateError
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark.sql.types import BinaryType, IntegerType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

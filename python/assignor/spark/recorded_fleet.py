@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.sql import functions as F
-
 from assignor.cluster import Recording
 from assignor.cluster.metadata import topics_table
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.spark.engine_types import FLEET
 from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.replaying import replay
 from assignor.spark.schemas import ASSIGNMENTS, MEMBERS, TOPICS
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     import os

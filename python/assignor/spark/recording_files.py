@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.functions import arrow_udf
-from pyspark.sql.types import StringType, StructType
-
 from assignor import _core
 from assignor.cluster.timestamps import LATEST_TIME
+from assignor.dependencies import dependency
 from assignor.spark.schemas import RECORDS, check_columns
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql import functions as F
+    from pyspark.sql.pandas.functions import arrow_udf
+    from pyspark.sql.types import StringType, StructType
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import functools
 import itertools
-from importlib.util import find_spec
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from pyspark.sql import functions as F
-
 from assignor import _core
 from assignor.cluster.metadata import topics_table
-from assignor.errors import IllegalArgumentError, MissingDependencyError
+from assignor.dependencies import dependency, require
+from assignor.errors import IllegalArgumentError
 from assignor.replay.machine import read_rebalances, read_silences
 from assignor.spark.event_machine import EventMachine, MachineSettings
 from assignor.spark.event_stream import KEY, KEYED_RECORDS, runs, stream_events
 from assignor.spark.schemas import CLUSTER_RECORDS, EVENTS, check_columns, check_frame, lookup_names
 from assignor.validation import read_bool, read_broker_version, read_int, shown
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -113,7 +114,7 @@ def events(
     if records.isStreaming:
         if until is not None or finish:
             raise IllegalArgumentError("until and finish are for batches: a stream has no end")
-        _check_protobuf()
+        require("google.protobuf")  # Spark needs it for streams with state
         return stream_events(keyed, MachineSettings(new_replay, delay_ms), idle_ms)
     machine_settings = MachineSettings(new_replay, delay_ms, until, finish is not False)
 
@@ -157,14 +158,3 @@ def _check_number(name: str, value: object, least: int, most: int = 2**63 - 1) -
         raise IllegalArgumentError(f"{name} must be an int >= {least}, not {shown(value)}")
     if value > most:
         raise IllegalArgumentError(f"{name} must be an int <= {most}, not {shown(value)}")
-
-
-def _check_protobuf() -> None:
-    try:
-        found = find_spec("google.protobuf")
-    except (ImportError, ValueError):  # there is no package `google`
-        found = None
-    if found is None:
-        raise MissingDependencyError(
-            "protobuf, which Spark needs for streams with state, is not installed: pip install protobuf"
-        )

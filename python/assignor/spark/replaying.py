@@ -5,15 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
-
 from assignor import _core
 from assignor.cluster.metadata import topics_table
+from assignor.dependencies import dependency
 from assignor.spark.schemas import DECODED, HISTORY, RECORDS, check_columns, check_frame
 from assignor.spark.slices import record_slices
 from assignor.validation import read_broker_version
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import BooleanType, StructField, StructType
-
 from assignor import _core
 from assignor.cluster.metadata import topics_table
+from assignor.dependencies import dependency
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import silences_of, write_silences
 from assignor.report.local import write_batches
@@ -18,6 +14,12 @@ from assignor.spark.progress import progress
 from assignor.spark.recording_files import read_records, with_groups
 from assignor.spark.schemas import RECORDS
 from assignor.spark.slices import record_slices
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark import TaskContext
+    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.types import BooleanType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

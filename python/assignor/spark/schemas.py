@@ -11,15 +11,17 @@ import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-from pyspark.sql.pandas.types import from_arrow_schema
-from pyspark.sql.types import ArrayType, BooleanType, DoubleType, LongType, StringType, StructField, StructType
-
 from assignor import _core, lag
 from assignor.cluster import metadata, records
+from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
 from assignor.spark.engine_types import CLUSTERS, FLEET, GROUPS
 from assignor.validation import wrong_type
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.types import ArrayType, BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -278,7 +280,8 @@ def known_columns(
 
 def columns_are_known(frame: DataFrame) -> bool:
     """Return False in functions of Declarative Pipelines, where the columns of a DataFrame are not known yet."""
-    from pyspark.errors import PySparkException
+    with dependency("pyspark"):
+        from pyspark.errors import PySparkException
 
     if _in_pipeline():
         return False
@@ -296,7 +299,8 @@ def late_columns(frame: DataFrame, wanted: StructType, what: str, optional: Coll
     When Spark resolves the query, it rejects a missing required column and a type that cannot be converted. Any other
     wrong type fails the job with the message of `check_columns`.
     """
-    from pyspark.sql import functions as F
+    with dependency("pyspark"):
+        from pyspark.sql import functions as F
 
     filling = [F.lit(None).cast(field.dataType).alias(field.name) for field in wanted.fields if field.name in optional]
     if filling:  # `DataFrame.to` would do the same, but a pipeline's server resolves it too early.

@@ -9,19 +9,21 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark.errors import PySparkException
-from pyspark.sql import Window
-from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema
-
 from assignor import _core
 from assignor.cluster.log import TOPIC
 from assignor.cluster.records import SCHEMA
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.spark.schemas import CLUSTER_RECORDS
 from assignor.validation import check_name, shown
+
+with dependency("pyspark", "pyarrow"):
+    import pyarrow as pa
+    import pyarrow.compute as pc
+    from pyspark.errors import PySparkException
+    from pyspark.sql import Window
+    from pyspark.sql import functions as F
+    from pyspark.sql.pandas.types import from_arrow_schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

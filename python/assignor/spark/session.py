@@ -19,7 +19,7 @@ import warnings
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from assignor.dependencies import require
+from assignor.dependencies import dependency, require
 from assignor.errors import IllegalArgumentError, SparkStartError
 from assignor.spark.java import bundled_java, cache_folder, find_java
 from assignor.validation import check_name, check_path, read_int, shown
@@ -80,7 +80,7 @@ def session(
         check_path(log, "log", is_of_pyarrow=False)
     if cores is not None and read_int(cores, "cores", bits=32) < 1:
         raise IllegalArgumentError(f"cores must be positive, not {shown(cores)}")
-    require("pyspark", "pandas", "pyarrow", extra="spark")
+    require("pyspark", "pandas", "pyarrow")
     if (active := _active()) is not None:
         yield active
         return
@@ -103,11 +103,13 @@ def session(
 
 def _active() -> SparkSession | None:
     """Return the session that the caller's program has started, or None."""
-    from pyspark.sql import SparkSession, is_remote
+    with dependency("pyspark"):
+        from pyspark.sql import SparkSession, is_remote
 
     if is_remote() or os.environ.get("SPARK_REMOTE"):
         return SparkSession.builder.getOrCreate()
-    from pyspark import SparkContext
+    with dependency("pyspark"):
+        from pyspark import SparkContext
 
     # A context without a session counts as well.
     return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else None
@@ -159,11 +161,12 @@ def _variables(folder: Path) -> dict[str, str | None]:
 
 def _start(settings: Mapping[str, str], captured: IO[bytes], stack: contextlib.ExitStack) -> SparkSession:
     """Start a JVM and a session in it, and push callbacks onto the stack that stop them."""
-    from py4j.protocol import Py4JError
-    from pyspark import SparkConf, SparkContext
-    from pyspark.errors import PySparkException
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
+    with dependency("pyspark"):
+        from py4j.protocol import Py4JError
+        from pyspark import SparkConf, SparkContext
+        from pyspark.errors import PySparkException
+        from pyspark.java_gateway import launch_gateway
+        from pyspark.sql import SparkSession
 
     conf = SparkConf(loadDefaults=False).setAll(list(settings.items()))
     try:
@@ -205,9 +208,10 @@ def _interrupted(error: BaseException | None) -> bool:
 
 def _keep_messages(error: BaseException | None, captured: IO[bytes]) -> None:
     """Fetch the messages of an error and its causes from the JVM before the JVM stops."""
-    from py4j.protocol import Py4JError, Py4JJavaError
-    from pyspark import SparkContext
-    from pyspark.errors.exceptions.captured import CapturedException
+    with dependency("pyspark"):
+        from py4j.protocol import Py4JError, Py4JJavaError
+        from pyspark import SparkContext
+        from pyspark.errors.exceptions.captured import CapturedException
 
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
     if isinstance(error, Py4JError) and process is not None:
@@ -239,7 +243,8 @@ def _stop_session(spark: SparkSession) -> None:
 
 def _stop_jvm(gateway: Any) -> None:
     """Stop the JVM and remove it from PySpark, so that the next session starts a new one."""
-    from pyspark import SparkContext
+    with dependency("pyspark"):
+        from pyspark import SparkContext
 
     SparkContext._gateway = None
     SparkContext._jvm = None

@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal
 
-from pyspark.sql import functions as F
-
 from assignor.cluster import Recording
 from assignor.cluster.log import ISOLATION_LEVELS, READ_COMMITTED, TOPIC
+from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, MissingDependencyError, WrongTypeError
 from assignor.spark.recording_files import read_records
 from assignor.spark.schemas import CLUSTER_RECORDS, RECORDS, check_session
 from assignor.validation import check_name, read_bool, read_entries, read_int, shown, wrong_type
+
+with dependency("pyspark"):
+    from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     import os
@@ -103,7 +105,7 @@ def segment_files(spark: SparkSession, path: str) -> DataFrame:
 def kafka_offsets(
     spark: SparkSession, bootstrap_servers: str, *, stream: bool = False, cluster: str = "", **options: Any
 ) -> DataFrame:
-    """Return the records of a live cluster, read through confluent-kafka (`pip install 'assignor[kafka]'`).
+    """Return the records of a live cluster, read through confluent-kafka (extra `kafka`).
 
     By default, a batch ends at the offsets at which the log ends when the job starts. A stream continues from Spark's
     checkpoint.
@@ -179,7 +181,8 @@ def kafka_connector(
         MissingDependencyError: The session does not have the connector.
         IllegalArgumentError: An option would make the connector join a group, or `isolation` is unknown.
     """
-    from pyspark.errors import PySparkException
+    with dependency("pyspark"):
+        from pyspark.errors import PySparkException
 
     check_session(spark)
     read_bool(stream, "stream")

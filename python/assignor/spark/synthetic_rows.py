@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F
-
+from assignor.dependencies import dependency
 from assignor.spark.fleet import Fleet
 from assignor.spark.schemas import MEMBERS, TOPICS
+
+with dependency("pyspark"):
+    from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

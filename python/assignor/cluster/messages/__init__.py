@@ -10,7 +10,7 @@ from typing import Any
 
 from assignor.dependencies import dependency
 
-with dependency("kafka", version="3.0 or newer"):
+with dependency("kafka", at_least="3.0"):
     from kafka.protocol.api_message import ApiMessage
 
 __all__ = [
