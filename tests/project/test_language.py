@@ -29,6 +29,8 @@ RETIRED = (
     *("there(by|in|of|upon)", "where(by|in|of|upon)", "hence", "whence", "lest", "upon", "albeit", "whilst", "amongst"),
     *("scarcely", "hardly", "forthwith", "save for", "owing to", "vice versa", "instead of which", "to be had"),
     *("as (they|it) came", "without harm", "how deep", "a search of over"),
+    # Installations from an index that does not have this package. Hints name what works from a clone or a wheel.
+    *(r"install (-\S+ )*['\"]?assignor(?![-/.])", r"assignor\[[a-z{][a-z-]*"),
 )
 """Regular expressions of retired phrases; a space stands for whatever separates two words of a text or a name."""
 
@@ -85,6 +87,10 @@ def test_an_exempt_file_needs_its_exemption(name: str) -> None:
         ("if rack is None and id.is_none(): it was ruled out", []),
         ("/// Whether each call is without\n/// harm, whereby it ends.", [(1, "without /// harm"), (2, "whereby")]),
         ("fn elements_as_they_came() {}", [(1, "as_they_came")]),
+        ("pip install 'assignor[cli]'", [(1, "install 'assignor")]),
+        ("uv pip install --upgrade assignor", [(1, "install --upgrade assignor")]),
+        ("it needs assignor[report]", [(1, "assignor[report")]),
+        ("pip install dist/assignor-*.whl; install assignor-0.1.0.whl; pip install '.[cli]'; group.assignor[0]", []),
         ("Return the owner of each partition.", []),
     ],
 )
