@@ -9,7 +9,6 @@ use pyo3::types::PyType;
 import_exception!(assignor.errors, IllegalArgumentError);
 import_exception!(assignor.errors, IllegalStateError);
 import_exception!(assignor.errors, InvalidPatternError);
-import_exception!(assignor.errors, MissingDependencyError);
 import_exception!(assignor.errors, NotDeterminedError);
 import_exception!(assignor.errors, NullArgumentError);
 import_exception!(assignor.errors, OutOfMemoryError);
@@ -17,6 +16,8 @@ import_exception!(assignor.errors, SnapshotError);
 import_exception!(assignor.errors, UnsupportedPatternError);
 import_exception!(assignor.errors, WireError);
 import_exception!(assignor.errors, WrongTypeError);
+
+pub(crate) static REQUIRE: Import = Import::new("assignor.dependencies", "require");
 
 pub(crate) static SUBSCRIPTION: Import<PyType> = Import::new("assignor.model", "Subscription");
 
@@ -48,7 +49,10 @@ pub(crate) static AS_CONTIGUOUS_ARRAY: Import = Import::new("numpy", "ascontiguo
 pub(crate) static INDEX: Import = Import::new("operator", "index");
 
 /// Return pyarrow's function `table`. It is not cached, because pyarrow is optional.
+///
+/// Error: MissingDependencyError, if pyarrow is missing, too old or cannot be imported.
 pub(crate) fn pyarrow_table(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    REQUIRE.get(py)?.call1(("pyarrow",))?;
     py.import("pyarrow")?.getattr("table")
 }
 

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, RecordBatch, StringArray};
 use arrow_schema::{Field, Schema};
-use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 use super::mapping::{PyPlan, SPAN_COLUMNS};
 use crate::group::Names;
-use crate::python::imports::{IllegalArgumentError, MissingDependencyError, SPANS, pyarrow_table};
+use crate::python::imports::{IllegalArgumentError, SPANS, pyarrow_table};
 use crate::python::objects::arrow_capsules::{ArrowArray, schema_capsule, stream_capsule};
 use crate::python::objects::borrowed_columns::{arrow_column, numpy_column};
 
@@ -40,17 +39,9 @@ impl PyPlan {
     /// Order: by member, then topic, then id.
     ///
     /// Raises:
-    ///     MissingDependencyError: pyarrow is not installed.
+    ///     MissingDependencyError: pyarrow is missing, too old or cannot be imported.
     fn to_arrow<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        let table = pyarrow_table(slf.py()).map_err(|error| {
-            if !error.is_instance_of::<PyImportError>(slf.py()) {
-                return error;
-            }
-            MissingDependencyError::new_err(
-                "Plan.to_arrow() needs pyarrow: pip install pyarrow; or pass the plan itself to a library that reads Arrow",
-            )
-        })?;
-        table.call1((slf,))
+        pyarrow_table(slf.py())?.call1((slf,))
     }
 
     /// Return the spans as an Arrow stream with the columns of `to_arrow` (Arrow PyCapsule interface).
