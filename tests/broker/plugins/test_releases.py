@@ -35,7 +35,8 @@ def group_of(assignor: str, release: ClientRelease) -> str:
 def rolling_restart(groups: MixedGroups, releases: tuple[ClientRelease, ...]) -> dict[str, list[Generation]]:
     """Form a group for each assignor and release, replace its members one by one, and return all generations.
 
-    The first member of the release leads the group until it is replaced. One of the others is a Java member.
+    The first member of the release leads the group until it is replaced. One of the others is a Java member. One member
+    leaves before its replacement joins, the other one after it.
     """
     members = {
         group_of(assignor, release): [
@@ -48,13 +49,14 @@ def rolling_restart(groups: MixedGroups, releases: tuple[ClientRelease, ...]) ->
     }
     formed = form(groups, members, stay=True)
     numbers = {group: generation.number for group, generation in formed.items()}
-    for name in ("b", "a"):
-        for group, (joining, *_) in members.items():
-            groups.join(group, joining._replace(name=f"{name}2"))
-        numbers = {group: groups.settle(group, number).number for group, number in numbers.items()}
-        for group in members:
-            groups.leave(group, name)
-        numbers = {group: groups.settle(group, number).number for group, number in numbers.items()}
+    for name, steps in (("b", ("leave", "join")), ("a", ("join", "leave"))):
+        for step in steps:
+            for group, (joining, *_) in members.items():
+                if step == "join":
+                    groups.join(group, joining._replace(name=f"{name}2"))
+                else:
+                    groups.leave(group, name)
+            numbers = {group: groups.settle(group, number).number for group, number in numbers.items()}
     groups.disband(*members)
     return {group: groups.log.generations[group] for group in members}
 
