@@ -111,7 +111,7 @@ def test_an_assignor_of_another_interface_is_an_error_with_the_right_import(foun
 def test_what_kafka_python_2_lacks_is_an_error_with_the_needed_release(found: dict[str, Any]) -> None:
     assert found["cooperative"] == (
         "MissingDependencyError: CooperativeStickyAssignor needs kafka-python 3.0 or newer: consumers of kafka-python "
-        f"{found['version']} rebalance eagerly; use StickyAssignor or install a newer release"
+        f"{found['version']} rebalance eagerly; use StickyAssignor, or run: pip install 'kafka-python>=3.0'"
     )
 
 

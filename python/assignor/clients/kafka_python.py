@@ -64,7 +64,7 @@ def __getattr__(name: str) -> object:
     if name == "CooperativeStickyAssignor":
         raise MissingDependencyError(
             f"CooperativeStickyAssignor needs kafka-python 3.0 or newer: consumers of kafka-python {kafka.__version__} "
-            "rebalance eagerly; use StickyAssignor or install a newer release"
+            "rebalance eagerly; use StickyAssignor, or run: pip install 'kafka-python>=3.0'"
         )
     return getattr(kafka_python_2_assignors, name)
 
