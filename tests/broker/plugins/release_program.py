@@ -9,6 +9,7 @@ import functools
 import json
 import logging
 import sys
+from concurrent.futures import Executor, ThreadPoolExecutor
 from typing import Any
 
 from tests.broker.plugins.client_consumers import AiokafkaConsumers, Consumers, Joining, KafkaPythonConsumers
@@ -27,8 +28,10 @@ shared = functools.cache(ours)
 """Return an assignor that all consumers share; each has its own state in it."""
 
 
-def answer(consumers: Consumers, client: str, names: set[str], command: dict[str, Any]) -> dict[str, Any]:
-    """Execute a command, and return the states of all consumers."""
+def answer(
+    consumers: Consumers, client: str, names: set[str], closing: Executor, command: dict[str, Any]
+) -> dict[str, Any]:
+    """Execute a command, and return the states of all consumers. Consumers of several groups close at the same time."""
     match command.pop("do"):
         case "join":
             strategies = [each for name in command.pop("assignors") for each in shared(client, name)]
@@ -37,7 +40,7 @@ def answer(consumers: Consumers, client: str, names: set[str], command: dict[str
             names.add(joining.name)
         case "leave":
             names.discard(command["name"])
-            consumers.leave(command["name"])
+            closing.submit(consumers.leave, command["name"])
     return {
         name: {"partitions": sorted(consumers.owned(name)), "error": "; ".join(consumers.errors(name))}
         for name in names
@@ -50,8 +53,9 @@ def main() -> None:
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     consumers: Consumers = KINDS[client](address)
     names: set[str] = set()
-    for line in sys.stdin:
-        print(json.dumps(answer(consumers, client, names, json.loads(line))), flush=True)  # noqa: T201 - the answer
+    with ThreadPoolExecutor() as closing:
+        for line in sys.stdin:
+            print(json.dumps(answer(consumers, client, names, closing, json.loads(line))), flush=True)  # noqa: T201 - the answer
     consumers.close()
 
 
