@@ -135,8 +135,9 @@ guard: core ## Compare the instruction counts of calls with the committed budget
 guard-fails: core ## Check that the guard fails if a budget is too small; needs valgrind
 	$(BIN)/python -m pytest benches/tests/test_instructions.py
 
-docs: core ## Regenerate the generated parts of the pages in docs
+docs: core ## Regenerate the generated parts of the pages in docs, and the licences of linked crates
 	$(BIN)/python -m docs.generate
+	$(BIN)/python -m docs.licenses
 
 # The address of the repository, to which the description on a package index links. The workflow `release` has the real one.
 REPOSITORY ?= https://example.org/assignor/assignor
