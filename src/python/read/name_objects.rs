@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use pyo3::prelude::*;
+use pyo3::sync::OnceLockExt;
 use pyo3::types::PyString;
 
 use crate::group::Names;
@@ -33,7 +34,8 @@ impl NameObjects {
         match self {
             Self::Given(objects) => objects,
             Self::Made(objects) => {
-                objects.get_or_init(|| names.iter().map(|name| PyString::new(py, name).unbind()).collect())
+                let make = || names.iter().map(|name| PyString::new(py, name).unbind()).collect();
+                objects.get_or_init_py_attached(py, make)
             }
         }
     }
