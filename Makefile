@@ -14,7 +14,11 @@ RUST := $(shell find src -name '*.rs') build.rs Cargo.toml Cargo.lock pyproject.
 # With more workers than processors, timers in the broker tests expire in another order, and these tests repeat their requests.
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
-MATURIN := VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
+# The compiler writes the paths of sources into the library, for messages of panics. These flags, separated by |, replace the
+# folders of this machine in them.
+FLAGS := $(subst $() ,|,$(strip $(RUSTFLAGS)))|--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=crates|--remap-path-prefix=$(CURDIR)=assignor
+REMAPPED := $(subst |,$(shell printf '\037'),$(FLAGS:|%=%))
+MATURIN := CARGO_ENCODED_RUSTFLAGS='$(REMAPPED)' VIRTUAL_ENV=$(CURDIR)/.venv $(BIN)/maturin develop --locked
 QUIETLY = >.venv/build-$(PROFILE).log 2>&1 || { cat .venv/build-$(PROFILE).log >&2; exit 1; }
 
 # The demo needs only some of the packages of requirements-dev.txt, and a build of the core that compiles quickly.
