@@ -148,6 +148,8 @@ REPOSITORY ?= https://example.org/assignor/assignor
 RELEASE := .venv-release/bin/python
 DIST := target/release-check/dist
 
+release-check test-wheel test-floors: export CARGO_ENCODED_RUSTFLAGS := $(REMAPPED)
+
 release-check: check-workflows .venv-release/.packages ## Build the files of a release for this machine, and check them
 	@$(RELEASE) -m release.build --repository $(REPOSITORY) --out $(DIST)
 	@$(RELEASE) -m release.check $(DIST) --repository $(REPOSITORY)

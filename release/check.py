@@ -1,4 +1,4 @@
-"""Checks of built files before they are published: metadata, licences, description, contents, tags, installation.
+"""Checks of built files before they are published: metadata, licences, description, contents, paths, installation.
 
 `python -m release.check FOLDER --repository URL` checks each wheel and the sdist in a folder. It needs the packages of
 `requirements-release.txt`, and the package index for numpy, which the wheel needs.
@@ -13,11 +13,13 @@ import sys
 import tempfile
 import time
 import venv
+import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from release import ROOT, contents, stated_version
 from release.build import run
+from release.build_paths import build_paths
 from release.description import Links
 from release.tag import tag_problems, text_problems
 
@@ -75,6 +77,16 @@ def platform_problems(files: list[Path], _: Links) -> Iterable[str]:
             yield f"{path.name}: auditwheel finds the tag {tag}: build for manylinux, or run auditwheel repair"
 
 
+def path_problems(files: list[Path], links: Links) -> Iterable[str]:
+    """Yield the paths of the machine that built a wheel, which its compiler flags must replace."""
+    folders = [str(links.root), str(Path.home())]
+    for wheel in (path for path in files if path.suffix == ".whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            for name in archive.namelist():
+                for path in build_paths(archive.read(name), folders):
+                    yield f"{wheel.name}: {name} has the path {path}: build with the flags of the Makefile"
+
+
 def installation_problems(files: list[Path], links: Links) -> Iterable[str]:
     """Yield what is wrong after an installation of the built files, and of numpy only, into a new environment."""
     version = stated_version(links.root)
@@ -98,6 +110,7 @@ CHECKS: dict[str, Callable[[list[Path], Links], Iterable[str]]] = {
     "twine check --strict": twine_problems,
     "check-wheel-contents": wheel_problems,
     "auditwheel": platform_problems,
+    "paths of the machine that built a wheel": path_problems,
     "installation of the built files, and a call": installation_problems,
 }
 
