@@ -9,20 +9,22 @@ import errno
 import operator
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, get_args
 
 from assignor.errors import AssignorError, IllegalArgumentError, NullArgumentError, WrongTypeError
+from assignor.names import Dialect
 from assignor.ordering import java_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
 Bytes = bytes | bytearray | memoryview
 
 BrokerVersion = tuple[int, int, int]
 """Version of a broker: major, minor and patch."""
 
-DIALECTS = ("java", "re2j", "librdkafka", "python")
+DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 """Dialects of topic patterns."""
 
 
@@ -87,6 +89,18 @@ def check_dialect(value: object, what: str) -> None:
     """Raise IllegalArgumentError if the value is not a dialect."""
     if not isinstance(value, str) or value not in DIALECTS:
         raise IllegalArgumentError(f"{what} must be one of {', '.join(map(repr, DIALECTS))}, not {shown(value)}")
+
+
+def read_subscribed_names(subscription: object, owner: str) -> tuple[str, ...]:
+    """Return the topic names of a subscription that is not a `Subscription`, as `read_names` does.
+
+    Raises:
+        WrongTypeError: The subscription is a mapping, whose keys are probably no topic names.
+    """
+    if isinstance(subscription, Mapping):
+        wanted = "a Subscription, such as Subscription(topics=['orders']), or an iterable of topic names"
+        raise wrong_type(f"{owner}: a subscription", wanted, subscription)
+    return read_names(subscription, owner)
 
 
 def read_names(names: object, owner: str) -> tuple[str, ...]:

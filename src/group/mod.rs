@@ -295,6 +295,11 @@ impl Group {
         given.unwrap_or_else(|| topic_id_of_name(self.owned_topic_name(topic)))
     }
 
+    /// Iterate over the topics whose ids are given, with their ids.
+    pub fn given_topic_ids(&self) -> impl Iterator<Item = (&str, u128)> {
+        (0..).zip(&self.topic_ids).filter_map(|(topic, id)| id.map(|id| (self.owned_topic_name(topic), id)))
+    }
+
     /// Record that the subscriptions were read from their encoded form: members then claim only what their bytes contain.
     pub fn set_from_wire(&mut self) {
         self.is_from_wire = true;

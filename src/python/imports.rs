@@ -31,6 +31,8 @@ pub(crate) static TOPIC_PARTITION: Import<PyType> = Import::new("assignor.tuples
 pub(crate) static MEMBER_COLUMNS: Import<PyType> = Import::new("assignor.columns", "MemberColumns");
 pub(crate) static TOPIC_COLUMNS: Import<PyType> = Import::new("assignor.columns", "TopicColumns");
 
+pub(crate) static PLAN_HTML: Import = Import::new("assignor.display", "plan_html");
+
 pub(crate) static PLAN_FROM_JSON: Import = Import::new("assignor.plan_json", "loads");
 pub(crate) static PLAN_TO_JSON: Import = Import::new("assignor.plan_json", "dumps");
 

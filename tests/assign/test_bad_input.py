@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import UserDict
 from collections.abc import Callable, Iterator
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,11 @@ from tests.support.invalid_input import (
 )
 
 Info: Any = PartitionInfo  # untyped, because the tests pass values of wrong types
+
+MAPPING = (
+    "member 'a': a subscription must be a Subscription, such as Subscription(topics=['orders']), or an iterable of "
+    "topic names,"
+)
 
 PARTITIONS = [
     ("3", TYPE, "topic 't': partitions must be a count or an iterable of ids, not str: '3'"),
@@ -83,12 +89,14 @@ def test_invalid_partitions_are_rejected(partitions: Any, error: type[Exception]
     assert (error, message) == error_of_input({"ok": 1, "t": partitions}, {"a": ("t",)}, engine)
 
 
-SUBSCRIBED = [
+SUBSCRIBED: list[tuple[Any, type[Exception], str]] = [
     ("t", TYPE, "member 'a': topics must be an iterable of topic names, not str: 't'"),
     (b"t", TYPE, "member 'a': topics must be an iterable of topic names, not bytes: b't'"),
     (bytearray(b"t"), TYPE, "member 'a': topics must be an iterable of topic names, not bytearray: bytearray(b't')"),
     (None, NULL, "member 'a': topics must be an iterable of topic names, not None"),
     (7, TYPE, "member 'a': topics must be an iterable of topic names, not int: 7"),
+    ({"topics": ["t"]}, TYPE, f"{MAPPING} not dict: {{'topics': ['t']}}"),
+    (MappingProxyType({}), TYPE, f"{MAPPING} not mappingproxy: mappingproxy({{}})"),
     (["t", 7], TYPE, "member 'a': a topic must be a str, not int: 7"),
     (["t", b"u"], TYPE, "member 'a': a topic must be a str, not bytes: b'u'"),
     (["t", None], NULL, "member 'a': a topic must be a str, not None"),

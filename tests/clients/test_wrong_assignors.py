@@ -122,6 +122,6 @@ def test_aiokafka_has_no_cooperative_sticky() -> None:
 
 def test_the_name_of_an_assignor_is_what_assign_takes() -> None:
     for kind in (kafka_python.RangeAssignor, aiokafka.RangeAssignor, assignor.RangeAssignor):
-        with pytest.raises(WrongTypeError, match=r"^assignor must be a str or None"):
+        with pytest.raises(WrongTypeError, match=r"^assignor must be a name such as 'range', or None"):
             assign({"t": 1}, {"m": ["t"]}, assignor=kind)  # type: ignore[arg-type]  # the wrong type
         assert assign({"t": 1}, {"m": ["t"]}, assignor=kind.name)

@@ -79,7 +79,7 @@ def test_an_assignment_after_several_scenarios_is_an_error() -> None:
         (("uniform",), errors.IllegalArgumentError, "'uniform' is an assignor of group_protocol 'consumer'"),
         (("stream",), errors.IllegalArgumentError, "assignor must be one of 'range', .*, not 'stream'"),
         ((None, "streams"), errors.IllegalArgumentError, "group_protocol must be one of .*, not 'streams'"),
-        ((7,), errors.WrongTypeError, "assignor must be a str or None"),
+        ((7,), errors.WrongTypeError, "assignor must be a name such as 'range', or None"),
         (("range", None), errors.WrongTypeError, "group_protocol must be a str"),
     ],
 )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from assignor import _core
 from assignor._engine import choose
 from assignor.model import Subscription
-from assignor.validation import check_name, read_bool, read_entries, read_items, read_names, wrong_type
+from assignor.validation import check_name, read_bool, read_entries, read_items, read_subscribed_names, wrong_type
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor._engine import Engine
+    from assignor.names import Dialect, Engine
 
 __all__ = ["match_topics", "resolve"]
 
@@ -22,7 +22,7 @@ def match_topics(
     pattern: str,
     topics: Iterable[str],
     *,
-    dialect: str = "java",
+    dialect: Dialect = "java",
     include_internal: bool = False,
     engine: Engine = "rust",
 ) -> list[str]:
@@ -97,7 +97,7 @@ def resolve(
     for member, subscription in read_items(subscriptions, "subscriptions"):
         owner = f"member '{check_name(member, 'a member id')}'"
         if not isinstance(subscription, Subscription):
-            wanted[member] = read_names(subscription, owner), ()
+            wanted[member] = read_subscribed_names(subscription, owner), ()
             continue
         patterns = tuple((pattern, subscription.dialect) for pattern in subscription.patterns)
         wanted[member] = subscription.topics, patterns

@@ -20,7 +20,7 @@ from assignor.validation import (
     read_entries,
     read_index,
     read_items,
-    read_names,
+    read_subscribed_names,
     shown,
     wrong_type,
 )
@@ -102,7 +102,7 @@ def read_members(subscriptions: Mapping[str, object], existing: Collection[str])
                 )
             )
         else:
-            names = read_names(subscription, f"member '{member_id}'")
+            names = read_subscribed_names(subscription, f"member '{member_id}'")
             members.append(Member(MemberInfo(member_id), frozenset(names), given=names))
     return members
 

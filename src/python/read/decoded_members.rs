@@ -10,6 +10,7 @@ use super::group::GroupInput;
 use super::members::{Owner, intern_names, optional};
 use super::named_topics::NamedTopics;
 use super::subscriptions::SubscriptionInterner;
+use super::topic_ids::TopicIds;
 use super::values::{plain, unique, with_name};
 use crate::group::Group;
 use crate::python::error::wrong_type;
@@ -29,8 +30,30 @@ pub(crate) struct DecodedMembers<'py> {
     generations: Option<Bound<'py, PyList>>,
 }
 
-/// Read the members into a group. Its members own only the partitions that their subscriptions contain.
-pub(crate) fn read(topics: Arc<NamedTopics>, members: &DecodedMembers<'_>) -> PyResult<GroupInput> {
+/// The fields of `DecodedMembers`.
+pub(crate) type Columns<'py> = (
+    Bound<'py, PyList>,
+    Bound<'py, PyList>,
+    Option<Bound<'py, PyList>>,
+    Option<Bound<'py, PyList>>,
+    Option<Bound<'py, PyList>>,
+    Option<Bound<'py, PyList>>,
+    Option<Bound<'py, PyList>>,
+);
+
+impl<'py> From<Columns<'py>> for DecodedMembers<'py> {
+    fn from((ids, topics, instance_ids, racks, user_data, owned, generations): Columns<'py>) -> Self {
+        Self { ids, topics, instance_ids, racks, user_data, owned, generations }
+    }
+}
+
+/// Read the members into a group. If `is_from_wire` is true, they own only the partitions that their subscriptions contain.
+pub(crate) fn read(
+    topics: Arc<NamedTopics>,
+    members: &DecodedMembers<'_>,
+    is_from_wire: bool,
+    topic_ids: Option<&TopicIds>,
+) -> PyResult<GroupInput> {
     let count = members.ids.len();
     check_length("topics", &members.topics, count)?;
     for (name, list) in [
@@ -44,7 +67,9 @@ pub(crate) fn read(topics: Arc<NamedTopics>, members: &DecodedMembers<'_>) -> Py
     }
     ints::check(members.ids.py());
     let mut group = Group::new(Arc::clone(&topics.topics), count);
-    group.set_from_wire();
+    if is_from_wire {
+        group.set_from_wire();
+    }
     let mut interner = SubscriptionInterner::new(topics.in_input_order());
     let mut objects = Vec::with_capacity(count);
     for place in 0..count {
@@ -57,6 +82,9 @@ pub(crate) fn read(topics: Arc<NamedTopics>, members: &DecodedMembers<'_>) -> Py
         objects.push(id.unbind());
     }
     unique("the group", group.members())?;
+    if let Some(topic_ids) = topic_ids {
+        topic_ids.set_in(&mut group, &topics);
+    }
     Ok(GroupInput { group: Arc::new(group), topics, members: objects.into() })
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyFrozenSet, PyList, PySet, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyFrozenSet, PyList, PyMapping, PySet, PyString, PyTuple, PyType};
 
 use super::named_topics::NamedTopics;
 use super::pattern_subscriptions::{PatternSubscriptions, Wanted};
@@ -148,6 +148,13 @@ impl<'py> MemberReader<'py> {
             return Ok(());
         }
         if !of_kind && !subscription.is_instance(class.class)? {
+            if subscription.cast::<PyMapping>().is_ok() {
+                // Its keys would be read as names of topics.
+                let wanted = "a Subscription, such as Subscription(topics=['orders']), or an iterable of topic names";
+                return with_name(id, what, |id| {
+                    Err(wrong_type(&format!("member '{id}': a subscription"), wanted, subscription))
+                })?;
+            }
             return with_name(id, what, |id| self.member_with_names(id, subscription))?;
         }
         if !of_kind {

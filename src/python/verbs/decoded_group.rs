@@ -21,7 +21,7 @@ pub(crate) fn decoded_group<'py>(
     partitions_per_topic: &Bound<'py, PyAny>,
     members: DecodedMembers<'py>,
 ) -> PyResult<(PyGroup, Bound<'py, PyList>)> {
-    let group = decoded_members::read(topics_of(partitions_per_topic)?, &members)?;
+    let group = decoded_members::read(topics_of(partitions_per_topic)?, &members, true, None)?;
     let missing = PyList::new(py, group.group.absent().iter())?;
     Ok((PyGroup::of(partitions_per_topic.py(), group)?, missing))
 }

@@ -78,8 +78,8 @@ fn run(
 ///     ([2, 1], [TopicPartition(topic='t', partition=2)])
 #[pyclass(frozen, weakref, name = "Group", module = "assignor")]
 pub(crate) struct PyGroup {
-    group: Arc<Group>,
-    topics: Arc<NamedTopics>,
+    pub(super) group: Arc<Group>,
+    pub(super) topics: Arc<NamedTopics>,
     members: Arc<NameObjects>,
 }
 

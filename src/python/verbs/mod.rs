@@ -11,6 +11,7 @@ mod event_columns;
 pub(crate) mod fleet;
 pub(crate) mod folded_hash;
 pub(crate) mod group;
+mod group_pickle;
 mod history_columns;
 mod kept_objects;
 pub(crate) mod match_topics;

@@ -93,7 +93,9 @@ pub(crate) fn keywords(py: Python<'_>, options: Options) -> PyResult<Bound<'_, P
 
 /// Return the assignor of a protocol by its name.
 pub(crate) fn assignor_named(protocol: GroupProtocol, given: &Bound<'_, PyAny>) -> PyResult<Assignor> {
-    let Ok(name) = given.cast::<PyString>() else { return Err(wrong_type("assignor", "a str or None", given)) };
+    let Ok(name) = given.cast::<PyString>() else {
+        return Err(wrong_type("assignor", "a name such as 'range', or None", given));
+    };
     let name = name.to_string_lossy();
     Assignor::named(protocol, &name).ok_or_else(|| {
         let allowed = Assignor::ALL.into_iter().filter(|assignor| assignor.protocol() == protocol);

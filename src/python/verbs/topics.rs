@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
-use pyo3::types::{PyIterator, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyDict, PyIterator, PyList, PyMapping, PyString, PyTuple};
 
 use crate::group::{Ids, Partitions};
 use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, PARTITION_INFO, VALUES_VIEW};
@@ -104,6 +104,15 @@ impl PyTopics {
 impl PyTopics {
     fn number(&self, topic: &Bound<'_, PyAny>) -> Option<u32> {
         self.0.topics.number(&topic.cast::<PyString>().ok()?.to_cow().ok()?)
+    }
+
+    /// Return the partitions by topic, in the order of the input.
+    pub(super) fn as_given<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let (names, given) = (self.0.objects(py), PyDict::new(py));
+        for (number, _) in self.0.in_input_order() {
+            given.set_item(&names[number as usize], self.partitions(py, number)?)?;
+        }
+        Ok(given)
     }
 
     /// Return a count for ids 0 to n-1 without racks, else ids or `PartitionInfo` in ascending order of ids.

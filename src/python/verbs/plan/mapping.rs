@@ -11,7 +11,7 @@ use crate::assign::Assignor;
 use crate::group::NameTable;
 use crate::plan::Plan;
 use crate::python::error::wrong_type;
-use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, VALUES_VIEW};
+use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, PLAN_HTML, VALUES_VIEW};
 use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::values::{index, is_int};
@@ -240,6 +240,11 @@ impl PyPlan {
             plan.total(),
             plan.columns().len()
         ))
+    }
+
+    /// Return a table for notebooks.
+    fn _repr_html_<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        PLAN_HTML.get(slf.py())?.call1((slf,))
     }
 }
 
