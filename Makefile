@@ -109,13 +109,14 @@ fuzz: core ## Fuzz the readers, each for FUZZ_SECONDS (60); needs nightly Rust a
 	@$(PIP) -r fuzz/requirements.txt 2>/dev/null || true # fuzz/run skips the targets in Python if it has no Atheris
 	@bash fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
 
-check: check-python check-rust ## Run ruff, mypy --strict, stubtest, zizmor, clippy and rustfmt
+check: check-python check-rust ## Run ruff, mypy --strict, pyright, stubtest, zizmor, clippy and rustfmt
 
 check-python: core
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest assignor._core
+	$(BIN)/python -m docs.typecheck
 	$(BIN)/zizmor --offline --no-progress --quiet .github/workflows
 
 check-rust: # needs no build of the package, so it can run at the same time as that build

@@ -14,7 +14,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from assignor import Subscription, TopicPartition, assign
 from assignor.coordinator import ErrorCode, GroupState, RebalanceCause
@@ -22,6 +22,7 @@ from assignor.coordinator import state as group_state
 from assignor.member import MemberState
 from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_error
 from assignor.member.state_machine import TRANSITIONS, Trigger
+from assignor.names import AssignorName, GroupProtocol
 from assignor.replay.events import FIELDS, MEANINGS
 from docs import api, measured, share_picture, task_picture
 
@@ -206,7 +207,9 @@ def rebalanced(
         member: Subscription(tuple(names), owned_partitions=tuple(before.get(member, ())), generation=1)
         for member, names in members.items()
     }
-    return assign(topics, subscriptions, assignor=assignor, group_protocol=group_protocol)
+    return assign(
+        topics, subscriptions, assignor=cast(AssignorName, assignor), group_protocol=cast(GroupProtocol, group_protocol)
+    )
 
 
 def settled(
