@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING
 
 from assignor import _core
-from assignor._engine import Engine, choose
+from assignor._engine import choose
+from assignor.display import findings_html, short_repr
+from assignor.lines import json_text
 
 if TYPE_CHECKING:
     from assignor.model import PartitionInfo, Subscription, TopicPartition
+    from assignor.names import Engine, GroupProtocol
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Findings:
     """Problems that `check` found. The truth value is True if there is any problem.
 
@@ -36,13 +39,34 @@ class Findings:
     def __bool__(self) -> bool:
         return bool(self.unowned or self.doubly_owned or self.not_subscribed or self.unknown)
 
+    def __repr__(self) -> str:
+        return short_repr(type(self).__name__, {field.name: getattr(self, field.name) for field in fields(self)})
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        return findings_html(
+            {"unowned": self.unowned, "doubly_owned": self.doubly_owned},
+            {"not_subscribed": self.not_subscribed, "unknown": self.unknown},
+        )
+
+    def to_json(self) -> str:
+        """Return the findings as a JSON object, which `assignor check` prints.
+
+        Its keys are the attributes. A partition is an array of topic and id, and a pair one of member and partition.
+
+        Example:
+            >>> check({"a": [("t", 0)]}, {"t": 2}, {"a": ["t"]}).to_json()
+            '{"unowned": [["t", 1]], "doubly_owned": [], "not_subscribed": [], "unknown": []}'
+        """
+        return json_text(asdict(self))
+
 
 def check(
     assignment: Mapping[str, Iterable[tuple[str, int]]],
     partitions_per_topic: Mapping[str, int | Iterable[int | PartitionInfo]],
     subscriptions: Mapping[str, Subscription | Iterable[str]],
     *,
-    group_protocol: str = "classic",
+    group_protocol: GroupProtocol = "classic",
     engine: Engine = "rust",
 ) -> Findings:
     """Find partitions that an assignment leaves out, assigns twice or must not assign.

@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import numpy as np
     import numpy.typing as npt
 
@@ -35,7 +37,7 @@ class PartitionInfo(NamedTuple):
     """
 
     partition: int
-    racks: tuple[str | None, ...] = ()
+    racks: Collection[str | None] = ()
 
 
 class Spans(NamedTuple):
@@ -53,6 +55,11 @@ class Spans(NamedTuple):
     start: npt.NDArray[np.int32]
     count: npt.NDArray[np.int32]  # type: ignore[assignment]  # the column hides tuple.count, which is not needed
 
+    def __repr__(self) -> str:
+        from assignor.display import short_repr  # `assign` does not need it
+
+        return short_repr(type(self).__name__, self._asdict())
+
 
 class Diff(NamedTuple):
     """Differences between a plan and a later plan.
@@ -66,6 +73,17 @@ class Diff(NamedTuple):
     added: dict[str, list[TopicPartition]]
     revoked: dict[str, list[TopicPartition]]
     moved: int
+
+    def __repr__(self) -> str:
+        from assignor.display import short_repr  # `assign` does not need it
+
+        return short_repr(type(self).__name__, self._asdict())
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks."""
+        from assignor.display import diff_html
+
+        return diff_html(*self)
 
 
 class Balance(NamedTuple):
@@ -85,6 +103,11 @@ class Balance(NamedTuple):
     mean: float
     idle: tuple[str, ...]
     spread: dict[str, int]
+
+    def __repr__(self) -> str:
+        from assignor.display import short_repr  # `assign` does not need it
+
+        return short_repr(type(self).__name__, self._asdict())
 
 
 class SegmentEnd(NamedTuple):

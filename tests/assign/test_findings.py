@@ -87,6 +87,14 @@ def test_all_kinds_of_findings_are_reported_in_order(engine: Engine) -> None:
     assert (("b", ("u", 9)), ("a", ("😀", 0)), ("a", ("～", 0))) == findings.unknown
 
 
+def test_findings_as_json() -> None:
+    found = check({"a": [("t", 0), ("é", 1)]}, {"t": 2}, {"a": ["t"]})
+
+    assert (
+        '{"unowned": [["t", 1]], "doubly_owned": [], "not_subscribed": [["a", ["é", 1]]], "unknown": [["a", ["é", 1]]]}'
+    ) == found.to_json()
+
+
 def test_partitions_may_be_any_iterable_and_ids_numpy_integers() -> None:
     assignment = {"a": iter([("t", np.int32(0))]), "b": {("t", 1)}}
 

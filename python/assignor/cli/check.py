@@ -17,6 +17,7 @@ from assignor.cli.inputs import (
     read_group_data,
 )
 from assignor.cli.output import add_format
+from assignor.display import PROBLEMS
 from assignor.errors import IllegalArgumentError
 from assignor.lines import format_count
 from assignor.terminal import notice, print_json, print_line
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     import argparse
 
     from assignor import Plan
+    from assignor.names import GroupProtocol
 
 FOUND = 1
 """Exit code if the assignment has a problem."""
@@ -100,23 +102,15 @@ def _assignment(data: Any, place: str) -> Plan | dict[str, Any]:
     return {name: partitions_of(given, f"{place}: member {name!r}") for name, given in data.items()}
 
 
-def _protocol_of(assignment: Plan | dict[str, Any]) -> str:
+def _protocol_of(assignment: Plan | dict[str, Any]) -> GroupProtocol:
     """Return the group protocol of an assignment; only a plan has one."""
     return "classic" if isinstance(assignment, dict) else assignment.group_protocol
-
-
-_TEXTS = {
-    "unowned": "without an owner",
-    "doubly_owned": "assigned more than once",
-    "not_subscribed": "assigned to a member that does not subscribe to the topic",
-    "unknown": "assigned, but does not exist",
-}
 
 
 def _print_text(found: dict[str, Any]) -> None:
     if not any(found.values()):
         print_line("no problem found")
-    for name, text in _TEXTS.items():
+    for name, text in PROBLEMS.items():
         for entry in found[name]:
             member, (topic, partition) = (None, entry) if name in ("unowned", "doubly_owned") else entry
             to = "" if member is None else f" ({member})"

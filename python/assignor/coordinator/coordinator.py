@@ -32,6 +32,7 @@ from assignor.coordinator.responses import (
 from assignor.coordinator.state import ErrorCode, GroupState, response_error
 from assignor.coordinator.timers import Timer, TimerKind
 from assignor.errors import IllegalStateError
+from assignor.lines import format_count
 from assignor.validation import check_name, read_int, wrong_type
 
 if TYPE_CHECKING:
@@ -132,6 +133,11 @@ class Coordinator:
         self._started = False
         self._loaded: list[ClassicGroup] = []  # groups whose sessions begin with the first call that passes a time
         self._dead_groups = 0
+
+    def __repr__(self) -> str:
+        groups = self._context.groups.values()
+        members = format_count(sum(len(group.members) for group in groups), "member")
+        return f"<Coordinator: {format_count(len(groups), 'group')}, {members}, next deadline {self.next_deadline()}>"
 
     # Requests
 
