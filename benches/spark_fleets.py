@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pyspark.sql import functions as F
 
 from assignor import Subscription, assign
+from assignor.names import AssignorName
 from assignor.spark import Fleet
 from assignor.spark.synthetic import synthetic_fleet
 from benches.checks import require
@@ -124,7 +125,7 @@ def right_answer(given: Written, assignor: str = "range") -> Checksum:
 def _spans(
     group_id: str, members: Mapping[str, Subscription], partitions: Mapping[str, int], assignor: str
 ) -> Iterable[Span]:
-    for member_id, owned in assign(partitions, members, assignor=assignor).items():
+    for member_id, owned in assign(partitions, members, assignor=cast(AssignorName, assignor)).items():
         spans: list[tuple[str, int, int]] = []
         for topic, id in owned:
             if spans and (topic, id) == (spans[-1][0], sum(spans[-1][1:])):

@@ -108,6 +108,7 @@ _MODULES = (
     "lag_growth",
     "matching",
     "member",
+    "names",
     "offsets",
     "page",
     "reference",

@@ -1,7 +1,7 @@
 """Types of the Rust core. Some of them have counterparts in `assignor.reference` with the same names and signatures."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar, final, overload
+from typing import Any, TypeAlias, TypeVar, final, overload
 from uuid import UUID
 
 import numpy as np
@@ -11,6 +11,7 @@ from typing_extensions import Buffer
 from assignor.clients.membership import JoinedMembers
 from assignor.columns import ArrowArray, ArrowRecordBatch, ArrowTable, MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
+from assignor.names import AssignorName, Dialect, Engine, GroupProtocol
 from assignor.tuples import SegmentEnd
 
 __all__ = [
@@ -67,21 +68,21 @@ def assign(
     partitions_per_topic: _Topics,
     subscriptions: _Subscriptions,
     *,
-    assignor: str | None = None,
-    group_protocol: str = "classic",
+    assignor: AssignorName | None = None,
+    group_protocol: GroupProtocol = "classic",
     topic_ids: _TopicIds | None = None,
     prefer_rack_aware: bool = False,
-    engine: Literal["rust", "reference"] = "rust",
+    engine: Engine = "rust",
 ) -> dict[str, list[TopicPartition]]: ...
 def plan(
     partitions_per_topic: _Topics,
     subscriptions: _Subscriptions,
     *,
-    assignor: str | None = None,
-    group_protocol: str = "classic",
+    assignor: AssignorName | None = None,
+    group_protocol: GroupProtocol = "classic",
     topic_ids: _TopicIds | None = None,
     prefer_rack_aware: bool = False,
-    engine: Literal["rust", "reference"] = "rust",
+    engine: Engine = "rust",
 ) -> Plan: ...
 def assign_tasks(
     topology: Mapping[str, tuple[int, bool]],
@@ -93,7 +94,7 @@ def check(
     partitions_per_topic: _Topics,
     subscriptions: _Subscriptions,
     *,
-    group_protocol: str = "classic",
+    group_protocol: GroupProtocol = "classic",
 ) -> tuple[
     tuple[TopicPartition, ...],
     tuple[TopicPartition, ...],
@@ -113,6 +114,8 @@ class Topics(Mapping[str, int | list[int] | list[PartitionInfo]]):
     def __getitem__(self, topic: str, /) -> int | list[int] | list[PartitionInfo]: ...
     def __iter__(self) -> Iterator[str]: ...
     def __len__(self) -> int: ...
+    def __copy__(self) -> Topics: ...
+    def __deepcopy__(self, memo: object, /) -> Topics: ...
 
 @final
 class Group:
@@ -132,12 +135,22 @@ class Group:
         topic_ids: _TopicIds | None = None,
     ) -> Group: ...
     def plan(
-        self, *, assignor: str | None = None, group_protocol: str = "classic", prefer_rack_aware: bool = False
+        self,
+        *,
+        assignor: AssignorName | None = None,
+        group_protocol: GroupProtocol = "classic",
+        prefer_rack_aware: bool = False,
     ) -> Plan: ...
     def assign(
-        self, *, assignor: str | None = None, group_protocol: str = "classic", prefer_rack_aware: bool = False
+        self,
+        *,
+        assignor: AssignorName | None = None,
+        group_protocol: GroupProtocol = "classic",
+        prefer_rack_aware: bool = False,
     ) -> dict[str, list[TopicPartition]]: ...
     def __len__(self) -> int: ...
+    def __copy__(self) -> Group: ...
+    def __deepcopy__(self, memo: object, /) -> Group: ...
 
 @final
 class Plan(Mapping[str, list[TopicPartition]]):
@@ -146,9 +159,9 @@ class Plan(Mapping[str, list[TopicPartition]]):
     @property
     def topics(self) -> tuple[str, ...]: ...
     @property
-    def assignor(self) -> str: ...
+    def assignor(self) -> AssignorName: ...
     @property
-    def group_protocol(self) -> str: ...
+    def group_protocol(self) -> GroupProtocol: ...
     def spans(self) -> Spans: ...
     def to_arrow(self) -> Any: ...
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
@@ -172,6 +185,7 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def partitions(self, member: str) -> list[TopicPartition]: ...
     def owner(self, topic: str, partition: int) -> str | None: ...
     def owners(self, topic: str, partition: int) -> tuple[str, ...]: ...
+    def _repr_html_(self) -> str: ...
     @overload
     def get(self, member: str, default: None = None, /) -> list[TopicPartition] | None: ...
     @overload
@@ -182,11 +196,11 @@ class Plan(Mapping[str, list[TopicPartition]]):
 
 @final
 class TopicPattern:
-    def __new__(cls, pattern: str, dialect: str = "java") -> TopicPattern: ...
+    def __new__(cls, pattern: str, dialect: Dialect = "java") -> TopicPattern: ...
     @property
     def pattern(self) -> str: ...
     @property
-    def dialect(self) -> str: ...
+    def dialect(self) -> Dialect: ...
     def matches(self, topic: str) -> bool: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -198,7 +212,7 @@ class Matcher:
     Methods return the topics that a pattern gained or lost, in the order in which the topics were added.
     """
 
-    def __new__(cls, dialect: str, include_internal: bool) -> Matcher: ...
+    def __new__(cls, dialect: Dialect, include_internal: bool) -> Matcher: ...
     def add_topics(self, topics: list[str]) -> list[tuple[int, list[str]]]: ...
     def remove_topics(self, topics: list[str]) -> list[tuple[int, list[str]]]: ...
     def topics(self) -> list[str]: ...
@@ -206,7 +220,7 @@ class Matcher:
     def remove_pattern(self, number: int) -> list[str]: ...
     def matches(self, number: int) -> list[str]: ...
 
-def match_topics(pattern: str, topics: list[str], dialect: str, include_internal: bool) -> list[str]:
+def match_topics(pattern: str, topics: list[str], dialect: Dialect, include_internal: bool) -> list[str]:
     """Return the topics that a pattern matches, in the order of `topics`."""
 
 def match_each(patterns: list[tuple[str, str, str]], topics: list[str], include_internal: bool) -> list[list[str]]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar, get_args
 
 from assignor.errors import IllegalArgumentError
+from assignor.names import Engine
 from assignor.validation import shown
 
-Engine = Literal["rust", "reference"]
 Implementation = TypeVar("Implementation")
 
 
@@ -36,5 +36,5 @@ def reference_verb(engine: object, module: str, name: str) -> Any:
 
 def check_engine(engine: object) -> None:
     """Raise IllegalArgumentError if `engine` is neither `"rust"` nor `"reference"`."""
-    if not isinstance(engine, str) or engine not in ("rust", "reference"):
+    if not isinstance(engine, str) or engine not in get_args(Engine):
         raise IllegalArgumentError(f"engine must be 'rust' or 'reference', not {shown(engine)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from assignor.errors import IllegalArgumentError
 from assignor.ordering import java_order
@@ -19,6 +20,11 @@ from assignor.validation import (
     shown,
     wrong_type,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from assignor.names import Dialect
 
 __all__ = [
     "Balance",
@@ -101,7 +107,21 @@ class Subscription:
     generation: int | None = None
     user_data: bytes | None = None
     pattern: str | tuple[str, ...] | None = None
-    dialect: str = "java"
+    dialect: Dialect = "java"
+
+    if TYPE_CHECKING:  # the constructor takes more types than the attributes have
+
+        def __init__(
+            self,
+            topics: Iterable[str] = (),
+            group_instance_id: str | None = None,
+            rack: str | None = None,
+            owned_partitions: Iterable[tuple[str, int]] = (),
+            generation: int | None = None,
+            user_data: bytes | None = None,
+            pattern: str | Iterable[str] | None = None,
+            dialect: Dialect = "java",
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         """Validate the fields, convert topics and owned partitions to tuples, and separate names from patterns."""

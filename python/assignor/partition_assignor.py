@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from assignor._engine import Engine, check_engine
+from assignor._engine import check_engine
 from assignor.calling_consumer import OfNoClient
 from assignor.errors import IllegalArgumentError
 from assignor.model import RebalanceProtocol, TopicPartition
+from assignor.names import AssignorName, Engine
 from assignor.ordering import computed_text_order
 from assignor.validation import check_name, read_int, read_partitions, shown
 
@@ -78,13 +79,16 @@ class ClientAssignor(OfNoClient):
         IllegalArgumentError: The engine is unknown.
     """
 
-    name: ClassVar[str]
-    version: ClassVar[int] = 0
+    name: AssignorName
+    version: int = 0
 
     def __init__(self, *, engine: Engine = "rust") -> None:
         super().__init__()
         check_engine(engine)
         self.engine: Engine = engine
+
+    def __repr__(self) -> str:
+        return f"{self._module}.{type(self).__name__}(engine={self.engine!r})"
 
     def supported_protocols(self) -> list[RebalanceProtocol]:
         """Return the eager protocol: members give up all partitions before they join."""

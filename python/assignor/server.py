@@ -6,10 +6,11 @@ kafka-group-coordinator 4.4.0, and StickyTaskAssignor of 4.3.1.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from assignor._engine import Engine, check_engine
+from assignor._engine import check_engine
 from assignor.calling_consumer import OfNoClient
+from assignor.names import AssignorName, Engine, GroupProtocol
 from assignor.streams_sticky import MemberTasks, StreamsMember, StreamsStickyAssignor
 
 if TYPE_CHECKING:
@@ -40,13 +41,16 @@ class ServerAssignor(OfNoClient):
     """
 
     _module = "assignor.server"
-    name: ClassVar[str]
-    group_protocol: ClassVar[str] = "consumer"
+    name: AssignorName
+    group_protocol: GroupProtocol = "consumer"
 
     def __init__(self, *, engine: Engine = "rust") -> None:
         super().__init__()
         check_engine(engine)
         self.engine: Engine = engine
+
+    def __repr__(self) -> str:
+        return f"{self._module}.{type(self).__name__}(engine={self.engine!r})"
 
     def assign(
         self,

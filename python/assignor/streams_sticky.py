@@ -9,8 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, NamedTuple
 
-from assignor._engine import Engine, check_engine, choose
+from assignor._engine import check_engine, choose
 from assignor.errors import IllegalArgumentError
+from assignor.names import Engine
 from assignor.validation import check_name, read_bool, read_entries, read_int, read_items, shown, wrong_type
 
 Task = tuple[str, int]
@@ -101,6 +102,9 @@ class StreamsStickyAssignor:
     def __init__(self, *, engine: Engine = "rust") -> None:
         check_engine(engine)
         self.engine: Engine = engine
+
+    def __repr__(self) -> str:
+        return f"assignor.server.{type(self).__name__}(engine={self.engine!r})"
 
     def assign(
         self,

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from assignor import Group, Plan, Subscription, assign, errors, plan, wire
+from assignor.names import AssignorName, GroupProtocol
 from tests.support.engines import Engine
 from tests.support.invalid_input import ARGUMENT, LONE, NULL, TYPE, Changing
 
@@ -39,7 +40,7 @@ INVALID_NAMES: list[tuple[dict[str, Any], type[Exception], str]] = [
         ARGUMENT,
         f"assignor must be one of {CONSUMER}, not 'sticky'; 'sticky' is an assignor of group_protocol 'classic'",
     ),
-    ({"assignor": 3}, TYPE, "assignor must be a str or None, not int: 3"),
+    ({"assignor": 3}, TYPE, "assignor must be a name such as 'range', or None, not int: 3"),
     (
         {"group_protocol": "KIP-848"},
         ARGUMENT,
@@ -133,7 +134,7 @@ def test_without_an_assignor_the_default_of_the_protocol_computes_the_plan() -> 
         *(("uniform", "consumer"), ("range", "consumer")),
     ],
 )
-def test_the_json_of_a_plan_has_its_assignor(assignor: str, protocol: str) -> None:
+def test_the_json_of_a_plan_has_its_assignor(assignor: AssignorName, protocol: GroupProtocol) -> None:
     found = plan(TOPICS, MEMBERS, assignor=assignor, group_protocol=protocol)
 
     back = Plan.from_json(found.to_json())
@@ -181,7 +182,7 @@ def test_a_plan_of_the_consumer_protocol_has_no_group_record() -> None:
         *(("uniform", "consumer"), ("range", "consumer")),
     ],
 )
-def test_groups_with_too_many_partitions_are_rejected(assignor: str, protocol: str) -> None:
+def test_groups_with_too_many_partitions_are_rejected(assignor: AssignorName, protocol: GroupProtocol) -> None:
     topics, members = {"t": 2**31 - 1, "u": 2**31 - 1}, {"a": ["t"]}
     message = (
         f"the topics have 4294967294 partitions; the limit of assignor '{assignor}' of group_protocol '{protocol}' "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from assignor import Group, StickyAssignor, Subscription, TopicPartition, assign, wire
+from assignor.names import AssignorName
 from tests.support.engines import Engine
 
 TOPICS = {"t": 4}
@@ -34,7 +35,7 @@ def remembering(partitions: list[TopicPartition], generation: int) -> bytes | No
 
 @pytest.mark.parametrize("generation", [-1, -(2**31), 2**31, 2**70, -(2**70)])
 @pytest.mark.parametrize("assignor", STICKY)
-def test_an_invalid_generation_counts_as_none(assignor: str, generation: int, engine: Engine) -> None:
+def test_an_invalid_generation_counts_as_none(assignor: AssignorName, generation: int, engine: Engine) -> None:
     for other in (None, 0):
         members = {"a": owning(*ids("t", 0, 1), generation=generation), "b": owning(*ids("t", 1, 2), generation=other)}
         same = members | {"a": owning(*ids("t", 0, 1), generation=None)}

@@ -77,7 +77,7 @@ def test_racks_of_a_list_that_was_cleared_are_not_confused_with_later_ones() -> 
         return f"rack{number}"
 
     first = [PartitionInfo(0, (rack(1),))]
-    address = id(first[0].racks[0])
+    address = id(next(iter(first[0].racks)))
     last: list[PartitionInfo] = []
 
     class Between:

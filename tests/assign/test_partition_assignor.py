@@ -23,6 +23,7 @@ from assignor import (
     server,
     wire,
 )
+from assignor.names import AssignorName
 from tests.support.engines import Engine
 
 
@@ -43,7 +44,7 @@ EAGER, COOPERATIVE = RebalanceProtocol.EAGER, RebalanceProtocol.COOPERATIVE
 
 
 @pytest.mark.parametrize("name", CLIENT)
-def test_the_client_assignors_satisfy_the_protocol(name: str, engine: Engine) -> None:
+def test_the_client_assignors_satisfy_the_protocol(name: AssignorName, engine: Engine) -> None:
     assignor: PartitionAssignor = CLIENT[name](engine=engine)
 
     assert isinstance(assignor, PartitionAssignor)
@@ -53,7 +54,7 @@ def test_the_client_assignors_satisfy_the_protocol(name: str, engine: Engine) ->
 
 
 @pytest.mark.parametrize("name", ["range", "roundrobin"])
-def test_range_and_round_robin_have_no_user_data_and_no_state(name: str, engine: Engine) -> None:
+def test_range_and_round_robin_have_no_user_data_and_no_state(name: AssignorName, engine: Engine) -> None:
     assignor = CLIENT[name](engine=engine)
     before = dict(vars(assignor))
 
@@ -70,7 +71,7 @@ OWNING: dict[str, Subscription] = {
 
 
 @pytest.mark.parametrize("name", CLIENT)
-def test_the_client_assignors_give_the_same_answers_as_the_function(name: str, engine: Engine) -> None:
+def test_the_client_assignors_give_the_same_answers_as_the_function(name: AssignorName, engine: Engine) -> None:
     topics = {"t": 4, "u": 3}
 
     answer = CLIENT[name](engine=engine).assign(topics, OWNING)
@@ -79,7 +80,7 @@ def test_the_client_assignors_give_the_same_answers_as_the_function(name: str, e
 
 
 @pytest.mark.parametrize("name", CLIENT)
-def test_encoded_and_decoded_subscriptions_give_the_same_answer(name: str, engine: Engine) -> None:
+def test_encoded_and_decoded_subscriptions_give_the_same_answer(name: AssignorName, engine: Engine) -> None:
     topics = Topics({"t": 4, "u": 3})
     members = {"a": OWNING["a"], "b": OWNING["b"]}
     joined = [
@@ -104,7 +105,7 @@ def test_a_subclass_that_overrides_assign_does_not_accept_encoded_subscriptions(
 
 
 @pytest.mark.parametrize("name", SERVER)
-def test_the_server_assignors_give_the_same_answers_as_the_function(name: str, engine: Engine) -> None:
+def test_the_server_assignors_give_the_same_answers_as_the_function(name: AssignorName, engine: Engine) -> None:
     topics = {"t": 4, "u": 3}
     ids = {"t": uuid.UUID(int=2**70), "u": uuid.UUID(int=3)}
 

@@ -249,7 +249,7 @@ def test_check_rejects_an_unknown_protocol(engine: Engine) -> None:
     with pytest.raises(
         errors.IllegalArgumentError, match="group_protocol must be one of 'classic', 'consumer', 'share'"
     ):
-        check({}, {}, {}, group_protocol="streams", engine=engine)
+        check({}, {}, {}, group_protocol="streams", engine=engine)  # type: ignore[arg-type]  # deliberately unknown
 
 
 def test_kept_partitions_are_findings(engine: Engine) -> None:

@@ -77,9 +77,9 @@ def test_errors_raised_by_an_iterator_propagate(error: Exception) -> None:
         raise error
 
     with pytest.raises(type(error)) as by_topics:
-        Subscription(Interfering([], fail))  # type: ignore[arg-type]  # deliberately wrong type
+        Subscription(Interfering([], fail))
     with pytest.raises(type(error)) as by_owned:
-        Subscription(owned_partitions=Interfering([], fail))  # type: ignore[arg-type]  # deliberately wrong type
+        Subscription(owned_partitions=Interfering([], fail))
 
     assert error is by_topics.value
     assert error is by_owned.value

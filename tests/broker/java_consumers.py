@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from assignor import Subscription, TopicPartition, assign
+from assignor.names import AssignorName
 from assignor.wire import decode_assignment
 from tests.support.kafka_program import KafkaProgram
 
@@ -127,7 +128,7 @@ def reached(assignor: str, counts: dict[str, int], members: dict[str, Subscripti
     """
     rebalances, generation = 0, max((each.generation or 0 for each in members.values()), default=0)
     while True:
-        answer = assign(counts, members, assignor=assignor)
+        answer = assign(counts, members, assignor=cast(AssignorName, assignor))
         rebalances += 1
         generation += 1
         given = sum(map(len, answer.values()))

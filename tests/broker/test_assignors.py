@@ -6,12 +6,13 @@ the assignments of Kafka's Java consumers.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 import pytest
 
 from assignor import Group, Subscription, TopicPartition, assign
+from assignor.names import AssignorName
 from assignor.ordering import DEFAULT_CAPACITY, string_hash
 from tests.broker import java_consumers, topic_buckets
 from tests.broker.admin import RequestError
@@ -102,7 +103,7 @@ class ComparedGroup:
         expected = assign(
             self.scenario.counts,
             {member: Subscription(self._topics[member], owned_partitions=before.get(member, ())) for member in members},
-            assignor=self.scenario.assignor,
+            assignor=cast(AssignorName, self.scenario.assignor),
             group_protocol="consumer",
             topic_ids=self.scenario.ids,
         )
@@ -266,7 +267,9 @@ class ComparedConsumers:
         reached = {consumer.member_id: consumer.partitions for consumer in found.values()}
         members = {consumer.member_id: self._subscription(name) for name, consumer in found.items()}
 
-        given = Group.from_wire(self.scenario.counts, joined).assign(assignor=self.scenario.assignor)
+        given = Group.from_wire(self.scenario.counts, joined).assign(
+            assignor=cast(AssignorName, self.scenario.assignor)
+        )
         assert reached == {member: frozenset(partitions) for member, partitions in given.items()}
         self.compared += 1
         expected, rebalances = java_consumers.reached(self.scenario.assignor, self.scenario.counts, members)

@@ -6,11 +6,12 @@ import json
 import struct
 import subprocess
 import sys
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from assignor import Subscription, assign
+from assignor.names import AssignorName
 from assignor.wire import encode_assignment, encode_subscription
 from tests.clients.kafka_python_2_program import NAMES, STATIC, TOPICS
 from tests.support.client_releases import RELEASES, ClientRelease, ReleaseMissingError, environment, oldest
@@ -43,8 +44,8 @@ def found(request: pytest.FixtureRequest) -> dict[str, Any]:
     return printed
 
 
-def name_of(kind: str) -> str:
-    return kind.removesuffix("Assignor").lower()
+def name_of(kind: str) -> AssignorName:
+    return cast(AssignorName, kind.removesuffix("Assignor").lower())
 
 
 def of_topic(answer: dict[str, Any]) -> dict[str, list[int]]:

@@ -11,7 +11,7 @@ from assignor.clients.membership import JoinedMembers, known_partitions, plan_jo
 from assignor.errors import AssignorError, IllegalArgumentError, WireError, WrongTypeError
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 
 class Cluster:

@@ -13,10 +13,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from assignor.names import Dialect
 from tests.support.vector_fields import check_fields
 from tests.support.vector_files import of_kind
 
-DIALECT_OF = {"java": "java", "re2j": "re2j", "python_match": "python", "librdkafka": "librdkafka"}
+DIALECT_OF: dict[str, Dialect] = {"java": "java", "re2j": "re2j", "python_match": "python", "librdkafka": "librdkafka"}
 """Dialect by the field that has its answer."""
 
 KIND = "patterns"
@@ -36,7 +37,7 @@ class Case:
 
     name: str
     pattern: str
-    dialect: str
+    dialect: Dialect
     topics: tuple[str, ...]
     matches: tuple[str, ...] | None
 

@@ -29,7 +29,7 @@ from tests.support import vector_files
 from tests.support.vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 pytestmark = pytest.mark.conformance
 

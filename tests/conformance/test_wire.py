@@ -34,7 +34,7 @@ from tests.support.vector_files import OWN_FOLDER
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 pytestmark = pytest.mark.conformance
 

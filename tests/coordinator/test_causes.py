@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 T0_AND_T1 = (("range", encode_subscription(Subscription(("t0", "t1")))),)
-T0_OWNED = (("range", encode_subscription(Subscription(("t0",), owned_partitions=(("t0", 0),)))),)  # type: ignore[arg-type]  # any tuple is accepted
+T0_OWNED = (("range", encode_subscription(Subscription(("t0",), owned_partitions=(("t0", 0),)))),)
 
 
 def member_joins() -> GroupDriver:

@@ -183,7 +183,7 @@ def test_an_empty_commit_creates_no_group() -> None:
 
 def test_a_group_with_an_empty_id_stores_offsets() -> None:
     driver = GroupDriver.begin()
-    effects = driver.coordinator.offset_commit(OffsetCommitRequest("", [OffsetToCommit("t0", 0, 5)]), 0)  # type: ignore[arg-type]  # any iterable is accepted
+    effects = driver.coordinator.offset_commit(OffsetCommitRequest("", [OffsetToCommit("t0", 0, 5)]), 0)
 
     assert ErrorCode.NONE is effects.answers[0].response.partitions[0].error_code  # type: ignore[union-attr]  # a commit's
     assert [T0] == list(driver.coordinator.committed(""))

@@ -205,7 +205,7 @@ class Number:
 def test_numbers_of_a_commit_are_converted_to_ints() -> None:
     number: Any = Number()
 
-    request = OffsetCommitRequest("g", [OffsetToCommit("t0", number, number, "", number)])  # type: ignore[arg-type]  # an iterable
+    request = OffsetCommitRequest("g", [OffsetToCommit("t0", number, number, "", number)])
 
     assert (OffsetToCommit("t0", 3, 3, "", 3),) == request.offsets
     assert [int] * 3 == [type(value) for value in request.offsets[0] if value == 3]

@@ -12,7 +12,7 @@ from assignor.wire import decode_assignment, encode_assignment, encode_subscript
 from tests.coordinator.driver import GROUP, RANGE, GroupDriver
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 TOPICS = {"t0": 5, "t1": 3}
 

@@ -20,7 +20,7 @@ from assignor.wire import decode_assignment, encode_subscription
 from tests.coordinator.driver import GroupDriver
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 TOPICS = {"t": 6, "u": 3}
 ALL = {TopicPartition(topic, id) for topic, count in TOPICS.items() for id in range(count)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from assignor import (
     MemberInfo,
@@ -16,6 +16,7 @@ from assignor import (
     errors,
     resolve,
 )
+from assignor.names import AssignorName, GroupProtocol
 from assignor.ordering import java_order
 
 if TYPE_CHECKING:
@@ -224,7 +225,13 @@ def planned(group: Group, owned: Assigned) -> Assigned:
     topics = {name: topic.given() for name, topic in group.subscribed.items()}
     named = {*group.subscribed, *(each.topic for owned in has.values() for each in owned)} & group.topics.keys()
     ids = {name: topic_id for name in named if (topic_id := group.topics[name].topic_id)}
-    return assign(topics, subscriptions, assignor=assignor, group_protocol=protocol, topic_ids=ids)
+    return assign(
+        topics,
+        subscriptions,
+        assignor=cast(AssignorName, assignor),
+        group_protocol=cast(GroupProtocol, protocol),
+        topic_ids=ids,
+    )
 
 
 def owned_now(group: Group) -> Assigned:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 import pyarrow as pa
@@ -313,6 +314,7 @@ def _methods() -> Iterator[Call]:
     names = ("keys", "values", "items", "balance", "counts", "spans", "to_arrow", "to_json")
     for method in names:
         yield _method(f"assignor.Plan.{method}", _plan)
+    yield _method("assignor.Findings.to_json", lambda: check({}, TOPICS, MEMBERS))
     yield _method("assignor.Plan.__eq__", _plan, **_positional(assignor.Plan, "__eq__", {"a": []}))
     yield _method("assignor.Plan.diff", _plan, other=_plan())
     yield _method("assignor.Plan.encode", _plan, version=3)
@@ -347,7 +349,7 @@ def public_callables() -> dict[str, Any]:
         module = importlib.import_module(name)
         for each in getattr(module, "__all__", ()):
             value = getattr(module, each)
-            if callable(value):
+            if callable(value) and typing.get_origin(value) is not Literal:  # aliases of types can be called
                 found.update(_named(f"{name}.{each}", value))
     return found
 

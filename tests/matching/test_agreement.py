@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from assignor import TopicMatcher, assign, errors, match_topics, resolve
 from assignor.model import Subscription
+from assignor.names import Dialect
 from assignor.validation import DIALECTS
 from tests.matching import grammar
 from tests.matching.unsupported import TOO_MANY_STEPS, assert_reviewed
@@ -31,13 +32,13 @@ FUZZED = 200_000 if LONG else 4_000
 NAMES = st.lists(grammar.names(), min_size=1, max_size=8)
 
 
-def any_pattern(dialect: str) -> st.SearchStrategy[str]:
+def any_pattern(dialect: Dialect) -> st.SearchStrategy[str]:
     """Draw a valid or invalid pattern of a dialect, or noise."""
     valid, wrong = grammar.patterns(dialect), grammar.patterns(dialect, wrong=True)
     return st.one_of(valid, wrong, grammar.noise(), grammar.mutations(valid))
 
 
-def answer(pattern: str, names: list[str], dialect: str, engine: Engine) -> list[str] | tuple[type[Exception], str]:
+def answer(pattern: str, names: list[str], dialect: Dialect, engine: Engine) -> list[str] | tuple[type[Exception], str]:
     """Return the topics that match, or class and message of the error."""
     try:
         return match_topics(pattern, names, dialect=dialect, include_internal=True, engine=engine)
@@ -54,7 +55,7 @@ def without_words(
     return (found[0], "") if isinstance(found, tuple) else found
 
 
-def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
+def answers(pattern: str, names: list[str], dialect: Dialect) -> dict[str, object]:
     """Return the answers of both engines, and of all functions of the Rust engine."""
     rust, reference = (answer(pattern, names, dialect, engine) for engine in ENGINES)
     if isinstance(reference, tuple) and TOO_MANY_STEPS in reference[1]:
@@ -87,7 +88,7 @@ def answers(pattern: str, names: list[str], dialect: str) -> dict[str, object]:
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(data=st.data())
-def test_engines_agree_on_names_with_several_patterns(dialect: str, data: st.DataObject) -> None:
+def test_engines_agree_on_names_with_several_patterns(dialect: Dialect, data: st.DataObject) -> None:
     names = data.draw(NAMES)
     patterns = data.draw(st.lists(grammar.patterns(dialect), max_size=3))
     listed = data.draw(st.lists(st.one_of(st.sampled_from([*names, "gone"]), grammar.patterns(dialect)), max_size=4))
@@ -115,7 +116,7 @@ def test_engines_agree_on_names_with_several_patterns(dialect: str, data: st.Dat
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @given(data=st.data())
-def test_engines_agree_on_any_pattern(dialect: str, data: st.DataObject) -> None:
+def test_engines_agree_on_any_pattern(dialect: Dialect, data: st.DataObject) -> None:
     found = answers(data.draw(any_pattern(dialect)), data.draw(NAMES), dialect)
 
     assert dict.fromkeys(found, found["rust"]) == found
@@ -135,7 +136,7 @@ ENDS = st.sampled_from(
     ),
     names=st.lists(st.text("aabb-A", min_size=1, max_size=5), min_size=1, max_size=8),
 )
-def test_literal_lookup_equals_search(dialect: str, ways: list[str], names: list[str]) -> None:
+def test_literal_lookup_equals_search(dialect: Dialect, ways: list[str], names: list[str]) -> None:
     found = answers("|".join(ways), [*names, "a" * 248, "a" * 249, "b" * 249], dialect)
 
     assert dict.fromkeys(found, found["rust"]) == found

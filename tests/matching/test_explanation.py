@@ -8,12 +8,13 @@ import pytest
 
 from assignor import errors, explain_pattern
 from assignor.matching import explanation
+from assignor.names import Dialect
 from tests.support.engines import Engine
 
 TOPICS = ["logs-app", "logs-db", "logs-", "orders.v1", "ordersxv1", "Orders", "orders", "__consumer_offsets"]
 
 
-def hints(pattern: str, dialect: str = "java", topics: list[str] | None = None) -> list[str]:
+def hints(pattern: str, dialect: Dialect = "java", topics: list[str] | None = None) -> list[str]:
     return list(explain_pattern(pattern, dialect, TOPICS if topics is None else topics).hints)
 
 
@@ -67,7 +68,7 @@ def test_explanation_without_topics_has_no_matches() -> None:
         ("[a-z&&[lo]].*", "java", "Dialect python does not match"),
     ],
 )
-def test_hint_names_probable_mistake(pattern: str, dialect: str, expected: str) -> None:
+def test_hint_names_probable_mistake(pattern: str, dialect: Dialect, expected: str) -> None:
     assert any(expected in hint for hint in hints(pattern, dialect)), hints(pattern, dialect)
 
 
@@ -101,7 +102,7 @@ def test_invalid_pattern_or_dialect_raises() -> None:
     with pytest.raises(errors.InvalidPatternError, match=r"java pattern '\[a', position"):
         explain_pattern("[a")
     with pytest.raises(errors.IllegalArgumentError, match="dialect must be one of"):
-        explain_pattern("a", "perl")
+        explain_pattern("a", "perl")  # type: ignore[arg-type]  # deliberately unknown
 
 
 def test_long_list_of_topics_is_shortened() -> None:
@@ -127,7 +128,7 @@ def test_long_list_of_topics_is_shortened() -> None:
         ("\U000e0001" * 9_000, "java"),
     ],
 )
-def test_an_explanation_is_short_and_comes_soon(pattern: str, dialect: str) -> None:
+def test_an_explanation_is_short_and_comes_soon(pattern: str, dialect: Dialect) -> None:
     topics = ["a" * 249, "ab" * 120, *(f"{letter * 200}-{number}" for letter in "ab" for number in range(40))]
     start = time.process_time()
 

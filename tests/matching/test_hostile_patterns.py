@@ -7,11 +7,13 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from assignor import errors, match_topics
+from assignor.names import Dialect
 from assignor.validation import DIALECTS
 from tests.matching import hostile
 from tests.matching.unsupported import TOO_MANY_STEPS, is_reviewed
@@ -51,7 +53,7 @@ thread.join()
 """
 
 
-def answers(asked: list[tuple[str, str, bool]], names: list[str]) -> list[Any]:
+def answers(asked: Sequence[tuple[str, str, bool]], names: list[str]) -> list[Any]:
     """Return the answer to each call, with its time in seconds, in a process with limited memory and a small stack."""
     lines = [json.dumps([names, SECONDS, BYTES]), *map(json.dumps, asked)]
     done = subprocess.run(
@@ -71,7 +73,7 @@ def answers(asked: list[tuple[str, str, bool]], names: list[str]) -> list[Any]:
 @pytest.mark.skipif(sys.platform != "linux", reason="the test limits memory by the size of the address space")
 @pytest.mark.timeout(7200 if LONG else 400)
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_hostile_patterns_take_little_time_and_memory(dialect: str) -> None:
+def test_hostile_patterns_take_little_time_and_memory(dialect: Dialect) -> None:
     rng = random.Random(dialect)
     asked = [(dialect, hostile.pattern(rng, dialect), number % 8 == 0) for number in range(DRAWN)]
 
@@ -104,13 +106,13 @@ KNOWN = [
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the test limits memory by the size of the address space")
 @pytest.mark.parametrize(("dialect", "pattern"), KNOWN, ids=range(len(KNOWN)))
-def test_known_hostile_patterns_take_little_time_and_memory(dialect: str, pattern: str) -> None:
+def test_known_hostile_patterns_take_little_time_and_memory(dialect: Dialect, pattern: str) -> None:
     for _, seconds in answers([(dialect, pattern, False), (dialect, pattern, True)], hostile.NAMES):
         assert seconds < SECONDS
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_the_length_of_a_pattern_is_limited(dialect: str, engine: Engine) -> None:
+def test_the_length_of_a_pattern_is_limited(dialect: Dialect, engine: Engine) -> None:
     comment = {"java": "(?x)a#", "python": "(?x)a#", "re2j": "[a", "librdkafka": "^[a"}[dialect]
     end = "]" if comment.endswith("[a") else ""
 
@@ -124,7 +126,7 @@ def test_the_length_of_a_pattern_is_limited(dialect: str, engine: Engine) -> Non
 
 
 @pytest.mark.parametrize(("dialect", "reference"), [("java", r"\{}"), ("python", "(?({})a|b)")])
-def test_the_number_of_referenced_groups_is_limited(dialect: str, reference: str, engine: Engine) -> None:
+def test_the_number_of_referenced_groups_is_limited(dialect: Dialect, reference: str, engine: Engine) -> None:
     def referring(groups: int) -> str:
         return "(a)" * 120 + "".join(reference.format(group) for group in range(1, groups + 1))
 
@@ -144,7 +146,7 @@ def test_groups_that_no_backreference_refers_to_cost_nothing(engine: Engine) -> 
 
 
 @pytest.mark.parametrize("dialect", ["re2j", "librdkafka"])
-def test_the_size_of_all_copies_is_limited(dialect: str, engine: Engine) -> None:
+def test_the_size_of_all_copies_is_limited(dialect: Dialect, engine: Engine) -> None:
     part = {"re2j": r"(\b|a){800}", "librdkafka": r"((^|a)?\2){800}"}[dialect]
 
     if dialect == "re2j":

@@ -11,6 +11,7 @@ import pytest
 
 from assignor import Subscription, errors, match_topics, resolve, validate_topic
 from assignor.matching import TopicPattern
+from assignor.names import Dialect
 from tests.support.engines import ENGINES, Engine
 
 TOPICS = ["orders", "orders-eu", "us-orders", "Orders", "mail", "__consumer_offsets", "__transaction_state"]
@@ -29,7 +30,9 @@ def test_mapping_keys_are_topic_names(engine: Engine) -> None:
 @pytest.mark.parametrize(
     ("dialect", "hidden"), [("java", True), ("python", True), ("librdkafka", True), ("re2j", False)]
 )
-def test_clients_exclude_internal_topics_and_the_broker_does_not(dialect: str, hidden: bool, engine: Engine) -> None:
+def test_clients_exclude_internal_topics_and_the_broker_does_not(
+    dialect: Dialect, hidden: bool, engine: Engine
+) -> None:
     topics = ["__consumer_offsets", "__share_group_state", "__transaction_state", "__other"]
 
     found = match_topics("^__.*", topics, dialect=dialect, engine=engine)
@@ -45,7 +48,7 @@ def test_plain_name_of_librdkafka_matches_internal_topic(engine: Engine) -> None
 
 
 @pytest.mark.parametrize("dialect", ["java", "re2j", "python"])
-def test_error_has_position_and_reason(dialect: str, engine: Engine) -> None:
+def test_error_has_position_and_reason(dialect: Dialect, engine: Engine) -> None:
     with pytest.raises(errors.InvalidPatternError) as caught:
         match_topics("ab(c", TOPICS, dialect=dialect, engine=engine)
 
@@ -61,7 +64,7 @@ LOOK_AROUND = ["(?=", "(?!", "(?<=", "(?<!"]
 
 @pytest.mark.parametrize("dialect", ["re2j", "librdkafka"])
 @pytest.mark.parametrize("start", LOOK_AROUND)
-def test_the_error_of_look_around_names_it_in_dialects_without_it(dialect: str, start: str, engine: Engine) -> None:
+def test_the_error_of_look_around_names_it_in_dialects_without_it(dialect: Dialect, start: str, engine: Engine) -> None:
     with pytest.raises(errors.InvalidPatternError) as caught:
         match_topics(f"^t({start}a)b)", TOPICS, dialect=dialect, engine=engine)
 
@@ -71,7 +74,7 @@ def test_the_error_of_look_around_names_it_in_dialects_without_it(dialect: str, 
 
 @pytest.mark.parametrize("dialect", ["re2j", "librdkafka"])
 @pytest.mark.parametrize("start", LOOK_AROUND)
-def test_text_that_looks_like_look_around_is_valid(dialect: str, start: str, engine: Engine) -> None:
+def test_text_that_looks_like_look_around_is_valid(dialect: Dialect, start: str, engine: Engine) -> None:
     for pattern in (f"^[{start}]", f"^\\{start}b"):
         assert [] == match_topics(pattern, ["t"], dialect=dialect, engine=engine)
     with pytest.raises(errors.InvalidPatternError) as caught:
@@ -80,7 +83,7 @@ def test_text_that_looks_like_look_around_is_valid(dialect: str, start: str, eng
 
 
 @pytest.mark.parametrize("dialect", ["java", "python"])
-def test_dialects_with_look_around_match_it(dialect: str, engine: Engine) -> None:
+def test_dialects_with_look_around_match_it(dialect: Dialect, engine: Engine) -> None:
     for pattern, found in (("^(?=t)..", ["tu"]), ("^(?!t)..", ["uu"]), (".u(?<=tu)", ["tu"]), (".u(?<!tu)", ["uu"])):
         assert found == match_topics(pattern, ["tu", "uu"], dialect=dialect, engine=engine)
 
@@ -90,7 +93,7 @@ def test_dialects_with_look_around_match_it(dialect: str, engine: Engine) -> Non
     # The reference of the dialect python is `re`, which does not have this limit; see the next test.
     [(dialect, engine) for dialect in DIALECTS for engine in ENGINES if (dialect, engine) != ("python", "reference")],
 )
-def test_pattern_with_too_many_parts_raises(dialect: str, engine: Engine) -> None:
+def test_pattern_with_too_many_parts_raises(dialect: Dialect, engine: Engine) -> None:
     pattern = "^" + "(" * 6 + "a" + "|b){2,9}" * 6
 
     with pytest.raises(
@@ -118,7 +121,7 @@ def test_warnings_of_re_are_suppressed(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_nesting_depth_is_limited(dialect: str, engine: Engine) -> None:
+def test_nesting_depth_is_limited(dialect: Dialect, engine: Engine) -> None:
     def nested(depth: int) -> str:
         return "^" + "(" * depth + "mail" + ")" * depth
 
@@ -142,7 +145,7 @@ thread.join()
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(("begin", "end"), [("(", ")"), ("(a|", ")*"), ("(?=", ")"), ("(?:a|", ")*+"), ("[a", "]")])
-def test_deep_patterns_need_a_small_stack(begin: str, end: str, dialect: str) -> None:
+def test_deep_patterns_need_a_small_stack(begin: str, end: str, dialect: Dialect) -> None:
     done = subprocess.run([sys.executable, "-c", SMALL_STACK, begin, end, dialect], capture_output=True, check=False)
 
     assert 0 == done.returncode
@@ -250,6 +253,8 @@ def test_invalid_pattern_error_names_the_member(engine: Engine) -> None:
 def test_resolve_rejects_invalid_groups(engine: Engine) -> None:
     with pytest.raises(errors.WrongTypeError, match="subscriptions must be a mapping"):
         resolve(["a"], TOPICS, engine=engine)  # type: ignore[arg-type]  # deliberately wrong type
+    with pytest.raises(errors.WrongTypeError, match=r"member 'a': a subscription must be a Subscription, .* not dict"):
+        resolve({"a": {"topics": ["t"]}}, ["t"])
     with pytest.raises(errors.WrongTypeError, match="member 'a': topics must be an iterable of topic names, not str"):
         resolve({"a": "t"}, TOPICS, engine=engine)
 

@@ -9,6 +9,7 @@ import pytest
 
 from assignor import match_topics
 from assignor.errors import UnsupportedPatternError
+from assignor.names import Dialect
 from tests.matching.unsupported import REVIEWED, TOO_LARGE
 from tests.support.engines import ENGINES
 
@@ -16,7 +17,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "matching.md").read_text(encoding="
 REJECTED = PAGE.split("\n## Rejected patterns\n")[1].split("\n## ")[0]
 
 
-def documented(dialect: str) -> list[tuple[str, str]]:
+def documented(dialect: Dialect) -> list[tuple[str, str]]:
     """Return the quoted constructs of a dialect on the page, each with its example."""
     section = REJECTED.split(f"\n**`{dialect}`**\n\n")[1].split("\n\n")[0]
     found: list[tuple[str, str]] = []
@@ -31,7 +32,7 @@ DOCUMENTED = [(dialect, *found) for dialect in REVIEWED for found in documented(
 
 
 @pytest.mark.parametrize("dialect", REVIEWED)
-def test_the_page_lists_the_constructs_that_each_dialect_rejects(dialect: str) -> None:
+def test_the_page_lists_the_constructs_that_each_dialect_rejects(dialect: Dialect) -> None:
     constructs = [construct for construct, _ in documented(dialect)]
 
     assert constructs == [construct for construct in REVIEWED[dialect] if construct not in TOO_LARGE]
@@ -40,7 +41,7 @@ def test_the_page_lists_the_constructs_that_each_dialect_rejects(dialect: str) -
 
 
 @pytest.mark.parametrize(("dialect", "construct", "example"), DOCUMENTED)
-def test_each_example_raises_the_error_that_the_page_quotes(dialect: str, construct: str, example: str) -> None:
+def test_each_example_raises_the_error_that_the_page_quotes(dialect: Dialect, construct: str, example: str) -> None:
     for engine in ENGINES:
         if (dialect, engine) == ("python", "reference"):  # this engine is `re`, which matches these patterns
             continue

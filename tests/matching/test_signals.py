@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import pytest
 
 from assignor import match_topics
+from assignor.names import Dialect
 from assignor.validation import DIALECTS
 from tests.support.engines import Engine
 from tests.support.signals import interrupted
@@ -87,7 +88,7 @@ def interrupting_signal() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def endless_search(dialect: str, engine: Engine, length: int) -> tuple[str, list[str]]:
+def endless_search(dialect: Dialect, engine: Engine, length: int) -> tuple[str, list[str]]:
     """Return a pattern, and names of a length, that keep an engine busy for minutes."""
     if dialect == "re2j":  # without backreferences; a large automaton whose states differ for different names
         letters = map("".join, itertools.product("ab", repeat=17))
@@ -98,7 +99,7 @@ def endless_search(dialect: str, engine: Engine, length: int) -> tuple[str, list
 
 @pytest.mark.parametrize("length", [24, 249])
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_a_signal_ends_an_endless_search(dialect: str, engine: Engine, length: int) -> None:
+def test_a_signal_ends_an_endless_search(dialect: Dialect, engine: Engine, length: int) -> None:
     pattern, names = endless_search(dialect, engine, length)
     start = time.process_time()
     with pytest.raises(HandlerError), interrupting_signal():

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from assignor import Group, Subscription, Topics, assign, check, errors, plan, resolve
+from assignor.names import Dialect
 from assignor.wire import encode_subscription
 from tests.support.engines import Engine, outcomes
 
@@ -143,7 +144,7 @@ def test_unmatchable_topic_names_are_allowed_without_patterns(engine: Engine) ->
 
 def test_invalid_patterns_of_a_subscription_raise() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"Subscription: dialect must be one of .*, not 'perl'"):
-        Subscription(pattern="a", dialect="perl")
+        Subscription(pattern="a", dialect="perl")  # type: ignore[arg-type]  # deliberately unknown
     with pytest.raises(errors.WrongTypeError, match="pattern must be a str or an iterable of str, not int: 7"):
         Subscription(pattern=7)  # type: ignore[arg-type]  # deliberately wrong type
     with pytest.raises(errors.WrongTypeError, match="Subscription: pattern: a pattern must be a str, not int: 7"):
@@ -168,7 +169,7 @@ def test_a_list_of_librdkafka_has_names_and_patterns(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["java", "re2j", "python"])
-def test_a_name_with_a_caret_stays_a_name_in_other_dialects(dialect: str, engine: Engine) -> None:
+def test_a_name_with_a_caret_stays_a_name_in_other_dialects(dialect: Dialect, engine: Engine) -> None:
     named = Subscription(("^orders",), dialect=dialect)
 
     assert (("^orders",), None) == (named.topics, named.pattern)

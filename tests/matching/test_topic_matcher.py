@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from assignor import TopicMatcher, errors, match_topics
+from assignor.names import Dialect
 
 NAMES = [
     f"{first}{second}" for first in ("a", "ab", "b", "__consumer_offsets", "t-1") for second in ("", "-dlq", ".v2")
@@ -98,11 +99,12 @@ TestModel = Model.TestCase
 
 def test_internal_topics_are_excluded_by_default() -> None:
     topics = ["__consumer_offsets", "__mine"]
-    for dialect, include_internal, expected in [
+    cases: list[tuple[Dialect, bool, list[str]]] = [
         ("java", False, ["__mine"]),
         ("java", True, topics),
         ("re2j", False, topics),
-    ]:
+    ]
+    for dialect, include_internal, expected in cases:
         matcher = TopicMatcher(dialect, include_internal)
         matcher.add_pattern(1, "__.*")
 
@@ -144,7 +146,7 @@ def test_topics_with_failed_matches_are_not_added() -> None:
 
 def test_unknown_dialect_raises() -> None:
     with pytest.raises(errors.IllegalArgumentError, match=r"dialect must be one of 'java', .*, not 'perl'"):
-        TopicMatcher("perl")
+        TopicMatcher("perl")  # type: ignore[arg-type]  # deliberately unknown
 
 
 def test_failing_key_leaves_no_pattern() -> None:

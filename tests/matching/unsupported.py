@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from assignor.names import Dialect
 
 if TYPE_CHECKING:
     from assignor.errors import UnsupportedPatternError
@@ -17,7 +19,7 @@ TOO_LARGE = (
 )
 """Constructs of patterns that are too large, in any dialect."""
 
-REVIEWED = {
+REVIEWED: dict[Dialect, tuple[str, ...]] = {
     "java": (
         *TOO_LARGE,
         "the name of a non-ASCII character",
@@ -57,4 +59,4 @@ def assert_reviewed(error: UnsupportedPatternError) -> None:
 
 def is_reviewed(error: UnsupportedPatternError) -> bool:
     """Return True if the error is for one of the reviewed constructs."""
-    return any(words in error.construct for words in REVIEWED[error.dialect])
+    return any(words in error.construct for words in REVIEWED[cast(Dialect, error.dialect)])

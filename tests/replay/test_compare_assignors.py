@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import struct
 from collections import Counter
+from typing import cast
 
 import pytest
 
 from assignor import assign
 from assignor.model import Subscription, TopicPartition
+from assignor.names import AssignorName
 from tests.replay.logs import Event, Row, classic, member, metadata, outcomes, replayed
 from tests.support.record_bytes import partitions, subscription
 
@@ -197,7 +199,7 @@ def drawn(rng: random.Random) -> tuple[Event, str, str]:
         for id, (topics, owned, generation, data) in wants.items()
     }
     members, outcome = [], "equal"
-    for id, given in assign(counts, subscriptions, assignor=protocol).items():
+    for id, given in assign(counts, subscriptions, assignor=cast(AssignorName, protocol)).items():
         gets: dict[str, list[int]] = {}
         for topic, partition in given:
             if rng.random() < 0.99:

@@ -18,6 +18,7 @@ import pyarrow as pa
 from assignor import Plan, Subscription, _core, assign, check, errors, match_topics, plan
 from assignor.cli.inputs import group_of, parse_json
 from assignor.cluster.metadata import topic_batch
+from assignor.names import Dialect
 from assignor.offsets import decode_batch, decode_record
 from assignor.replay import Replay
 from assignor.replay.watch_state import VERSION, WatchState
@@ -220,7 +221,7 @@ def _read_segment(pieces: list[bytes]) -> tuple[pa.Table, SegmentEnd]:
     return pa.Table.from_batches(batches).combine_chunks(), reader.finish()
 
 
-def _pattern(dialect: str) -> Callable[[bytes], bool]:
+def _pattern(dialect: Dialect) -> Callable[[bytes], bool]:
     def target(data: bytes) -> bool:
         try:
             pattern = data.decode()

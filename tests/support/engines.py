@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from assignor import assign, errors
+from assignor.names import Engine
 
-Engine: TypeAlias = Literal["rust", "reference"]
-ENGINES: tuple[Engine, ...] = ("rust", "reference")
+__all__ = ["ENGINES", "Assign", "Engine", "Outcome", "outcome", "outcomes"]
+
+ENGINES: tuple[Engine, ...] = get_args(Engine)
 
 Assign: TypeAlias = Callable[..., Mapping[str, Any]]
 

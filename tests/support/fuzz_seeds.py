@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from assignor import errors, match_topics, plan
 from assignor.cluster.records import SCHEMA
+from assignor.names import Dialect
 from assignor.replay import Replay
 from assignor.replay.watcher import Watcher
 from tests.replay.generated_events import METADATA, random_log
@@ -41,7 +42,7 @@ MOST = 24
 LARGEST = 4_096
 """Size of the largest seed in bytes."""
 
-DIALECTS = ("java", "librdkafka", "python", "re2j")
+DIALECTS: tuple[Dialect, ...] = ("java", "librdkafka", "python", "re2j")
 
 
 def read(target: str) -> list[bytes]:
@@ -157,7 +158,7 @@ def _segments() -> list[bytes]:
     ]
 
 
-def _patterns(dialect: str) -> list[bytes]:
+def _patterns(dialect: Dialect) -> list[bytes]:
     with gzip.open(vector_files.OWN_FOLDER / f"patterns_{dialect}.json.gz", "rt", encoding="utf-8") as file:
         patterns = [each["pattern"] for each in json.load(file)["patterns"]]
     found = []

@@ -23,7 +23,7 @@ from tests.wire.applications import KINDS, ApplicationOracle, drawn, read_frozen
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 PROCESS = bytes(range(16))
 

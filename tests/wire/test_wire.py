@@ -27,7 +27,7 @@ from tests.support.strategies import names
 from tests.support.vector_files import OWN_FOLDER
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 ABSENT = b"\xff\xff\xff\xff"
 MESSAGES = [case.data for path in wire_vectors.files(OWN_FOLDER) for case in wire_vectors.read(path) if case.data]

@@ -19,7 +19,7 @@ from assignor.wire import (
 from tests.support.invalid_input import ARGUMENT, LONE, NULL, TYPE, error_of
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
 
 FULL = Subscription(
     ("foo", "bar"),

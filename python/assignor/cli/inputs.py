@@ -19,11 +19,12 @@ import os
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from assignor import PartitionInfo, Subscription, TopicPartition
 from assignor.cli.selection import utf8_name
 from assignor.errors import AssignorError, IllegalArgumentError
+from assignor.names import GroupProtocol
 from assignor.terminal import notice
 from assignor.validation import shown
 
@@ -76,7 +77,7 @@ def add_group_protocol(command: argparse.ArgumentParser) -> None:
     """Add the option `--group-protocol`."""
     command.add_argument(
         "--group-protocol",
-        choices=("classic", "consumer", "share"),
+        choices=get_args(GroupProtocol),
         help="protocol of the group; consumer is KIP-848, share is KIP-932",
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from assignor import PartitionInfo, Subscription
 from assignor.cli.inputs import GroupInput, add_group_input, read_group
@@ -10,6 +10,7 @@ from assignor.cli.output import add_format
 from assignor.dependencies import dependency
 from assignor.errors import AssignorError, IllegalArgumentError
 from assignor.lines import escape, format_count, format_spans, spans_of
+from assignor.names import AssignorName, GroupProtocol
 from assignor.terminal import print_json, print_line
 from assignor.validation import read_int, shown
 
@@ -156,7 +157,7 @@ def _restart(scenario: Scenario, value: str) -> Scenario:
 
 def _use(scenario: Scenario, value: str) -> Scenario:
     protocol, slash, assignor = value.rpartition("/")
-    return scenario.use(assignor, protocol if slash else "classic")
+    return scenario.use(cast(AssignorName, assignor), cast(GroupProtocol, protocol if slash else "classic"))
 
 
 class _Step(NamedTuple):

@@ -26,6 +26,8 @@ This module imports aiokafka.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, ClassVar
+
 from assignor.clients.struct_assignors import EncodedAssignment, EncodedSubscription, StructAssignor
 from assignor.dependencies import dependency
 
@@ -35,6 +37,9 @@ with dependency("aiokafka"):
     from aiokafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor as OwnRoundRobin
     from aiokafka.coordinator.assignors.sticky.sticky_assignor import StickyPartitionAssignor as OwnSticky
     from aiokafka.coordinator.protocol import ConsumerProtocolMemberAssignment, ConsumerProtocolMemberMetadata
+
+if TYPE_CHECKING:
+    from assignor.names import AssignorName
 
 __all__ = ["RangeAssignor", "RoundRobinAssignor", "StickyAssignor"]
 
@@ -66,6 +71,7 @@ class AiokafkaAssignor(StructAssignor, AbstractPartitionAssignor):  # type: igno
     """
 
     _client = "aiokafka"
+    name: ClassVar[AssignorName]  # the client declares any str
     _module = "assignor.clients.aiokafka"
     _assignment = AiokafkaAssignment
     _subscription = AiokafkaSubscription

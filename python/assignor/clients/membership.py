@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from assignor import Plan
     from assignor.model import PartitionInfo
+    from assignor.names import AssignorName
 
 __all__ = [
     "VERSION",
@@ -80,7 +81,9 @@ class JoinedMembers(NamedTuple):
 
 
 def plan_joined(
-    assignor: str, partitions_per_topic: Mapping[str, int | list[int] | list[PartitionInfo]], members: JoinedMembers
+    assignor: AssignorName,
+    partitions_per_topic: Mapping[str, int | list[int] | list[PartitionInfo]],
+    members: JoinedMembers,
 ) -> Plan:
     """Return the plan of Kafka's assignor of this name for members with decoded subscriptions."""
     from assignor import _core  # the core loads when it is first needed

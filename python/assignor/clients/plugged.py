@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assignor import Plan
     from assignor.errors import AssignorError
     from assignor.model import PartitionInfo
+    from assignor.names import AssignorName
 
 __all__ = ["ClassOrInstanceMethod", "PluggedAssignor"]
 
@@ -67,7 +68,7 @@ class PluggedAssignor(OfOneClient):
             bool.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[AssignorName]
     """Kafka's name of the assignor."""
 
     _client: ClassVar[str]

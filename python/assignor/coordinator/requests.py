@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.validation import as_bytes, check_name, read_entries, read_int, shown, wrong_type
@@ -126,6 +126,23 @@ class JoinGroupRequest:
     client_host: str = ""
     version: int = 9
 
+    if TYPE_CHECKING:  # the constructor takes any iterable for a tuple
+
+        def __init__(
+            self,
+            group_id: str,
+            member_id: str = "",
+            protocol_type: str = "consumer",
+            protocols: Iterable[tuple[str, bytes]] = (),
+            session_timeout_ms: int = 45_000,
+            rebalance_timeout_ms: int | None = None,
+            group_instance_id: str | None = None,
+            reason: str | None = None,
+            client_id: str = "",
+            client_host: str = "",
+            version: int = 9,
+        ) -> None: ...
+
     def __post_init__(self) -> None:
         what = "JoinGroupRequest"
         _check_texts(self, what, "group_id", "member_id", "protocol_type", "client_host")
@@ -169,6 +186,20 @@ class SyncGroupRequest:
     protocol_name: str | None = None
     assignments: tuple[tuple[str, bytes], ...] = ()
     version: int = 5
+
+    if TYPE_CHECKING:  # the constructor takes any iterable for a tuple
+
+        def __init__(
+            self,
+            group_id: str,
+            generation_id: int,
+            member_id: str,
+            group_instance_id: str | None = None,
+            protocol_type: str | None = None,
+            protocol_name: str | None = None,
+            assignments: Iterable[tuple[str, bytes]] = (),
+            version: int = 5,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         what = "SyncGroupRequest"
@@ -234,6 +265,10 @@ class LeaveGroupRequest:
     members: tuple[LeavingMember, ...] = ()
     version: int = 5
 
+    if TYPE_CHECKING:  # the constructor takes any iterable for a tuple
+
+        def __init__(self, group_id: str, members: Iterable[LeavingMember] = (), version: int = 5) -> None: ...
+
     def __post_init__(self) -> None:
         what = "LeaveGroupRequest"
         _check_texts(self, what, "group_id")
@@ -279,6 +314,19 @@ class OffsetCommitRequest:
     group_instance_id: str | None = None
     retention_time_ms: int = -1
     version: int = 9
+
+    if TYPE_CHECKING:  # the constructor takes any iterable for a tuple
+
+        def __init__(
+            self,
+            group_id: str,
+            offsets: Iterable[OffsetToCommit] = (),
+            generation_id: int = -1,
+            member_id: str = "",
+            group_instance_id: str | None = None,
+            retention_time_ms: int = -1,
+            version: int = 9,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         what = "OffsetCommitRequest"

@@ -17,7 +17,7 @@ from assignor.matching.topic_names import INTERNAL_TOPICS
 from assignor.validation import DIALECTS, read_names
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Dialect, Engine
 
 __all__ = ["Explanation", "explain_pattern"]
 
@@ -64,7 +64,7 @@ class Explanation:
     """
 
     pattern: str
-    dialect: str
+    dialect: Dialect
     how: str
     matches: tuple[str, ...] | None
     hints: tuple[str, ...]
@@ -80,7 +80,7 @@ class Explanation:
 
 def explain_pattern(
     pattern: str,
-    dialect: str = "java",
+    dialect: Dialect = "java",
     topics: Iterable[str] | None = None,
     *,
     include_internal: bool = False,
@@ -151,7 +151,7 @@ class _Probe:
     """
 
     def __init__(
-        self, pattern: str, dialect: str, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
+        self, pattern: str, dialect: Dialect, topics: tuple[str, ...] | None, include_internal: bool, engine: Engine
     ) -> None:
         self.pattern = pattern
         self.dialect = dialect
@@ -178,7 +178,7 @@ class _Probe:
         if self.is_late:
             yield "Other patterns and dialects were not compared completely, because it takes too long."
 
-    def matches(self, pattern: str, dialect: str | None = None) -> tuple[str, ...] | None:
+    def matches(self, pattern: str, dialect: Dialect | None = None) -> tuple[str, ...] | None:
         """Return the topics that a pattern matches; None if it is invalid or not supported, or if the time is over."""
         topics = self.topics or ()
         found: list[str] = []

@@ -12,6 +12,8 @@ from assignor.validation import is_raised_below, shown, wrong_type
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
+    from assignor.names import Dialect
+
 __all__ = ["TopicMatcher"]
 
 
@@ -45,7 +47,7 @@ class TopicMatcher:
         ['orders-eu', 'orders-us']
     """
 
-    def __init__(self, dialect: str = "java", include_internal: bool = False) -> None:
+    def __init__(self, dialect: Dialect = "java", include_internal: bool = False) -> None:
         self._core = _core.Matcher(dialect, check_flag(include_internal))
         self._dialect = dialect
         self._include_internal = include_internal
@@ -146,7 +148,7 @@ class TopicMatcher:
 
 
 def _rebuild(
-    dialect: str, include_internal: bool, patterns: list[tuple[Hashable, str]], topics: list[str]
+    dialect: Dialect, include_internal: bool, patterns: list[tuple[Hashable, str]], topics: list[str]
 ) -> TopicMatcher:
     """Return a matcher with these patterns and topics."""
     matcher = TopicMatcher(dialect, include_internal)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from assignor.model import TopicPartition
 from assignor.ordering import java_order
 from assignor.reference.group import read_members, read_topics
 from assignor.validation import check_name, read_entries, read_items, read_partition, wrong_type
+
+if TYPE_CHECKING:
+    from assignor.names import GroupProtocol
 
 Owned = tuple[str, TopicPartition]
 """A member and a partition that is assigned to it."""
@@ -19,7 +23,7 @@ def check(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
     *,
-    group_protocol: str = "classic",
+    group_protocol: GroupProtocol = "classic",
 ) -> tuple[tuple[TopicPartition, ...], tuple[TopicPartition, ...], tuple[Owned, ...], tuple[Owned, ...]]:
     """Check an assignment; return the fields of `assignor.Findings`: unowned, doubly_owned, not_subscribed, unknown.
 

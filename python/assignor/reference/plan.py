@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from assignor.ordering import java_order
 from assignor.plan_json import Parts
@@ -11,13 +12,16 @@ from assignor.reference.assign import chosen
 from assignor.reference.assign.options import Options
 from assignor.reference.group import Member, read_members, read_topics
 
+if TYPE_CHECKING:
+    from assignor.names import AssignorName, GroupProtocol
+
 
 def plan(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
     *,
-    assignor: str | None = None,
-    group_protocol: str = "classic",
+    assignor: AssignorName | None = None,
+    group_protocol: GroupProtocol = "classic",
     topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> Parts:

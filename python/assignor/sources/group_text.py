@@ -271,8 +271,9 @@ def choose_group(groups: list[DescribedGroup], pattern: str | None, place: str) 
     return chosen[0]
 
 
-def _order(partition: TopicPartition) -> tuple[Any, int]:
-    return java_order(partition.topic), partition.partition
+def _order(partition: tuple[str, int]) -> tuple[Any, int]:
+    topic, id = partition
+    return java_order(topic), id
 
 
 def _described(given: dict[str, Any]) -> DescribedGroup:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assignor._core import plan
 from assignor.errors import IllegalArgumentError
 from assignor.validation import check_name, read_entries, read_items, shown, wrong_type
+
+if TYPE_CHECKING:
+    from assignor.names import AssignorName, GroupProtocol
 
 __all__ = ["Scenario"]
 
@@ -50,6 +53,12 @@ class Scenario:
     name: str
     groups: frozenset[str] | None = None
     steps: tuple[tuple[Any, ...], ...] = field(default=())
+
+    if TYPE_CHECKING:  # the constructor takes any iterable of names
+
+        def __init__(
+            self, name: str, groups: Iterable[str] | None = None, steps: tuple[tuple[Any, ...], ...] = ()
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         check_name(self.name, "the name of a scenario")
@@ -117,7 +126,7 @@ class Scenario:
             raise wrong_type("rolling_restart: instance_ids", "a bool or None", instance_ids)
         return self._then("rolling_restart", instance_ids)
 
-    def use(self, assignor: str | None = None, group_protocol: str = "classic") -> Scenario:
+    def use(self, assignor: AssignorName | None = None, group_protocol: GroupProtocol = "classic") -> Scenario:
         """Switch the group to another assignor or protocol; it rebalances, and later steps use the new assignor.
 
         The assignor starts from the partitions that the members own. Kafka's assignors do the same when the members

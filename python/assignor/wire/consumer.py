@@ -21,7 +21,7 @@ from assignor.validation import as_bytes, check_name, read_bool, read_int, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from assignor._engine import Engine
+    from assignor.names import Engine
     from assignor.validation import Bytes
 
 __all__ = [

@@ -16,7 +16,7 @@ from assignor.model import TopicPartition
 from assignor.validation import as_bytes
 
 if TYPE_CHECKING:
-    from assignor._engine import Engine
+    from assignor.names import Engine
     from assignor.validation import Bytes
 
 __all__ = [

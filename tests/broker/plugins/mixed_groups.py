@@ -8,12 +8,13 @@ import operator
 import time
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor import Group, PartitionInfo, TopicPartition
+from assignor.names import AssignorName
 from tests.broker.admin import Admin
 from tests.broker.plugins.client_consumers import AiokafkaConsumers, ConfluentConsumers, KafkaPythonConsumers
 from tests.broker.plugins.group_log import Generation, GroupLog
@@ -168,7 +169,9 @@ class MixedGroups:
             topics = {name: len(partitions) for name, partitions in topics.items()}
         if "instances" in ignored:
             joined = [(member_id, None, subscription) for member_id, _, subscription in joined]
-        return generation.by_client(Group.from_wire(topics, joined).assign(assignor=generation.protocol))
+        return generation.by_client(
+            Group.from_wire(topics, joined).assign(assignor=cast(AssignorName, generation.protocol))
+        )
 
     def partitions(self, *topics: str) -> set[TopicPartition]:
         """Return all partitions of topics."""

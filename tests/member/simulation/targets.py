@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MemberSpec", "Topic", "compute_targets"]
 
-ASSIGNORS = {assignor.name: assignor() for assignor in (server.UniformAssignor, server.RangeAssignor)}
+ASSIGNORS: dict[str, server.UniformAssignor | server.RangeAssignor] = {
+    assignor.name: assignor() for assignor in (server.UniformAssignor, server.RangeAssignor)
+}
 
 NO_TOPIC = "?"
 """A name that no topic can have."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 import struct
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from assignor import Subscription, TopicPartition, assign
+from assignor.names import AssignorName
 from tests.replay.generated_events import METADATA, random_log
 from tests.replay.golden.recorded import Recorded
 from tests.replay.logs import (
@@ -49,7 +50,7 @@ def generations(protocol: str, *steps: Iterable[str]) -> list[Event]:
             id: Subscription(tuple(wants[id]), instances[id], None, tuple(owned.get(id, ())), generation - 1)
             for id in ids
         }
-        found = assign(COUNTS, given, assignor=protocol) if ids else {}
+        found = assign(COUNTS, given, assignor=cast(AssignorName, protocol)) if ids else {}
         members = []
         for id in ids:
             before = by_topic(owned.get(id, ()))

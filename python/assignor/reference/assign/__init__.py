@@ -6,6 +6,7 @@ Each assignor is a function in its own file. To add one, write its file and add 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from assignor.model import TopicPartition
 from assignor.reference.assign import range as range_assignor
@@ -14,6 +15,9 @@ from assignor.reference.assign.options import Options
 from assignor.reference.assign.server import range as server_range
 from assignor.reference.assign.server import simple, uniform
 from assignor.reference.group import Member, Partition, read_members, read_topics
+
+if TYPE_CHECKING:
+    from assignor.names import AssignorName, GroupProtocol
 
 Assign = Callable[[Mapping[str, list[Partition]], list[Member], Options], dict[str, list[TopicPartition]]]
 """Function that assigns: it takes topics, members and options, and returns the partitions of each member."""
@@ -42,8 +46,8 @@ def assign(
     partitions_per_topic: Mapping[str, object],
     subscriptions: Mapping[str, object],
     *,
-    assignor: str | None = None,
-    group_protocol: str = "classic",
+    assignor: AssignorName | None = None,
+    group_protocol: GroupProtocol = "classic",
     topic_ids: Mapping[str, int] | None = None,
     prefer_rack_aware: bool = False,
 ) -> dict[str, list[TopicPartition]]:

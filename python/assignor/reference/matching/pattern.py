@@ -17,6 +17,8 @@ from assignor.validation import check_dialect, check_name, shown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from assignor.names import Dialect
+
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__share_group_state", "__transaction_state"})
 """Kafka's internal topics (Topic.INTERNAL_TOPICS)."""
 
@@ -70,7 +72,7 @@ def check_topic(topic: object) -> str:
     return name
 
 
-def match_topics(pattern: str, topics: Iterable[str], dialect: str, include_internal: bool) -> list[str]:
+def match_topics(pattern: str, topics: Iterable[str], dialect: Dialect, include_internal: bool) -> list[str]:
     """Return the topics that a pattern matches, in the order of `topics`."""
     found = Pattern(pattern, dialect, include_internal)
     return [topic for topic in map(check_topic, topics) if found.matches(topic)]
