@@ -36,7 +36,7 @@ unexport MAKEFLAGS MFLAGS
 # each start compiles all packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build core demo test test-rust test-python test-long check check-python check-rust check-workflows
+.PHONY: help build core demo test test-rust test-python test-long test-wheel check check-python check-rust check-workflows
 .PHONY: fuzz bench bench-spark guard guard-fails docs pins release-check format clean
 
 help: ## List the targets
@@ -101,6 +101,9 @@ test-python: core
 test-long: core ## Run all tests, including the long ones
 	PROPTEST_CASES=20000 ASSIGNOR_PROFILE=long cargo test --locked --release --quiet
 	ASSIGNOR_PROFILE=long $(BIN)/python -m pytest
+
+test-wheel: core ## Build the wheel, and test it on another version of Python than that of .venv
+	@WORKERS=$(WORKERS) nice bash .ci/test-wheel
 
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=

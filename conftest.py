@@ -7,12 +7,14 @@ import faulthandler
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
+import assignor
 from assignor.errors import MissingDependencyError
 
 if TYPE_CHECKING:
@@ -92,7 +94,14 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let interrupts reach the programs that tests start, even if pytest is a background job, which ignores them."""
+    """Let interrupts reach the programs that tests start, even if pytest is a background job, which ignores them.
+
+    Raises:
+        UsageError: `ASSIGNOR_INSTALLED` is a folder, and the tests import another package than the one installed there.
+    """
+    installed = os.environ.get("ASSIGNOR_INSTALLED")
+    if installed and not Path(assignor.__file__).is_relative_to(installed):
+        raise pytest.UsageError(f"the tests import {assignor.__file__}, which is not in {installed}")
     assert sys.__stderr__
     config.stash[STDERR] = os.dup(sys.__stderr__.fileno())  # later, pytest captures what tests write there
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
