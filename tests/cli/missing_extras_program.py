@@ -17,6 +17,7 @@ import os
 import pkgutil
 import sys
 import traceback
+import warnings
 from importlib.machinery import ModuleSpec
 from typing import TYPE_CHECKING, Any
 
@@ -111,7 +112,10 @@ def import_every_module() -> None:
 def start(modules: list[str], kind: str, lines: list[list[str] | str]) -> tuple[int, int]:
     """Fork a process that runs lines without modules; return it and the end of a pipe with its answer."""
     reader, writer = os.pipe()
-    child = os.fork()
+    with warnings.catch_warnings():
+        # From CPython 3.12 on, fork warns about the threads of the packages, which the forked process does not use.
+        warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+        child = os.fork()
     if child:
         os.close(writer)
         return child, reader
