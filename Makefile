@@ -36,8 +36,8 @@ unexport MAKEFLAGS MFLAGS
 # each start compiles all packages again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help build core demo test test-rust test-python test-long test-wheel check check-python check-rust check-workflows
-.PHONY: fuzz bench bench-spark guard guard-fails docs pins release-check format clean
+.PHONY: help build core demo test test-rust test-python test-long test-wheel test-floors check check-python check-rust
+.PHONY: check-workflows fuzz bench bench-spark guard guard-fails docs pins release-check format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -104,6 +104,9 @@ test-long: core ## Run all tests, including the long ones
 
 test-wheel: core ## Build the wheel, and test it on another version of Python than that of .venv
 	@WORKERS=$(WORKERS) nice bash .ci/test-wheel
+
+test-floors: core ## Run the Python tests with the lowest versions of all dependencies
+	@WORKERS=$(WORKERS) bash .ci/test-floors
 
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?=

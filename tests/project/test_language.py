@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("src", "python", "tests", "benches", "docs", "examples", "data", "fuzz", "release", ".ci", ".github")
 SUFFIXES = {".py", ".pyi", ".rs", ".java", ".md", ".toml", ".yml"}
-SCRIPTS = {"Makefile", "run", "test-wheel"}
+SCRIPTS = {"Makefile", "run", "test-wheel", "test-floors"}
 
 RETIRED = (
     # Words with a meaning of their own in this project, and pronouns for members and callers.
