@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from assignor import errors, explain_pattern
+from assignor import errors, explain_pattern, match_topics
 from assignor.matching import explanation
 from assignor.names import Dialect
 from tests.support.engines import Engine
@@ -131,10 +131,12 @@ def test_long_list_of_topics_is_shortened() -> None:
 def test_an_explanation_is_short_and_comes_soon(pattern: str, dialect: Dialect) -> None:
     topics = ["a" * 249, "ab" * 120, *(f"{letter * 200}-{number}" for letter in "ab" for number in range(40))]
     start = time.process_time()
+    match_topics(pattern, topics[2:], dialect=dialect)  # takes as long as the machine needs for 80 names
+    matched = time.process_time()
 
     found = str(explain_pattern(pattern, dialect, topics[2:]))
 
-    assert 2 > time.process_time() - start
+    assert time.process_time() - matched < 1.5 * (matched - start) + 1
     assert 64 * 1024 > len(found.encode())
     assert "…" in found or "Only the first 2000" in found or len(pattern) < 2_000
 

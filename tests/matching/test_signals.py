@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import itertools
 import signal
 import sys
@@ -80,11 +81,13 @@ def interrupting_signal() -> Iterator[None]:
         raise HandlerError
 
     before = signal.signal(signal.SIGVTALRM, handle)
+    gc.disable()  # an exception that is raised in a callback of the collector, such as Hypothesis's, is only logged
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.05)
     try:
         yield
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        gc.enable()
         signal.signal(signal.SIGVTALRM, before)
 
 
