@@ -54,7 +54,7 @@ def dependency(*modules: str, at_least: str | None = None) -> Iterator[None]:
     try:
         yield
     except Exception as error:  # an extension can fail with any error, such as OSError for a library of the system
-        raise _import_failed(error, *modules) from error
+        raise _import_failed(error, *modules, at_least=at_least) from error
 
 
 def require(*modules: str) -> None:
@@ -86,12 +86,13 @@ def install_command(*modules: str) -> str:
     return _pip_install(*(each for module in modules for each in REQUIREMENTS[module]))
 
 
-def _import_failed(error: Exception, *modules: str) -> MissingDependencyError:
+def _import_failed(error: Exception, *modules: str, at_least: str | None = None) -> MissingDependencyError:
     """Return the error for a failed import: a module is missing, or it is installed and cannot be imported.
 
     Args:
         error: The error of the import.
         modules: The imported modules, keys of `REQUIREMENTS`. The cause can be another one that they import.
+        at_least: Lowest version of the modules; by default that of `REQUIREMENTS`.
     """
     failed = _failed_module(error) or modules[0]
     if not is_installed(failed):
@@ -99,7 +100,8 @@ def _import_failed(error: Exception, *modules: str) -> MissingDependencyError:
         packages = [_package(module) for module in missing]
         names = " and ".join(filter(None, [", ".join(packages[:-1]), packages[-1]]))
         verb = "is" if len(packages) == 1 else "are"
-        return MissingDependencyError(f"{names} {verb} not installed: {install_command(*missing)}")
+        needed = (each for module in missing for each in _requirements(module, at_least if module in modules else None))
+        return MissingDependencyError(f"{names} {verb} not installed: {_pip_install(*needed)}")
     cause = " ".join(str(error).split())
     kind = "" if isinstance(error, ImportError) and cause else type(error).__name__
     reason = ": ".join(filter(None, [kind, cause]))
@@ -126,6 +128,12 @@ def _module_of(name: str | None) -> str | None:
     return next((module for module in REQUIREMENTS if f"{name}.".startswith(f"{module}.")), None)
 
 
+def _requirements(module: str, at_least: str | None = None) -> list[str]:
+    """Return what installs a module, in this version or a newer one."""
+    own, *others = REQUIREMENTS[module]
+    return [f"{_package(module)}>={at_least}" if at_least else own, *others]
+
+
 def _package(module: str) -> str:
     return re.split("[<>=]", REQUIREMENTS[module][0])[0]
 
@@ -140,10 +148,8 @@ def _check_version(module: str, at_least: str | None) -> None:
     except importlib.metadata.PackageNotFoundError:
         return
     if [] < _release(installed) < _release(floor):
-        needed = [f"{package}>={at_least}" if at_least else REQUIREMENTS[module][0], *REQUIREMENTS[module][1:]]
-        raise MissingDependencyError(
-            f"{package} {installed} is installed, and {floor} or newer is needed: {_pip_install(*needed)}"
-        )
+        command = _pip_install(*_requirements(module, at_least))
+        raise MissingDependencyError(f"{package} {installed} is installed, and {floor} or newer is needed: {command}")
 
 
 def _release(version: str) -> list[int]:
