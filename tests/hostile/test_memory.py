@@ -24,7 +24,7 @@ MANY = {f"t{number}": MOST for number in range(3)}
 
 REFUSED: dict[str, tuple[Callable[[], object], int]] = {
     "assign": (lambda: assign(HUGE, MEMBERS), MOST),
-    "assign of several topics": (lambda: assign(MANY, {"a": MANY}), 3 * MOST),
+    "assign of several topics": (lambda: assign(MANY, {"a": tuple(MANY)}), 3 * MOST),
     "assign of columns": (lambda: assign(TopicColumns(["t"], [MOST]), COLUMNS), MOST),
     "assign of Topics": (lambda: assign(Topics(HUGE), MEMBERS), MOST),
     "Group.assign": (lambda: Group(HUGE, MEMBERS).assign(), MOST),

@@ -145,6 +145,8 @@ def test_a_report_equals_that_of_the_live_recording(recorded: Recorded, tmp_path
         ended = run(["report", folder, "--json", "--out", tmp_path / str(number)])
         found = json.loads(ended.out, object_hook=lambda given: {**given, "at": None} if "at" in given else given)
         found.pop("notes", None)
+        unknown = found.pop("share_lag_unknown")
+        assert (unknown is None) == (folder == recorded.data), "a recording does not have __share_group_state"
         assert (found.pop("brokers") is None) == (folder == recorded.live), "only the controllers' log has them"
         for finding in found["findings"]:
             finding["since"] = None
