@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -173,18 +174,29 @@ def test_the_requirements_are_those_of_the_extras() -> None:
         assert {each for module in EXTRAS[extra] for each in REQUIREMENTS[module]} == set(requirements), extra
 
 
+def needed_by(example: Example, module: str) -> tuple[str, list[str]]:
+    """Return the lowest version of a module that an example needs, and what installs it."""
+    own, *others = REQUIREMENTS[module]
+    floor = own.partition(">=")[2].partition(",")[0]
+    needed = "3.0" if module == "kafka" and "read_cluster" in example.line else floor
+    return needed, [own.replace(floor, needed) if floor else own, *others]
+
+
+def quoted(requirements: Iterable[str]) -> str:
+    return " ".join(f"'{each}'" if re.search("[<>]", each) else each for each in requirements)
+
+
 @pytest.mark.parametrize(("module", "kind"), KEYS)
 def test_a_package_that_is_missing_broken_or_old_is_named_in_one_line(ended: Ends, module: str, kind: str) -> None:
-    requirements = " ".join(f"'{each}'" if re.search("[<>]", each) else each for each in REQUIREMENTS[module])
-    package, floor = re.match(r"([\w-]+)(?:>=([\d.]+))?", REQUIREMENTS[module][0]).groups()  # type: ignore[union-attr]
+    package = re.split("[<>=]", REQUIREMENTS[module][0])[0]
+    installed = quoted(REQUIREMENTS[module])
     for example, found in ended[module, kind]:
-        needed = floor if "read_cluster" not in example.line or module != "kafka" else "3.0"
+        floor, requirements = needed_by(example, module)
         message = {
-            "missing": f"{package} is not installed: pip install {requirements}",
+            "missing": f"{package} is not installed: pip install {quoted(requirements)}",
             "broken": f"{package} is installed, but cannot be imported: OSError: {CAUSE}; "
-            f"reinstall it: pip install --force-reinstall {requirements}",
-            "old": f"{package} {OLD} is installed, and {needed} or newer is needed: "
-            f"pip install {requirements.replace(str(floor), str(needed))}",
+            f"reinstall it: pip install --force-reinstall {installed}",
+            "old": f"{package} {OLD} is installed, and {floor} or newer is needed: pip install {quoted(requirements)}",
         }[kind]
         assert (2, "", f"assignor: {message}\n") == found, example
 
@@ -194,7 +206,7 @@ def test_without_an_extra_one_line_names_all_missing_packages_at_once(ended: End
     for example, (code, out, err) in ended[extra, "extra"]:
         assert (2, "", 1) == (code, out, err.count("\n")), (example, err)
         command = err.partition("installed: pip install ")[2]
-        named = [REQUIREMENTS[module][0] in command for module in EXTRAS[extra] if module in example.needs]
+        named = [needed_by(example, module)[1][0] in command for module in EXTRAS[extra] if module in example.needs]
         # A statement can name the others when these are installed.
         assert any(named) if isinstance(example.line, str) else all(named), (example, err)
 
