@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+from release import ROOT
+
 FILES = tuple(
     ROOT / name
     for name in ("requirements-demo.txt", "requirements-dev.txt", "requirements-release.txt", "fuzz/requirements.txt")
