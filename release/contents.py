@@ -110,7 +110,7 @@ class _Targets(HTMLParser):
         super().__init__()
         self.found: list[str] = []
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002 - HTMLParser passes the tag
         """Collect the targets of a tag."""
         self.found += [value for name, value in attrs if name in {"href", "src"} and value]
 

@@ -136,7 +136,7 @@ def shadow() -> dict[str, Any]:
     """Return what a leader in shadow mode answers and logs, and what the client's own class answers."""
     lines: list[str] = []
     handler = logging.Handler()
-    handler.emit = lambda record: lines.append(f"{record.levelname} {record.getMessage()}")  # type: ignore[method-assign]
+    handler.emit = lambda record: lines.append(f"{record.levelname} {record.getMessage()}")  # type: ignore[method-assign]  # only this handler writes to the list
     logger = logging.getLogger("assignor.clients")
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

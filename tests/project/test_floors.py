@@ -17,7 +17,7 @@ def highest_floors(requirements: list[str]) -> dict[str, str]:
     """Return the lowest version of each package that all requirements allow."""
     floors: dict[str, str] = {}
     for requirement in requirements:
-        name, floor = re.match(r"([\w-]+)>=([\d.]+)(?:,<[\d.]+)?$", requirement).groups()  # type: ignore[union-attr]
+        name, floor = re.match(r"([\w-]+)>=([\d.]+)(?:,<[\d.]+)?$", requirement).groups()  # type: ignore[union-attr]  # each has this form
         floors[name] = max(floor, floors.get(name, "0"), key=release)
     return floors
 
