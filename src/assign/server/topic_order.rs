@@ -1,6 +1,8 @@
 //! Order in which the broker's assignors read topics: that of tables of names, and of tables of topic ids.
 
-use crate::assign::table_order::{DEFAULT_CAPACITY, presized_capacity, table_order_by, uuid_hash, uuid_order};
+use crate::assign::table_order::{
+    DEFAULT_CAPACITY, TREEIFY_THRESHOLD, bucket, presized_capacity, table_order_by, uuid_hash, uuid_order,
+};
 use crate::group::{Group, MemberData, java_order, string_hash};
 
 /// Return the indices of ids in the order of a table.
@@ -32,22 +34,43 @@ pub(super) fn topics_by_name(group: &Group, member: usize) -> TopicsByName {
     TopicsByName { topics: by_name.filter(|topic| (*topic as usize) < group.topics().len()).collect(), capacity }
 }
 
-/// Return the topics of a member's previous target, existing or not, in the order of a table of topic ids; each with its partition ids.
-pub(super) fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>) -> Vec<(u32, Vec<&'g [i32]>)> {
-    let mut owned = data.owned();
-    if let (Some((topic, ids)), None) = (owned.next(), owned.next()) {
-        return vec![(topic, vec![ids])];
+/// Read the topics of a member's previous target, existing or not, in the order of a table of topic ids. `found` becomes their runs of
+/// partition ids: those of a topic are next to each other, in the order given.
+pub(super) fn previous_topics_by_id<'g>(group: &Group, data: MemberData<'g>, found: &mut Vec<(u32, &'g [i32])>) {
+    const FEW: usize = TREEIFY_THRESHOLD as usize;
+    found.clear();
+    found.extend(data.owned());
+    if found.len() <= 1 {
+        return;
+    }
+    if found.len() <= FEW {
+        // So few topics leave a table at its first size and without trees. A run's place is the bucket of its topic, then the
+        // topic's first run.
+        let mut places = [(0, 0, 0); FEW];
+        for (run, (topic, _)) in found.iter().enumerate() {
+            places[run] = match found[..run].iter().position(|(before, _)| before == topic) {
+                Some(first) => (places[first].0, first, run),
+                None => (bucket(uuid_hash(group.topic_id(*topic)), DEFAULT_CAPACITY), run, run),
+            };
+        }
+        let places = &mut places[..found.len()];
+        if !places.is_sorted() {
+            places.sort_unstable();
+            let mut given = [(0, [].as_slice()); FEW];
+            given[..found.len()].copy_from_slice(found);
+            for (run, (.., from)) in found.iter_mut().zip(places) {
+                *run = given[*from];
+            }
+        }
+        return;
     }
     let mut runs: Vec<(u32, usize, &[i32])> =
-        data.owned().enumerate().map(|(run, (topic, ids))| (topic, run, ids)).collect();
+        found.iter().enumerate().map(|(run, (topic, ids))| (*topic, run, *ids)).collect();
     runs.sort_by_key(|(topic, ..)| *topic);
     let mut topics: Vec<&[(u32, usize, &[i32])]> = runs.chunk_by(|left, right| left.0 == right.0).collect();
     topics.sort_by_key(|runs| runs[0].1);
-    let ids: Vec<u128> = if topics.len() > 1 {
-        topics.iter().map(|runs| group.topic_id(runs[0].0)).collect()
-    } else {
-        vec![0; topics.len()]
-    };
-    let found = order_of_ids(&ids, DEFAULT_CAPACITY).into_iter().map(|index| topics[index as usize]);
-    found.map(|runs| (runs[0].0, runs.iter().map(|(.., ids)| *ids).collect())).collect()
+    let ids: Vec<u128> = topics.iter().map(|runs| group.topic_id(runs[0].0)).collect();
+    let order = order_of_ids(&ids, DEFAULT_CAPACITY);
+    found.clear();
+    found.extend(order.into_iter().flat_map(|index| topics[index as usize]).map(|(topic, _, ids)| (*topic, *ids)));
 }

@@ -51,9 +51,9 @@ pub(super) fn assign(group: &Arc<Group>) -> Result<Plan, NoAnswer> {
             topic: group.topics().names().get(topic as usize).to_owned(),
             partition,
         })?;
-        let owners = shares.owners(|place| order[place as usize]);
+        let mut owners = shares.owners(|place| order[place as usize]);
         for (id, key) in keys {
-            found.push(number, id, owners.get(key as usize));
+            found.push(number, id, owners.of(key));
         }
     }
     Ok(Plan::from_shared(planned, found))
@@ -63,6 +63,7 @@ pub(super) fn assign(group: &Arc<Group>) -> Result<Plan, NoAnswer> {
 fn keep(claims: &[Claim], topic: u32, order: &[u32], found: &mut SharedOwners) {
     let mut pairs: Vec<(i32, u32)> = claims.iter().map(|(place, id)| (*id, order[*place as usize])).collect();
     pairs.sort_unstable();
+    pairs.dedup();
     for of_id in pairs.chunk_by(|left, right| left.0 == right.0) {
         let members: Vec<u32> = of_id.iter().map(|(_, member)| *member).collect();
         found.push(topic, of_id[0].0, &members);
@@ -77,16 +78,15 @@ fn assign_topic(shares: &mut Shares, ids: &Ids, subscribers: &[u32], claims: &[C
         shares.quotas[*place as usize] = quota;
     }
     let mut numbers = Numbers::new(ids);
-    let mut members = Vec::new();
+    let mut of_member_ids = Vec::new();
     for of_member in claims.chunk_by(|left, right| left.0 == right.0) {
         let first = shares.claims();
-        for (place, id) in of_member {
-            shares.claim(numbers.number(*id), *place);
+        of_member_ids.clear();
+        push_numbers(of_member.iter().map(|(_, id)| [*id]), &mut of_member_ids);
+        for id in &of_member_ids {
+            shares.claim(numbers.number(*id), of_member[0].0);
         }
-        members.push((first, shares.claims()));
-    }
-    for of_member in members {
-        shares.shed_excess(of_member, |partitions| {
+        shares.shed_excess(first, |partitions| {
             let hashes: Vec<i32> = partitions.iter().map(|number| numbers.id(*number)).collect();
             table_order(&hashes, DEFAULT_CAPACITY)
         });
@@ -189,7 +189,8 @@ impl<'a> Numbers<'a> {
 /// Place of a member, and the id of a partition that it had.
 type Claim = (u32, i32);
 
-/// Partitions that members had, by topic; per topic in the order in which Kafka reads them.
+/// Partitions that members had, by topic; per topic by member, in the order in which Kafka reads the members. Ids of a member come in
+/// the order given, some perhaps twice.
 #[derive(Default)]
 struct Previous {
     claims: Vec<Claim>,
@@ -203,23 +204,27 @@ impl Previous {
         if !group.has_owned_partitions() {
             return found;
         }
-        let mut runs: Vec<(u32, u32, &[i32])> = Vec::new();
-        for place in place_order(order.len()) {
-            if let Some(data) = group.member_data(order[place as usize] as usize) {
-                runs.extend(data.owned().map(|(topic, ids)| (topic, place, ids)));
-            }
+        let places = place_order(order.len());
+        let data =
+            || places.iter().filter_map(|place| Some((*place, group.member_data(order[*place as usize] as usize)?)));
+        found.ends = vec![0; group.owned_topics() as usize];
+        for (topic, ids) in data().flat_map(|(_, data)| data.owned()) {
+            found.ends[topic as usize] += ids.iter().filter(|id| **id >= 0).count();
         }
-        let topics = runs.iter().map(|(topic, ..)| *topic as usize + 1).max().unwrap_or(0);
-        let by_topic = Lists::by_key(topics, (0..).zip(&runs).map(|(run, (topic, ..))| (*topic, run)));
-        let mut ids = Vec::new();
-        for of_topic in by_topic.iter() {
-            let place = |run: &u32| runs[*run as usize].1;
-            for of_member in of_topic.chunk_by(|left, right| place(left) == place(right)) {
-                ids.clear();
-                push_numbers(of_member.iter().map(|run| runs[*run as usize].2), &mut ids);
-                found.claims.extend(ids.iter().map(|id| (place(&of_member[0]), *id)));
+        // Each end becomes the start of the topic's claims. Each written claim advances it by one, until it is their end.
+        let mut total = 0;
+        for end in &mut found.ends {
+            total += std::mem::replace(end, total);
+        }
+        found.claims = vec![(0, 0); total];
+        for (place, data) in data() {
+            for (topic, ids) in data.owned() {
+                let end = &mut found.ends[topic as usize];
+                for id in ids.iter().filter(|id| **id >= 0) {
+                    found.claims[*end] = (place, *id);
+                    *end += 1;
+                }
             }
-            found.ends.push(found.claims.len());
         }
         found
     }

@@ -36,24 +36,22 @@ pub(super) fn assign(group: &Arc<Group>) -> Result<Plan, NoAnswer> {
     }
     let is_equal = Cell::new(false);
     if group.has_owned_partitions() {
-        let mut members = Vec::new();
-        let mut ids = Vec::new();
+        let (mut runs, mut ids) = (Vec::new(), Vec::new());
         for place in place_order(order.len()) {
             let Some(data) = group.member_data(order[place as usize] as usize) else { continue };
             let first = shares.claims();
-            for (topic, runs) in previous_topics_by_id(group, data) {
+            previous_topics_by_id(group, data, &mut runs);
+            for of_topic in runs.chunk_by(|left, right| left.0 == right.0) {
+                let topic = of_topic[0].0;
                 if pairs.starts.get(topic as usize).is_some_and(|start| *start != NONE) {
                     ids.clear();
-                    push_numbers(runs.iter(), &mut ids);
+                    push_numbers(of_topic.iter().map(|(_, ids)| ids), &mut ids);
                     for id in &ids {
                         shares.claim(pairs.number(group, topic, *id), place);
                     }
                 }
             }
-            members.push((first, shares.claims()));
-        }
-        for claims in members {
-            shares.shed_excess(claims, |partitions| {
+            shares.shed_excess(first, |partitions| {
                 let hashes: Vec<i32> = partitions.iter().map(|pair| pairs.hash(*pair)).collect();
                 table_order_by(&hashes, DEFAULT_CAPACITY, not_compared(&is_equal))
             });
@@ -79,11 +77,11 @@ pub(super) fn assign(group: &Arc<Group>) -> Result<Plan, NoAnswer> {
     if is_equal.get() {
         return Err(NoAnswer::NotDetermined);
     }
-    let owners = shares.owners(|place| order[place as usize]);
+    let mut owners = shares.owners(|place| order[place as usize]);
     let mut found = SharedOwners::default();
     for pair in pairs.sorted() {
         let (topic, id) = pairs.keys[pair as usize];
-        found.push(topic, id, owners.get(pair as usize));
+        found.push(topic, id, owners.of(pair));
     }
     Ok(Plan::from_shared(Arc::clone(group), found))
 }

@@ -78,15 +78,15 @@ impl Shares {
         self.claims.len()
     }
 
-    /// Let a member give up the first of its claims until it has its quota. Its claims are those from `first` up to `end`; `order` returns
-    /// their indices in the order of the member's set of partitions, given the partitions.
-    pub(super) fn shed_excess(&mut self, (first, end): (usize, usize), order: impl FnOnce(&[u32]) -> Vec<u32>) {
-        let Some(place) = self.claims[first..end].first().map(|claim| claim.place as usize) else { return };
+    /// Let a member give up the first of its claims until it has its quota. Its claims are those from `first` on; `order` returns their
+    /// indices in the order of the member's set of partitions, given the partitions.
+    pub(super) fn shed_excess(&mut self, first: usize, order: impl FnOnce(&[u32]) -> Vec<u32>) {
+        let Some(place) = self.claims[first..].first().map(|claim| claim.place as usize) else { return };
         let excess = self.sizes[place].saturating_sub(self.quotas[place]) as usize;
         if excess == 0 {
             return;
         }
-        let partitions: Vec<u32> = self.claims[first..end].iter().map(|claim| claim.partition).collect();
+        let partitions: Vec<u32> = self.claims[first..].iter().map(|claim| claim.partition).collect();
         let order = if excess < partitions.len() { order(&partitions) } else { (0..partitions.len() as u32).collect() };
         for index in order.into_iter().take(excess) {
             self.give_up(first + index as usize);
@@ -196,10 +196,30 @@ impl Shares {
     }
 
     /// Return the owners of each partition; `member` returns the member at a place.
-    pub(super) fn owners(&self, member: impl Fn(u32) -> u32) -> Lists {
-        let member = &member;
-        let kept = self.claims.iter().filter(|claim| claim.is_kept).map(|claim| (claim.partition, claim.place));
-        let pairs = kept.chain(self.given.iter().copied()).map(|(partition, place)| (partition, member(place)));
-        Lists::by_key(self.counts.len(), pairs)
+    pub(super) fn owners<M: Fn(u32) -> u32>(&self, member: M) -> Owners<'_, M> {
+        let given = Lists::by_key(self.counts.len(), self.given.iter().copied());
+        Owners { shares: self, given, member, found: Vec::new() }
+    }
+}
+
+/// The owners of each partition.
+pub(super) struct Owners<'a, M> {
+    shares: &'a Shares,
+    /// Places of the members that get a partition, by partition.
+    given: Lists,
+    member: M,
+    found: Vec<u32>,
+}
+
+impl<M: Fn(u32) -> u32> Owners<'_, M> {
+    /// Return the owners of a partition: first those that keep it.
+    pub(super) fn of(&mut self, partition: u32) -> &[u32] {
+        let Shares { by_partition, claims, .. } = self.shares;
+        let claimed = if by_partition.is_empty() { &[] } else { by_partition.get(partition as usize) };
+        let kept = claimed.iter().map(|claim| claims[*claim as usize]).filter(|claim| claim.is_kept);
+        let places = kept.map(|claim| claim.place).chain(self.given.get(partition as usize).iter().copied());
+        self.found.clear();
+        self.found.extend(places.map(&self.member));
+        &self.found
     }
 }

@@ -35,6 +35,9 @@ pub(super) fn push_numbers(runs: impl Iterator<Item = impl AsRef<[i32]>>, found:
         found.extend(distinct);
     }
     let ids = &found[start..];
+    if ids.len() <= 1 {
+        return;
+    }
     let capacity = presized_capacity(ids.len());
     let has_own_bucket = |id: &i32| (*id as usize) < capacity.min(FOLDED as usize);
     if ids.is_sorted() && ids.iter().all(has_own_bucket) {

@@ -61,12 +61,15 @@ const PENDING: u32 = NO_OWNER - 1;
 fn revoke_excess(group: &Group, target: &mut Target<'_>, place: usize, quota: u32, free: &mut Vec<u32>) {
     let Some(data) = group.member_data(target.order[place] as usize) else { return };
     let mut left = quota as usize;
-    for (topic, runs) in previous_topics_by_id(group, data) {
+    let mut runs = Vec::new();
+    previous_topics_by_id(group, data, &mut runs);
+    for of_topic in runs.chunk_by(|left, right| left.0 == right.0) {
+        let topic = of_topic[0].0;
         let Some(partitions) = group.topics().partitions().get(topic as usize) else { continue };
         let start = target.owners.starts[topic as usize] as usize;
         let mut ids = Vec::new();
         let mut held = Vec::new();
-        for id in runs.into_iter().flatten() {
+        for id in of_topic.iter().flat_map(|(_, ids)| *ids) {
             let Some(position) = partitions.ids.position(*id) else { continue };
             let owner = &mut target.owners.members[start + position];
             if *owner == place as u32 {
