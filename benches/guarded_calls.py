@@ -29,7 +29,14 @@ HETEROGENEOUS = replace(HOMOGENEOUS, subscription="HETEROGENEOUS")
 RACKS = replace(HOMOGENEOUS, racks="two")
 RACKS_AND_SIZES = replace(RACKS, subscription="HETEROGENEOUS", sizes="differ")
 TINY = Workload(3, 2, 6)
-ASSIGNORS: tuple[AssignorName, ...] = ("roundrobin", "sticky", "cooperative-sticky", "uniform", "server-range")
+ASSIGNORS: tuple[AssignorName, ...] = (
+    "roundrobin",
+    "sticky",
+    "cooperative-sticky",
+    "uniform",
+    "server-range",
+    "simple",
+)
 
 MANY = 100
 """Number of times that a tiny group is assigned, so that the marks do not distort the count."""
