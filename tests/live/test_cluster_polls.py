@@ -5,16 +5,19 @@ from __future__ import annotations
 import functools
 import json
 import time
+from concurrent.futures import Future
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from assignor.cluster.confluent import rebalancing_groups
 from assignor.cluster.connection import ClientSettings
 from assignor.cluster.log import OffsetsLog
+from assignor.errors import ClusterError
 from assignor.replay import watch
 from assignor.replay.events import to_json
 from tests.broker.plugins.racks import RackedCluster
@@ -76,6 +79,17 @@ def test_a_group_that_waits_for_a_member_is_in_a_rebalance(broker: Cluster, topi
     second = consumer(broker, "waits", topic)
     until(lambda: second.poll(0.1) is None and "waits" in rebalancing_groups(settings, admin))
     close_consumers([first, second])
+
+
+@pytest.mark.parametrize("wrap", [lambda error: error, KafkaException])
+def test_an_error_of_one_broker_is_an_error_of_the_list_of_groups(wrap: Any) -> None:
+    error = wrap(KafkaError(KafkaError.COORDINATOR_LOAD_IN_PROGRESS))
+    listing: Future[Any] = Future()
+    listing.set_result(SimpleNamespace(errors=[error], valid=[]))
+    admin = SimpleNamespace(list_consumer_groups=lambda **_: listing, poll=lambda _: 0)
+
+    with pytest.raises(ClusterError, match=r"^cannot list the groups in a rebalance on localhost:9092: "):
+        rebalancing_groups(ClientSettings.read("localhost:9092"), admin)
 
 
 def test_a_member_is_stuck_only_while_records_wait(

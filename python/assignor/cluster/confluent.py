@@ -282,7 +282,7 @@ def rebalancing_groups(settings: ClientSettings, admin: Any) -> list[str]:
     call = admin.list_consumer_groups(states=wanted, request_timeout=settings.timeout)
     listing = settings.result(admin, call, doing)
     for error in listing.errors or ():
-        raise settings.failed(doing, error.args[0])
+        raise settings.failed(doing, error)
     return [group.group_id for group in listing.valid or ()]
 
 

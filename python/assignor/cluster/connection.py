@@ -225,7 +225,7 @@ class ClientSettings:
             found = future.result(0)
         except KafkaException as error:
             admin.poll(0)
-            raise self.failed(doing, error.args[0]) from None
+            raise self.failed(doing, error) from None
         self.errors.clear()
         return found
 
@@ -254,7 +254,8 @@ class ClientSettings:
         return self.result(client, future, "list the topics")
 
     def failed(self, doing: str, error: Any) -> ClusterError:
-        """Return the exception for a KafkaError."""
+        """Return the exception for a KafkaError, or for an exception that has one."""
+        error = error.args[0] if isinstance(error, Exception) else error
         name = error.name()
         if name.endswith("AUTHORIZATION_FAILED"):
             kind = name.removesuffix("_AUTHORIZATION_FAILED").lower().replace("_", " ")

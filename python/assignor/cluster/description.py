@@ -196,7 +196,7 @@ class _Reader:
         if not future.done():
             description.problem = str(self._settings.unreachable(doing))
         elif (error := future.exception(0)) is not None:
-            description.problem = self._text(error.args[0], doing)
+            description.problem = self._text(error, doing)
         return description
 
     def _offsets(self, groups: list[GroupDescription], topics: Collection[str]) -> Iterator[tuple[Rows, Rows, Rows]]:
@@ -253,7 +253,7 @@ class _Reader:
             return
         error = future.exception(0)
         if error is not None:
-            self._problems.append((group, self._text(error.args[0], doing)))
+            self._problems.append((group, self._text(error, doing)))
             return
         for place in future.result(0).topic_partitions or ():
             if place.error is not None:
@@ -263,9 +263,8 @@ class _Reader:
                 yield group, place.topic, place.partition, place.offset
 
     def _text(self, error: Any, doing: str) -> str:
-        """Return the text of a KafkaError."""
-        failure = self._settings.failed(doing, error.args[0] if isinstance(error, Exception) else error)
-        return str(failure)
+        """Return the text of a KafkaError, or of an exception that has one."""
+        return str(self._settings.failed(doing, error))
 
 
 def _unlisted(group: Any) -> GroupDescription:

@@ -82,7 +82,7 @@ def _described(settings: ClientSettings, admin: Any, names: list[str]) -> Iterat
                 yield future.result(0)
             except KafkaException as error:
                 if error.args[0].name() not in ("UNKNOWN_TOPIC_OR_PART", "TOPIC_AUTHORIZATION_FAILED"):
-                    raise settings.failed("describe the topics", error.args[0]) from None
+                    raise settings.failed("describe the topics", error) from None
     settings.errors.clear()
 
 
