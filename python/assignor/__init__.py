@@ -106,6 +106,8 @@ _MODULES = (
     "errors",
     "lag",
     "lag_growth",
+    "lag_time",
+    "lag_time_sums",
     "matching",
     "member",
     "names",

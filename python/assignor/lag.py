@@ -86,14 +86,15 @@ COMPUTED = ("lag", "deleted", "problem")
 
 _FIELDS = {field.name: field for schema in (PARTITION_LAG, END_OFFSETS) for field in schema}
 
-_SUMS = (
+SUMS = (
     ("partitions", pa.int64()),
     ("lag", pa.int64()),
     ("unknown", pa.int64()),
     *((name, pa.int64()) for name in PROBLEMS),
 )
+"""Columns of the sums of several partitions, see `MEMBER_LAG`."""
 
-MEMBER_LAG = pa.schema([("group_id", pa.string()), ("member_id", pa.string()), *_SUMS])
+MEMBER_LAG = pa.schema([("group_id", pa.string()), ("member_id", pa.string()), *SUMS])
 """Lag of the partitions that a member owns.
 
 partitions  number of partitions
@@ -102,7 +103,7 @@ unknown     number of partitions whose lag is unknown
 ...         number of partitions with each of `PROBLEMS`
 """
 
-GROUP_LAG = pa.schema([("group_id", pa.string()), *_SUMS, ("unowned", pa.int64()), ("unowned_lag", pa.int64())])
+GROUP_LAG = pa.schema([("group_id", pa.string()), *SUMS, ("unowned", pa.int64()), ("unowned_lag", pa.int64())])
 """Lag of a group, each partition counted once: the columns of `MEMBER_LAG` without `member_id`, and two more.
 
 unowned      number of partitions with a committed offset and without an owner
@@ -210,7 +211,7 @@ def member_lag(partitions: pa.Table) -> pa.Table:
     """
     partitions = _select(partitions, "partitions", *PARTITION_LAG.names)
     owned = partitions.filter(pc.is_valid(partitions["member_id"]))
-    return _sums(owned, ["group_id", "member_id"]).cast(MEMBER_LAG)
+    return sum_lag(owned, ["group_id", "member_id"]).cast(MEMBER_LAG)
 
 
 def group_lag(partitions: pa.Table) -> pa.Table:
@@ -236,21 +237,26 @@ def group_lag(partitions: pa.Table) -> pa.Table:
         >>> group["lag"], group["unknown"], group["never_committed"], group["unowned_lag"]
         (10, 1, 1, 8)
     """
-    partitions = _select(partitions, "partitions", *PARTITION_LAG.names)
-    keys = ["group_id", "topic", "partition"]
-    columns = ["member_id", "lag", "problem"]
-    firsts = [(name, "first", pc.ScalarAggregateOptions(skip_nulls=False)) for name in columns]
-    once = partitions.group_by(keys, use_threads=False).aggregate(firsts)
-    once = once.rename_columns([*keys, *columns])
-    unowned = _sums(once.filter(pc.is_null(once["member_id"])), ["group_id"]).select(["group_id", "partitions", "lag"])
+    once = first_rows(_select(partitions, "partitions", *PARTITION_LAG.names))
+    unowned = sum_lag(once.filter(pc.is_null(once["member_id"])), ["group_id"]).select(
+        ["group_id", "partitions", "lag"]
+    )
     unowned = unowned.rename_columns(["group_id", "unowned", "unowned_lag"])
-    found = _sums(once, ["group_id"]).join(unowned, "group_id", join_type="left outer").sort_by("group_id")
+    found = sum_lag(once, ["group_id"]).join(unowned, "group_id", join_type="left outer").sort_by("group_id")
     counts = pc.fill_null(found["unowned"], 0)
     found = found.set_column(found.schema.get_field_index("unowned"), "unowned", counts)
     return found.select(GROUP_LAG.names).cast(GROUP_LAG).combine_chunks()
 
 
-def _sums(rows: pa.Table, keys: list[str]) -> pa.Table:
+def first_rows(partitions: pa.Table) -> pa.Table:
+    """Return the first row of each partition of a group: a partition with several owners has several rows."""
+    keys = [name for name, _ in _KEYS]
+    columns = [name for name in partitions.schema.names if name not in keys]
+    firsts = [(name, "first", pc.ScalarAggregateOptions(skip_nulls=False)) for name in columns]
+    return partitions.group_by(keys, use_threads=False).aggregate(firsts).rename_columns([*keys, *columns])
+
+
+def sum_lag(rows: pa.Table, keys: list[str]) -> pa.Table:
     """Return number, sum of lag, number of unknown lags and number of each problem, by key."""
     columns = {name: rows[name] for name in (*keys, "lag")}
     columns["unknown"] = pc.is_null(rows["lag"])
@@ -284,16 +290,29 @@ def _first_true(**conditions: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _select(table: pa.Table, what: str, *names: str) -> pa.Table:
     """Return columns of a table with their types."""
+    return select_columns(table, what, pa.schema([_FIELDS[name] for name in names]))
+
+
+def select_columns(table: pa.Table, what: str, schema: pa.Schema) -> pa.Table:
+    """Return the columns of a schema with their types.
+
+    Args:
+        table: The table.
+        what: Name of the argument in errors.
+        schema: The columns.
+
+    Raises:
+        WrongTypeError: A column is missing or cannot be converted to its type.
+    """
     if not isinstance(table, (pa.Table, pa.RecordBatch)):
         raise wrong_type(what, "a pyarrow.Table", table)
-    wanted = pa.schema([_FIELDS[name] for name in names])
-    for name in names:
+    for name in schema.names:
         if name not in table.schema.names:
             raise WrongTypeError(f"{what} has no column {name}; its columns are {', '.join(table.schema.names)}")
     try:
-        return pa.table(table).select(names).cast(wanted)
+        return pa.table(table).select(schema.names).cast(schema)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        described = ", ".join(f"{field.name}: {field.type}" for field in wanted)
+        described = ", ".join(f"{field.name}: {field.type}" for field in schema)
         raise WrongTypeError(f"{what} cannot be read as {described}: {error}") from error
 
 

@@ -35,6 +35,8 @@ from assignor import (
     explain_pattern,
     lag,
     lag_growth,
+    lag_time,
+    lag_time_sums,
     match_topics,
     offsets,
     plan,
@@ -227,6 +229,12 @@ def _pure_calls() -> Iterator[Call]:
     lags = lag.partition_lag(POSITIONS, ENDS)
     yield _call("assignor.lag.member_lag", lag.member_lag, partitions=lags)
     yield _call("assignor.lag.group_lag", lag.group_lag, partitions=lags)
+    timed = lag_time.lag_in_time(lags, 5, lag.TIMED_END_OFFSETS.empty_table(), lag_time.TIMED_COMMITTED.empty_table())
+    history = {"end_offsets": lag.TIMED_END_OFFSETS.empty_table(), "committed": lag_time.TIMED_COMMITTED.empty_table()}
+    given = {"lags": lags, "at": 5, **history, "window_ms": 5, "retention_ms": {"t": 5}}
+    yield _call("assignor.lag_time.lag_in_time", lag_time.lag_in_time, **given)
+    yield _call("assignor.lag_time_sums.sum_lag_in_time", lag_time_sums.sum_lag_in_time, partitions=timed, by="group")
+    yield _call("assignor.lag_time_sums.summed_schema", lag_time_sums.summed_schema, by="group")
     measurements = [lag_growth.Measurement(each, 3 * each, 10, 1) for each in range(7)]
     given = {"measurements": measurements, "window_ms": 1, "rises": 5, "share": 0.1}
     yield _call("assignor.lag_growth.find_growth", lag_growth.find_growth, **given)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("Fleet", "Fleet.from_recording", "Fleet.from_admin", "Fleet.from_snapshot", "Fleet.resolve", "Fleet.assign"),
-    *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.lag", "Fleet.problems"),
+    *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.lag", "Fleet.lag_in_time", "Fleet.problems"),
     *("decode", "replay", "events", "synthetic_fleet"),
     *("sources.recording_records", "sources.segments", "sources.segment_files"),
     *("sources.kafka_offsets", "sources.kafka_connector"),
@@ -63,6 +63,8 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     yield call("Fleet.what_if", fleet.what_if, scenarios=[Scenario("s")], max_message_bytes=5)
     offsets = {"committed": empty(schemas.COMMITTED), "end_offsets": empty(schemas.END_OFFSETS)}
     yield call("Fleet.lag", fleet.lag, **offsets, by="group")
+    timed = {"committed": empty(schemas.TIMED_COMMITTED), "end_offsets": empty(schemas.TIMED_END_OFFSETS)}
+    yield call("Fleet.lag_in_time", fleet.lag_in_time, **timed, by="group", window_ms=5)
     records = empty(schemas.CLUSTER_RECORDS)
     yield call("decode", decode, records=records)
     yield call("replay", replay, events=decode(records), topics=None)

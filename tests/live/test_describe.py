@@ -393,6 +393,34 @@ def test_share_groups_that_cannot_be_described_have_a_reason(
     assert [("", [])] == [(group.kind, group.members) for group in found.groups]
 
 
+def test_the_age_of_records_is_that_of_their_timestamps(found: ClusterDescription, groups: LiveGroups) -> None:
+    rows = {(row["topic"], row["partition"]): row for row in found.partitions["described-offsets"]}
+    ages = {place: row["behind_seconds"] for place, row in rows.items()}
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": groups.address, "group.id": "reader"})
+    try:
+        consumer.assign([confluent_kafka.TopicPartition("described.a", 0, 9)])
+        record = within("the next record", lambda: consumer.consume(1, 30))[0]
+    finally:
+        consumer.close()
+
+    age = (found.read_at["described-offsets"] - record.timestamp()[1]) / 1_000
+    row = rows["described.a", 0]
+    # Without a record of each age that is asked for, the age has a lower bound only.
+    assert ages["described.a", 0] is not None or row["behind_reason"] in ("before_first_measurement", "one_measurement")
+    assert (ages["described.a", 0] or row["behind_at_least"] or 0) <= age + 10
+    assert {"one_measurement"} == {row["growth_reason"] for row in rows.values()}
+
+
+def test_two_measurements_show_the_growth(groups: LiveGroups) -> None:
+    settings = ClientSettings.read(groups.address)
+    earlier = describe(settings, ["described-offsets"], has_other_groups=False, has_times=False)
+    later = describe(settings, ["described-offsets"], earlier=earlier)
+
+    sums = later.lag["described-offsets"]
+    assert (0.0, None) == (sums["growth_per_second"], sums["growth_reason"])
+    assert sums["trend"] in ("steady", "keeping_up")
+
+
 def test_json_has_what_the_text_says(
     groups: LiveGroups, found: ClusterDescription, capfd: pytest.CaptureFixture[str]
 ) -> None:

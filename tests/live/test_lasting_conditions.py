@@ -186,9 +186,9 @@ def test_growth_ends_with_the_generation_and_with_the_group() -> None:
     texts = []
     for number, generation_number in enumerate([1] * 6 + [2] * 6):
         measured = [GroupMeasurement("a\nb", 10 + number, 1, 5_000, generation_number)]
-        texts += note_growth(growing.add(number * STEP, measured), conditions)
+        texts += note_growth(growing.add(number * STEP, measured), conditions, {})
     assert 0 != conditions.groups["a\nb"].growing_since
-    texts += note_growth(growing.add(12 * STEP, []), conditions)
+    texts += note_growth(growing.add(12 * STEP, []), conditions, {})
 
     began = [f"lag of group a\\nb grows: from {first} to {first + 5} records since" for first in (10, 16)]
     assert [f"{began[0]} 1970-01-01 00:00:00.000", "lag of group a\\nb no longer grows"] == texts[:2]

@@ -84,7 +84,7 @@ def test_members_and_partitions_are_read_within_limits(monkeypatch: pytest.Monke
 
     assert asked == {"members": FIRST_GROUPS + 3, "lag": FIRST_GROUPS + 2, "over time": FIRST_GROUPS}
     assert found.left_out["members"] == 2 * (100 - FIRST_GROUPS - 3)
-    assert found.left_out["lag_of_groups"] == 100 - FIRST_GROUPS - 2
+    assert found.left_out["lag_not_read"] == 100 - FIRST_GROUPS - 2
 
 
 def test_each_rebalance_has_all_its_causes_with_the_evidence() -> None:
@@ -205,7 +205,11 @@ def test_lag_is_summed_by_topic_and_a_partition_with_two_owners_counts_once() ->
 
     found = tables(PageData("x", [rebalance("a", 0)], members=lambda _: members, lag=lambda _: rows))
 
-    assert found.lag_of_topics == [{"group": "a", "topic": "t", "lag": 9, "partitions": 3, "not_known": 1}]
+    counts = {"lag": 9, "partitions": 3, "not_known": 1}
+    (of_topic,) = found.lag_of_topics
+    assert {"group": "a", "topic": "t", **counts, "behind": "-"}.items() <= of_topic.items()
+    assert counts.items() <= found.lag_of_groups[0].items()
+    assert [("m1", 9), ("m2", 7)] == [(row["member_id"], row["lag"]) for row in found.lag_of_members]
     assert found.lag is not None
     assert [(row["partition"], row["lag"], row["member"]) for row in found.lag] == [
         (0, 7, "node-1"),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.selection import add_groups
 from assignor.dependencies import require
+from assignor.errors import IllegalArgumentError
 from assignor.terminal import print_json, print_lines, status_line
 
 if TYPE_CHECKING:
     import argparse
+
+_LONGEST_MEASURE = 86_400
 
 INCOMPLETE = 1
 """Exit code if a group that `--group` chooses cannot be described."""
@@ -20,16 +24,27 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Show the consumer groups of a live cluster: state, coordinator, members with their hosts and partitions, and "
-        "current lag. The command only reads, with the calls of an admin client. It needs no permission on "
-        "__consumer_offsets."
+        "current lag, also in time. The command only reads, with the calls of an admin client. It needs no permission "
+        "on __consumer_offsets."
     )
     add_connection(command)
     add_groups(command)
+    command.add_argument(
+        "--measure",
+        type=float,
+        metavar="SECONDS",
+        help="read the offsets again after this time, to know the growth of the lag and the time to catch up",
+    )
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
+    measure = options.measure
+    if measure is not None and not 0 < measure <= _LONGEST_MEASURE:
+        raise IllegalArgumentError(
+            f"--measure {measure:g}: the number of seconds must be above 0 and at most {_LONGEST_MEASURE:,}"
+        )
     settings = connection_settings(options)
     require("pyarrow", "confluent_kafka", *(() if options.json else ("rich",)))
     from assignor.cluster.description import describe
@@ -37,7 +52,12 @@ def run(options: argparse.Namespace) -> int:
 
     chosen = GroupPatterns(options.group)
     with status_line() as show:
-        found = describe(settings, options.group, on_progress=show)
+        earlier = None
+        if measure is not None:
+            earlier = describe(settings, options.group, on_progress=show, has_other_groups=False, has_times=False)
+            show(f"waiting {measure:g} s to measure the growth of the lag")
+            time.sleep(measure)
+        found = describe(settings, options.group, on_progress=show, earlier=earlier)
     if options.json:
         print_json(found.to_json())
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assignor.cluster.descriptions import MemberSubscription
@@ -20,16 +20,19 @@ class ClusterDescription:
     Attributes:
         cluster: Id of the cluster.
         groups: The groups, sorted by id.
-        lag: Row of `lag.GROUP_LAG` by group; groups with neither owned partitions nor committed offsets have none.
-        member_lag: Row of `lag.MEMBER_LAG` by group and member id; members without partitions have none, and members of
-            share groups, which read the same partitions.
-        partitions: Rows of `lag.PARTITION_LAG` by group. A partition of a share group has one row, with its first
+        lag: Row of `lag.GROUP_LAG` and `lag_time_sums.SUMMED_TIME` by group; groups with neither owned partitions nor
+            committed offsets have none.
+        member_lag: Row of `lag_time_sums.sum_lag_in_time` by group and member id; members without partitions have none,
+            and members of share groups, which read the same partitions.
+        partitions: Rows of `lag_time.TIME_LAG` by group. A partition of a share group has one row, with its first
             owner, and the start offset of the group as committed offset.
         problems: Group id, or "" for the cluster, and what could not be read, in the order of the calls.
         counts: Number of partitions of each topic that this client can describe.
         is_complete: True if every broker listed its groups. If not, a group that is missing may exist.
         unanswered: Partitions whose leader did not return the end offset.
         brokers: Ids of the brokers that ran when the groups were listed.
+        topic_lag: Rows of `lag_time_sums.sum_lag_in_time` for the topics of each group.
+        read_at: Time in milliseconds at which the offsets of each group were read.
     """
 
     cluster: str
@@ -42,6 +45,8 @@ class ClusterDescription:
     is_complete: bool = True
     unanswered: frozenset[Place] = frozenset()
     brokers: frozenset[int] = frozenset()
+    topic_lag: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    read_at: dict[str, int] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor describe --json` prints."""
@@ -63,7 +68,9 @@ class ClusterDescription:
             "coordinator": None if node is None else dict(zip(("id", "host", "port"), node, strict=True)),
             "problem": group.problem,
             "topics": {topic: self.counts.get(topic) for topic in self._topics(group)},
+            "read_at": self.read_at.get(group.group_id),
             "lag": None if lag is None else without(lag, "group_id"),
+            "topic_lag": [without(row, "group_id") for row in self.topic_lag.get(group.group_id, ())],
             "members": [
                 {
                     "member": member.member_id,

@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING, Any
 from assignor.cluster.cluster_description import ClusterDescription
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
 from assignor.cluster.descriptions import GroupDescription, batches
+from assignor.cluster.earlier_offsets import consistent, earlier_offsets
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.other_groups import OtherGroups
 from assignor.cluster.topics import MARGIN_SECONDS, offsets
+from assignor.cluster.written_times import local_ms, written_times
 from assignor.dependencies import dependency
-from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, member_lag, partition_lag
+from assignor.lag import END_OFFSETS, PARTITION_LAG, group_lag, join_owners, partition_lag
+from assignor.lag_time import TIME_LAG, lag_in_time
+from assignor.lag_time_sums import sum_lag_in_time
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -59,6 +63,8 @@ def describe(
     admin: Any = None,
     on_progress: Callable[[str], None] | None = None,
     has_other_groups: bool = True,
+    has_times: bool = True,
+    earlier: ClusterDescription | None = None,
 ) -> ClusterDescription:
     """Describe groups of a live cluster. This only reads, and needs no permission on `__consumer_offsets`.
 
@@ -73,6 +79,8 @@ def describe(
         on_progress: Called with a line of text before each batch of requests.
         has_other_groups: False to describe neither kind nor members of share and streams groups, which needs a second
             connection.
+        has_times: False to leave out the times of records, from which the seconds behind are computed.
+        earlier: An earlier description of the cluster. With it, growth and the time to catch up are known.
 
     Raises:
         ClusterError: The cluster does not answer.
@@ -80,7 +88,7 @@ def describe(
     """
     with OtherGroups(settings) as others:
         reader = _Reader(settings, admin or settings.admin(), others, on_progress or (lambda _: None))
-        return reader.read(list(dict.fromkeys(groups)), has_other_groups=has_other_groups)
+        return reader.read(list(dict.fromkeys(groups)), earlier, has_other_groups=has_other_groups, has_times=has_times)
 
 
 class _Reader:
@@ -99,22 +107,27 @@ class _Reader:
         self._unanswered: frozenset[Place] = frozenset()
         self._is_complete = True
 
-    def read(self, wanted: list[str], *, has_other_groups: bool) -> ClusterDescription:
+    def read(
+        self, wanted: list[str], earlier: ClusterDescription | None, *, has_other_groups: bool, has_times: bool
+    ) -> ClusterDescription:
         """Read the cluster."""
         pa.array([], pa.int64())  # imports pandas, which takes seconds, before any offset is read
         metadata = self._settings.metadata(self._admin)
         groups = self._groups(wanted, _counts(metadata.topics) if has_other_groups else None)
         described = self._settings.metadata(self._admin).topics
         topics = described.keys()
-        parts = [_lag(*read) for read in self._offsets(groups, topics)]
-        rows = pa.concat_tables([PARTITION_LAG.empty_table(), *parts])
-        rows = _with_share_lag(rows, self._share_offsets)
+        read_at: dict[str, int] = {}
+        parts = [TIME_LAG.empty_table()]
+        for at, *read in self._offsets(groups, topics):
+            part = _without_offsets(_with_share_lag(_lag(*read), self._share_offsets), topics)
+            parts.append(self._in_time(part, at, earlier, has_times=has_times))
+            read_at.update(dict.fromkeys(part["group_id"].unique().to_pylist(), at))
+        rows = pa.concat_tables(parts)
         rows = rows.sort_by([(name, "ascending") for name in ("group_id", "topic", "partition", "member_id")])
         hidden = set(rows["topic"].unique().to_pylist()) - topics
         self._problems += [("", HIDDEN.format(topic=topic)) for topic in sorted(hidden)]
         failed = sorted(self._failed.items())
         self._problems += [("", f"end offset of {topic}-{id}: {text}") for (topic, id), text in failed]
-        rows = _without_offsets(rows, hidden)
         shared = [group.group_id for group in groups if group.kind == "share"]
         with_one_owner = rows.filter(pc.invert(pc.is_in(rows["group_id"], pa.array(shared, pa.string()))))
         self._problems += self._others.problems
@@ -124,15 +137,32 @@ class _Reader:
         return ClusterDescription(
             metadata.cluster_id or "",
             tuple(groups),
-            {row["group_id"]: row for row in group_lag(rows).to_pylist()},
-            {(row["group_id"], row["member_id"]): row for row in member_lag(with_one_owner).to_pylist()},
+            _group_rows(rows),
+            {
+                (row["group_id"], row["member_id"]): row
+                for row in sum_lag_in_time(with_one_owner, by="member").to_pylist()
+            },
             by_group,
             tuple(self._problems),
             _counts(described),
             self._is_complete,
             self._unanswered,
             frozenset(metadata.brokers),
+            _topic_rows(rows),
+            read_at,
         )
+
+    def _in_time(self, lags: pa.Table, at: int, earlier: ClusterDescription | None, *, has_times: bool) -> pa.Table:
+        """Return the lag of partitions in time, from the times of records and an earlier description."""
+        ends, committed = earlier_offsets(earlier)
+        if has_times:
+            behind = lags.filter(pc.greater(lags["lag"], 0)).group_by(["topic", "partition"]).aggregate([]).to_pylist()
+            if behind:
+                self._on_progress("reading the times of records")
+            places = [(row["topic"], row["partition"]) for row in behind]
+            written = written_times(self._settings, self._admin, places, at)
+            ends = pa.concat_tables([consistent(written, ends), ends])
+        return lag_in_time(lags, at, ends, committed)
 
     def _groups(self, wanted: list[str], counts: dict[str, int] | None) -> list[GroupDescription]:
         """Return the descriptions of groups, sorted by id.
@@ -199,8 +229,10 @@ class _Reader:
             description.problem = self._text(error, doing)
         return description
 
-    def _offsets(self, groups: list[GroupDescription], topics: Collection[str]) -> Iterator[tuple[Rows, Rows, Rows]]:
-        """Yield owners, committed offsets and end offsets of some groups at a time.
+    def _offsets(
+        self, groups: list[GroupDescription], topics: Collection[str]
+    ) -> Iterator[tuple[int, Rows, Rows, Rows]]:
+        """Yield the time in milliseconds, owners, committed offsets and end offsets of some groups at a time.
 
         Between the read of committed offsets and that of end offsets nothing else is done: the lag would include all
         that is produced meanwhile.
@@ -219,10 +251,11 @@ class _Reader:
                     [name for name in names if name not in shared], [name for name in names if name in shared]
                 )
             named = {(row[1], row[2]) for row in (*committed, *owned)}
+            at = local_ms()
             read = offsets(self._settings, self._admin, sorted(place for place in named if place[0] in topics))
             self._failed.update(read.problems)
             self._unanswered |= read.unanswered
-            yield owned, committed, [(*place, start, end) for place, (start, end) in read.found.items()]
+            yield at, owned, committed, [(*place, start, end) for place, (start, end) in read.found.items()]
 
     def _committed(self, groups: list[str], shared: list[str]) -> Rows:
         """Return the committed offsets of groups: group id, topic, partition and offset.
@@ -310,15 +343,30 @@ def _counts(topics: dict[str, Any]) -> dict[str, int]:
     return {name: len(topic.partitions) for name, topic in topics.items() if topic.error is None}
 
 
-def _without_offsets(rows: pa.Table, hidden: set[str]) -> pa.Table:
-    """Set the problem of all partitions of hidden topics to `unknown_end`.
+def _without_offsets(rows: pa.Table, topics: Collection[str]) -> pa.Table:
+    """Set the problem of all partitions of hidden topics, which are not in `topics`, to `unknown_end`.
 
     `partition_lag` returns `never_committed` for a partition without a known committed offset. The partitions of a
     hidden topic can have committed offsets that this client cannot read.
     """
+    hidden = set(rows["topic"].unique().to_pylist()) - set(topics)
     is_hidden = pc.is_in(rows["topic"], pa.array(list(hidden), pa.string()))
     problem = pc.if_else(is_hidden, "unknown_end", rows["problem"])
     return rows.set_column(rows.schema.get_field_index("problem"), rows.schema.field("problem"), problem)
+
+
+def _group_rows(rows: pa.Table) -> dict[str, dict[str, Any]]:
+    """Return the sums of each group: those of `lag.GROUP_LAG`, and those of its lag in time."""
+    found = {row["group_id"]: row for row in group_lag(rows).to_pylist()}
+    return {row["group_id"]: found[row["group_id"]] | row for row in sum_lag_in_time(rows).to_pylist()}
+
+
+def _topic_rows(rows: pa.Table) -> dict[str, list[dict[str, Any]]]:
+    """Return the sums of the topics of each group."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in sum_lag_in_time(rows, by="topic").to_pylist():
+        found.setdefault(row["group_id"], []).append(row)
+    return found
 
 
 def _table(rows: Rows, schema: pa.Schema) -> pa.Table:

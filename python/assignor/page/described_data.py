@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assignor.dependencies import dependency
-from assignor.lag import PARTITION_LAG
+from assignor.lag_time import TIME_LAG
 from assignor.lines import spans_of
 from assignor.page.data import MemberRow, PageData
 from assignor.page.report_data import lag_rows, last_topics
@@ -34,7 +34,7 @@ def described_page(title: str, report: Report, description: ClusterDescription, 
         topics: Topic metadata.
     """
     rows = [row for found in description.partitions.values() for row in found]
-    lag = pa.Table.from_pylist(rows, PARTITION_LAG)
+    lag = pa.Table.from_pylist(rows, TIME_LAG)
 
     def members(groups: Sequence[str]) -> Iterator[MemberRow]:
         wanted = set(groups)

@@ -123,15 +123,18 @@ def lag(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str
         return
     total = sum(row["lag"] for row in found.lag_of_topics)
     unknown = sum(row["not_known"] for row in found.lag_of_topics)
-    text = "Records between the committed offset and the end of each partition, when the ends were last read."
+    text = (
+        "Records between the committed offset and the end of each partition, when the ends were last read. A group is "
+        "behind by the age of the oldest record that it has not read."
+    )
     if unknown:
         text += f" The lag of {format_count(unknown, 'partition')} is not known; the table has reasons."
     if found.left_out["lag"]:
         text += f" {format_count(found.left_out['lag'], 'partition')} with less or unknown lag are not listed."
     if found.left_out["lag_of_topics"]:
         text += f" {format_count(found.left_out['lag_of_topics'], 'topic')} of groups with less lag are not listed."
-    if found.left_out["lag_of_groups"]:
-        text += f" The lag of the last {format_count(found.left_out['lag_of_groups'], 'group')} was not read."
+    if found.left_out["lag_not_read"]:
+        text += f" The lag of the last {format_count(found.left_out['lag_not_read'], 'group')} was not read."
     chart = Chart("lag", f"Bars: lag by group, {total:,} records in total. The tables below have the numbers.")
     shown = [figure(chart)] if "lag" in charts else []
     if "lag-over-time" in charts:
@@ -149,13 +152,20 @@ def lag(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str
 
 
 def _lag_tables(found: Tables, groups: dict[str, int]) -> Iterator[str]:
-    columns = (
-        GROUP,
-        TOPIC,
+    in_time = (
+        Column("behind", "behind", "text"),
+        Column("catches_up", "catches up", "text"),
+        Column("deleted", "next unread record deleted", "text"),
+    )
+    sums = (
         *counted("lag", "partitions"),
         Column("not_known", "partitions whose lag is not known", "number"),
+        *in_time,
     )
-    yield from numbers("lag_of_topics", columns, found.lag_of_topics, groups, caption="Lag of topics")
+    yield from numbers("lag_of_groups", (GROUP, *sums), found.lag_of_groups, groups, caption="Lag of groups")
+    yield from numbers("lag_of_topics", (GROUP, TOPIC, *sums), found.lag_of_topics, groups, caption="Lag of topics")
+    of_members = (GROUP, MEMBER, *sums, MEMBER_ID)
+    yield from numbers("lag_of_members", of_members, found.lag_of_members, groups, caption="Lag of members")
     of_partitions = (
         GROUP,
         TOPIC,
@@ -163,6 +173,7 @@ def _lag_tables(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         Column("lag", "lag", "number", NOT_KNOWN),
         Column("committed", "committed offset", "number", "none"),
         Column("end_offset", "end of the partition", "number", NOT_KNOWN),
+        *in_time,
         Column("problem", "problem"),
         Column("member", "member", "name", "no owner"),
     )

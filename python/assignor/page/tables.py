@@ -16,6 +16,7 @@ from assignor.report.findings import SEVERITIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from assignor.lag_time_sums import By
     from assignor.page.data import MemberRow, PageData, Row
     from assignor.page.rebalance_details import Details
 
@@ -53,11 +54,11 @@ MOST_LAG_POINTS = 1_500
 """Largest number of points of lag over time, unless one time bin has more."""
 
 MOST_LAG_ROWS = 3_000
-"""Largest number of partitions, and of topics of groups, that a page lists: those with the highest lag."""
+"""Largest number of partitions, groups, topics of groups and members whose lag a page lists: the highest ones."""
 
 TABLES = (
-    *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "lag_of_topics", "lag"),
-    *("lag_over_time", "tasks", "task_moves", "groups"),
+    *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "lag_of_groups", "lag_of_topics"),
+    *("lag_of_members", "lag", "lag_over_time", "tasks", "task_moves", "groups"),
 )
 """Fields of `Tables` that a page shows as a table of HTML."""
 
@@ -85,6 +86,8 @@ class Tables:
         what_if: A row per group and what-if.
         what_if_members: A row per member with its load now and after.
         lag: A row per partition; None if lag is not known.
+        lag_of_groups: A row per group with the sum of the lag, and the lag in time.
+        lag_of_members: A row per member with the same.
         lag_of_topics: A row per group and topic with the sum of the lag.
         lag_over_time: A row per group and time bin with the time and the size of the highest lag in the bin: `start`,
             `end` (a millisecond later) and `lag`.
@@ -114,7 +117,9 @@ class Tables:
     what_if: list[Row]
     what_if_members: list[Row]
     lag: list[Row] | None
+    lag_of_groups: list[Row]
     lag_of_topics: list[Row]
+    lag_of_members: list[Row]
     lag_over_time: list[Row]
     lag_step: int
     tasks: list[Row]
@@ -166,8 +171,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         else:
             no_what_if += 1
     has_lag = _within(shown, reported, "partitions", MOST_PARTITIONS_READ)
-    lag = None if data.lag is None else _lag(data.lag(has_lag), by_group)
-    of_topics = _of_topics(lag or ())
+    lag, lags_of = _lag(None if data.lag is None else data.lag(has_lag), by_group)
     lag_step, points = _lag_points(lags, step)
     of_processes, task_moves, task_problems = task_rows((group, reported.get(group, {})) for group in shown)
     not_read = sum(_size(reported, group, "members") for group in shown[len(read) :])
@@ -178,8 +182,8 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         "members": sum(len(found) for found in by_group.values()) + not_read - len(members),
         "what_if": no_what_if + len(shown) - len(read) if loads else 0,
         "lag": max(0, len(lag or ()) - MOST_LAG_ROWS),
-        "lag_of_topics": max(0, len(of_topics) - MOST_LAG_ROWS),
-        "lag_of_groups": 0 if data.lag is None else len(shown) - len(has_lag),
+        **{f"lag_of_{name}s": max(0, len(rows) - MOST_LAG_ROWS) for name, rows in lags_of.items()},
+        "lag_not_read": 0 if data.lag is None else len(shown) - len(has_lag),
         "lag_over_time": 0 if data.lag_over_time is None else len(others),
     }
     return Tables(
@@ -207,7 +211,9 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         what_if=summaries,
         what_if_members=loads,
         lag=lag if lag is None else lag[:MOST_LAG_ROWS],
-        lag_of_topics=of_topics[:MOST_LAG_ROWS],
+        lag_of_groups=lags_of["group"][:MOST_LAG_ROWS],
+        lag_of_topics=lags_of["topic"][:MOST_LAG_ROWS],
+        lag_of_members=lags_of["member"][:MOST_LAG_ROWS],
         lag_over_time=points,
         lag_step=lag_step,
         tasks=of_processes,
@@ -309,34 +315,15 @@ def _cut(rows: list[Row], load: Any) -> list[Row]:
     return [*rows[:half], *rows[-half:]]
 
 
-def _lag(rows: Iterable[Mapping[str, Any]], members: Mapping[str, Sequence[MemberRow]]) -> list[Row]:
-    """Return the rows with the highest lag first; those whose lag is not known are last."""
-    names = {(group, member.member_id): member.name for group, found in members.items() for member in found}
-    fields = ("group", "topic", "partition", "lag", "committed", "end_offset", "member_id", "problem")
-    return sorted(
-        (
-            {
-                **{name: row[name] for name in fields},
-                "member": names.get((row["group"], row["member_id"]), row["member_id"]),
-            }
-            for row in rows
-        ),
-        key=lambda row: (row["lag"] is None, -(row["lag"] or 0), row["group"], row["topic"], row["partition"]),
-    )
+def _lag(
+    rows: Iterable[Mapping[str, Any]] | None, members: Mapping[str, Sequence[MemberRow]]
+) -> tuple[list[Row] | None, Mapping[By, list[Row]]]:
+    """Return the rows of partitions, and the sums of topics, members and groups; None and no rows without lag."""
+    if rows is None:
+        return None, {"topic": [], "member": [], "group": []}
+    from assignor.page.lag_rows import partition_rows
 
-
-def _of_topics(rows: Iterable[Row]) -> list[Row]:
-    """Return the sum of the lag by group and topic, the highest first; a partition with two owners counts once."""
-    partitions = {(row["group"], row["topic"], row["partition"]): row["lag"] for row in rows}
-    found: dict[tuple[str, str], Row] = {}
-    for (group, topic, _), lag in partitions.items():
-        row = found.setdefault(
-            (group, topic), {"group": group, "topic": topic, "lag": 0, "partitions": 0, "not_known": 0}
-        )
-        row["lag"] += lag or 0
-        row["partitions"] += 1
-        row["not_known"] += lag is None
-    return sorted(found.values(), key=lambda row: (-row["lag"], row["group"], row["topic"]))
+    return partition_rows(rows, members)
 
 
 def _known_lags(rows: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -122,7 +122,9 @@ class AdminWatch(WatchLoop):
                 raise
             topics = None
         asked = local_ms()
-        description = describe(self._settings, self._options.groups, admin=self._admin, has_other_groups=False)
+        description = describe(
+            self._settings, self._options.groups, admin=self._admin, has_other_groups=False, has_times=False
+        )
         rows = [row for found in description.partitions.values() for row in found]
         return Polled(asked, local_ms(), topics, description, pa.Table.from_pylist(rows, PARTITION_LAG))
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.lag_growth import RISES, Growth, Measurement, find_growth
-from assignor.lines import escape, format_count, format_time
+from assignor.lines import escape, format_count, format_duration, format_time
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assignor.replay.conditions import Conditions
+
+    Row = Mapping[str, Any]
 
 UNKNOWN_INTERVAL_MS = 300_000
 """Assumed time between the commits of a group until two of its commits have been seen."""
@@ -69,22 +71,40 @@ class GrowingLag:
         return found
 
 
-def note_growth(growing: Mapping[str, Growth], conditions: Conditions) -> list[str]:
-    """Change the conditions of the groups whose lag begins to grow or stops growing; return a sentence for each."""
+def note_growth(growing: Mapping[str, Growth], conditions: Conditions, in_time: Mapping[str, Row]) -> list[str]:
+    """Change the conditions of the groups whose lag begins to grow or stops growing; return a sentence for each.
+
+    Args:
+        growing: Groups whose lag grows now.
+        conditions: Conditions of the groups.
+        in_time: Lag in time by group, with the columns of `assignor.lag_time_sums.SUMMED_TIME`.
+    """
     sentences = []
     for group, condition in conditions.groups.items():
         if condition.growing_since is not None and group not in growing:
             condition.growing_since = None
-            sentences.append(f"lag of group {escape(group)} no longer grows")
+            sentences.append(f"lag of group {escape(group)} no longer grows{_in_time(in_time.get(group))}")
     for group, growth in growing.items():
         condition = conditions.of(group)
         if condition.growing_since is None:
             condition.growing_since = growth.since
             sentences.append(
                 f"lag of group {escape(group)} grows: from {growth.first:,} to {format_count(growth.last, 'record')} "
-                f"since {format_time(growth.since)}"
+                f"since {format_time(growth.since)}{_in_time(in_time.get(group))}"
             )
     return sentences
+
+
+def _in_time(row: Row | None) -> str:
+    """Return how far behind a group is and when it catches up, as the end of a sentence; empty if it is not known."""
+    if row is None:
+        return ""
+    known = []
+    if row["behind_seconds"] is not None:
+        known.append(f"{format_duration(round(1_000 * row['behind_seconds']))} behind")
+    if row["catch_up_seconds"]:
+        known.append(f"caught up in {format_duration(round(1_000 * row['catch_up_seconds']))}")
+    return "".join(f"; {each}" for each in known)
 
 
 def _thinned(series: list[Measurement]) -> list[Measurement]:

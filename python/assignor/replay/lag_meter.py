@@ -9,8 +9,10 @@ from assignor.cluster.background import Background
 from assignor.cluster.topics import end_offsets
 from assignor.dependencies import dependency
 from assignor.lag import group_lag, partition_lag
+from assignor.lag_time_sums import BY, sum_lag_in_time
 from assignor.replay.growing_lag import GroupMeasurement, GrowingLag
 from assignor.replay.lag_progress import LagProgress
+from assignor.replay.offset_history import OffsetHistory
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from assignor.cluster.connection import ClientSettings
     from assignor.cluster.topics import Place
     from assignor.lag_growth import Growth
+    from assignor.lag_time_sums import By
     from assignor.replay.watcher import Watcher
 
 SHORTEST_PAUSE = 1.0
@@ -33,8 +36,9 @@ class LagMeasurement(NamedTuple):
 
     Attributes:
         at: The time in milliseconds.
-        partitions: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`.
+        partitions: Lag of partitions in time, with the columns of `assignor.lag_time.TIME_LAG`.
         groups: Lag of groups, with the columns of `assignor.lag.GROUP_LAG`.
+        sums: Lag in time of groups, topics and members, see `assignor.lag_time_sums`.
         waiting: Partitions in which records wait, see `LagProgress.waiting`.
         growing: Groups whose lag grows.
         unanswered: Partitions whose leader did not return the end offset.
@@ -43,6 +47,7 @@ class LagMeasurement(NamedTuple):
     at: int
     partitions: pa.Table
     groups: pa.Table
+    sums: dict[By, pa.Table]
     waiting: pa.Table
     growing: dict[str, Growth]
     unanswered: frozenset[Place]
@@ -59,6 +64,7 @@ class LagSeries:
         self._watcher = watcher
         self._progress = LagProgress()
         self._growing = GrowingLag()
+        self._offsets = OffsetHistory()
 
     def add(self, at: int, partitions: pa.Table, unanswered: frozenset[Place]) -> LagMeasurement:
         """Add the lag of partitions at a time, and return the measurement.
@@ -71,7 +77,9 @@ class LagSeries:
         groups = group_lag(partitions)
         self._progress.add(at, partitions)
         growing = self._growing.add(at, self._measured(groups))
-        return LagMeasurement(at, partitions, groups, self._progress.waiting(), growing, unanswered)
+        timed = self._offsets.add(at, partitions)
+        sums = {by: sum_lag_in_time(timed, by=by) for by in BY}
+        return LagMeasurement(at, timed, groups, sums, self._progress.waiting(), growing, unanswered)
 
     def _measured(self, groups: pa.Table) -> Iterator[GroupMeasurement]:
         generations = {found.group: found.generation for found in self._watcher.summaries() if found.members}

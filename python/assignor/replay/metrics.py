@@ -14,6 +14,7 @@ from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.replay.conditions import Condition
 from assignor.replay.event_text import PROBLEMS
+from assignor.replay.lag_metrics import LagMetrics
 from assignor.replay.metric_labels import GroupLabels, Weight
 
 with dependency("prometheus_client"):
@@ -50,16 +51,19 @@ class WatchMetrics(Collector):
         behind: Number of offsets of the log that are not read yet.
         checked: Time in seconds at which all brokers last returned the ends of the log; None before that.
         lag: Lag of groups, with the columns of `assignor.lag.GROUP_LAG`; None before it is known.
+        in_time: Metrics of lag in time.
     """
 
     def __init__(self, watcher: Watcher, lock: threading.Lock, most_groups: int = MOST_GROUPS) -> None:
         self.behind = 0
         self.checked: float | None = None
         self.lag: pa.Table | None = None
+        self.in_time = LagMetrics()
         self._watcher = watcher
         self._lock = lock
         self._labels = GroupLabels(most_groups)
         self._counts: Sums = defaultdict(Counter)
+        self._current: dict[str, str] = {}
 
     def observe(self, events: Iterable[Event]) -> None:
         """Count new events."""
@@ -78,7 +82,7 @@ class WatchMetrics(Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics as they are now; the registry calls it for each request."""
         with self._lock:
-            found = [*self._of_groups(), *self._of_log()]
+            found = [*self._of_groups(), *self.in_time.collect(self._current), *self._of_log()]
         yield from found
 
     def _of_groups(self) -> Iterator[Metric]:
@@ -86,12 +90,14 @@ class WatchMetrics(Collector):
         lags = {row["group_id"]: row for row in self.lag.to_pylist()} if self.lag is not None else {}
         looping = {loop.group for loop in self._watcher.loops.current()}
         self._choose(summaries, lags, looping)
+        self._current = {found.group: self._labels.of(found.group) for found in summaries}
         sums: Sums = defaultdict(Counter)
         for found in summaries:
             label = self._labels.of(found.group)
             self._add_zeros(label, found.kind)
             condition = self._watcher.conditions.groups.get(found.group, _NO_CONDITION)
             sums["members"][label, found.kind] += found.members
+            sums["state"][label, found.state] += 1
             sums["storms"][label,] += condition.storm_since is not None
             sums["loops"][label,] += found.group in looping
             sums["stuck"][label,] += len(condition.stuck)
@@ -164,6 +170,7 @@ class WatchMetrics(Collector):
 _NO_CONDITION = Condition()
 _GAUGES = {
     "members": ("group_members", "Members of the group.", ("group", "kind")),
+    "state": ("group_state", "Groups in this state: 1 for the state of a group.", ("group", "state")),
     "storms": ("storms_active", "Rebalance storms in progress: 1 or 0 for a group.", ("group",)),
     "loops": ("rebalance_loops_active", "Rebalance loops in progress: 1 or 0 for a group.", ("group",)),
     "stuck": ("stuck_members", "Members that stopped committing offsets although records wait.", ("group",)),

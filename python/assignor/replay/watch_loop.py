@@ -82,7 +82,7 @@ class WatchLoop:
         watcher: The watcher.
         lock: Lock that is held while the watcher changes.
         metrics: Metrics to update, or None.
-        lag: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`; None before it is known.
+        lag: Lag of partitions, with the columns of `assignor.lag_time.TIME_LAG`; None before it is known.
         lag_history: Lag of groups over time.
     """
 
@@ -170,8 +170,10 @@ class WatchLoop:
         self.lag_history.add(found.at, found.groups)
         if self.metrics is not None:
             self.metrics.lag = found.groups
+            self.metrics.in_time.sums = {by: table.to_pylist() for by, table in found.sums.items()}
         self._note_unanswered(found.unanswered)
-        for text in note_growth(found.growing, self.watcher.conditions):
+        in_time = {row["group_id"]: row for row in found.sums["group"].to_pylist()}
+        for text in note_growth(found.growing, self.watcher.conditions, in_time):
             self._notice(text)
         return self.watcher.confirm_stuck(found.waiting, found.at)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from assignor.cluster.cluster_description import without
 from assignor.cluster.descriptions import REBALANCING
 from assignor.findings import check
 from assignor.lines import format_partitions, spans_of
@@ -140,8 +141,10 @@ def _lag(description: ClusterDescription, group: str, at: int) -> GroupLag | Non
         for problem in ("beyond_end", "before_start")
     )
     deleted = {(row["topic"], row["partition"]): row["deleted"] or 0 for row in rows}
-    without_id = {name: value for name, value in sums.items() if name != "group_id"}
-    return GroupLag(at, without_id, (beyond, before), sum(deleted.values()))
+    members = [row for (name, _), row in description.member_lag.items() if name == group]
+    rows_of = {"topics": description.topic_lag.get(group, []), "members": members}
+    times = {name: [without(row, "group_id") for row in found] for name, found in rows_of.items()}
+    return GroupLag(at, {**without(sums, "group_id"), **times}, (beyond, before), sum(deleted.values()))
 
 
 def _member(group: str, member: PolledMember) -> MemberReport:

@@ -10,6 +10,8 @@ from assignor.lines import escape, format_count, format_spans, spans_of
 with dependency("rich"):
     from rich.cells import cell_len
 
+from assignor.report.lag_text import behind_text, catch_up_text, deletion_text
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -64,6 +66,8 @@ def _groups(description: ClusterDescription) -> str:
         "partitions",
         "lag",
         "lag unknown",
+        "behind",
+        "catches up",
         "coordinator",
         "note",
     )
@@ -78,18 +82,14 @@ def _groups(description: ClusterDescription) -> str:
                 group.state or "?",
                 group.protocol,
                 str(len(group.members)) if group.problem is None else "?",
-                *(
-                    ("", "", "")
-                    if lag is None
-                    else (str(lag["partitions"]), _number(lag["lag"]), _count(lag["unknown"]))
-                ),
+                *(("",) * 5 if lag is None else _sums(lag)),
                 "" if node is None else f"{node[1]}:{node[2]} (id {node[0]})",
                 _notes(group, lag),
             )
         )
     if not rows:
         return "no groups, or this client has no permission to describe them"
-    return table(header, rows, right=range(4, 8))
+    return table(header, rows, right=range(4, 9))
 
 
 def _notes(group: GroupDescription, lag: dict[str, Any] | None) -> str:
@@ -106,7 +106,10 @@ def _notes(group: GroupDescription, lag: dict[str, Any] | None) -> str:
 def _details(description: ClusterDescription, group: GroupDescription) -> Iterator[str]:
     names = {member.member_id: member_name(member) for member in group.members}
     if group.members:
-        header = ("member", "client id", "host", "partitions", "lag", "lag unknown", "member id", "assignment", "tasks")
+        header = (
+            *("member", "client id", "host", "partitions", "lag", "lag unknown", "behind", "catches up"),
+            *("member id", "assignment", "tasks"),
+        )
         rows = []
         for member in group.members:
             lag = description.member_lag.get((group.group_id, member.member_id))
@@ -115,22 +118,21 @@ def _details(description: ClusterDescription, group: GroupDescription) -> Iterat
                     names[member.member_id],
                     member.client_id,
                     member.client_host.removeprefix("/"),
-                    *(
-                        (str(len(set(member.assigned))), "", "")
-                        if lag is None
-                        else (str(lag["partitions"]), _number(lag["lag"]), _count(lag["unknown"]))
-                    ),
+                    *((str(len(set(member.assigned))), "", "", "", "") if lag is None else _sums(lag)),
                     member.member_id,
                     format_spans(spans_of(sorted(set(member.assigned)))),
                     _tasks(member),
                 )
             )
         yield "\n".join(
-            [f"{escape(group.group_id)}: {format_count(len(rows), 'member')}", table(header, rows, right=(3, 4, 5))]
+            [f"{escape(group.group_id)}: {format_count(len(rows), 'member')}", table(header, rows, right=(3, 4, 5, 6))]
         )
     partitions = description.partitions.get(group.group_id, [])
     if partitions:
-        columns = ("topic", "partition", "owner", "committed", "start", "end", "lag", "note")
+        columns = (
+            *("topic", "partition", "owner", "committed", "start", "end", "lag", "behind", "catches up", "deleted"),
+            "note",
+        )
         owners = group.owners() if group.kind == "share" else {}
         places = [
             (
@@ -139,12 +141,28 @@ def _details(description: ClusterDescription, group: GroupDescription) -> Iterat
                 ", ".join(names.get(id, "") for id in owners.get((row["topic"], row["partition"]), [row["member_id"]])),
                 *("-" if row[name] is None else str(row[name]) for name in ("committed", "start_offset", "end_offset")),
                 _number(row["lag"]),
+                *_in_time(row),
+                deletion_text(row),
                 _note(row),
             )
             for row in partitions
         ]
-        lines = table(columns, places, right=(1, 3, 4, 5, 6))
+        lines = table(columns, places, right=(1, 3, 4, 5, 6, 7))
         yield "\n".join([f"{escape(group.group_id)}: {format_count(len(places), 'partition')}", lines])
+
+
+def _sums(lag: dict[str, Any]) -> tuple[str, ...]:
+    """Return the cells of a member or group: partitions, lag, number of unknown lags, and lag in time."""
+    return (str(lag["partitions"]), _number(lag["lag"]), _count(lag["unknown"]), *_in_time(lag))
+
+
+def _in_time(row: dict[str, Any]) -> tuple[str, str]:
+    return _shown(behind_text(row)), _shown(catch_up_text(row))
+
+
+def _shown(text: str) -> str:
+    """Return nothing for a value that is not known, so that a column without values is left out."""
+    return "" if text == "-" else text
 
 
 def _tasks(member: MemberDescription) -> str:

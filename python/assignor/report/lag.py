@@ -17,6 +17,7 @@ from assignor.lag_growth import Growth, Measurement, find_growth
 from assignor.lines import spans_of
 from assignor.report.absence import Absence, departures, find_absence
 from assignor.report.share_lag import with_share_groups
+from assignor.report.timed_lag import timed_lags, write_sums
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -58,7 +59,8 @@ class GroupLag:
 
     Attributes:
         at: That time in milliseconds.
-        sums: Columns of `lag.GROUP_LAG` without the group id.
+        sums: Columns of `lag.GROUP_LAG` without the group id, those of `lag_time_sums.SUMMED_TIME`, and `topics` and
+            `members`: rows with the sums of each, or None.
         out_of_range: Spans of partitions with a committed offset beyond the end, and before the start.
         deleted: Number of records that were deleted before they were read.
         growth: When the lag grew while the group was stable; None if it did not.
@@ -67,26 +69,27 @@ class GroupLag:
     """
 
     at: int
-    sums: dict[str, int | None]
+    sums: dict[str, Any]
     out_of_range: tuple[tuple[tuple[str, int, int], ...], tuple[tuple[str, int, int], ...]] = ((), ())
     deleted: int = 0
     growth: Growth | None = None
     window_ms: int = 0
     absence: Absence | None = None
 
-    def to_json(self) -> dict[str, int | None]:
+    def to_json(self) -> dict[str, Any]:
         """Return the object that `assignor report --json` prints."""
         return {"at": self.at, **self.sums}
 
 
-def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
-    """Compute the lag of each group, and write the tables `lag` and `lag_over_time` of a report.
+def lag_by_group(recording: Recording, part: Path, *, has_details: bool = True) -> dict[str, GroupLag]:
+    """Compute the lag of each group, and write the tables of a report that `report_folder.LAG_TABLES` names.
 
     The lag at a time uses the commits of the log up to this time, and the owners at the end of the log.
 
     Args:
         recording: The recording.
         part: Folder with the tables `groups`, `commits`, `generations` and `assignments`.
+        has_details: True to return the lag of topics and members, too.
 
     Returns:
         The lag by group; empty if the recording has no end offsets.
@@ -104,6 +107,9 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
     commits = _Commits.read(part, ends.times)
     committed, owners = with_share_groups(recording, part, commits.last(), _owners(part))
     lags = partition_lag(join_owners(committed, owners), ends.last())
+    keys = {key: index for index, key in enumerate(commits.keys)}
+    lags = timed_lags(lags, ends.times, (ends.places, ends.starts, ends.ends), (keys, commits.offsets))
+    times = write_sums(lags, part, has_details=has_details)
     series = dict(_series(ends, commits, _generations(part)))
     pq.write_table(lags, _created(part / "lag") / "part-0.parquet")
     pq.write_table(_over_time(series), _created(part / "lag_over_time") / "part-0.parquet")
@@ -115,6 +121,7 @@ def lag_by_group(recording: Recording, part: Path) -> dict[str, GroupLag]:
         growth = find_growth(series.get(group, []), window)
         beyond, before, deleted = ranges.get(group, ((), (), 0))
         absence = find_absence(departed[group], series.get(group, [])) if group in departed else None
+        sums |= times[group]
         found[group] = GroupLag(int(ends.times[-1]), sums, (beyond, before), deleted, growth, window, absence)
     return found
 

@@ -25,7 +25,7 @@ TABLES = ("records", "groups", "generations", "members", "assignments", "events"
 WORKING_TABLES = ("commits", "gaps", "silences")
 """Names of Parquet folders that only the summary reads. A complete report does not have them."""
 
-LAG_TABLES = ("lag", "lag_over_time")
+LAG_TABLES = ("lag", "lag_topics", "lag_members", "lag_over_time")
 """Names of the Parquet folders that a report of a recording with end offsets has in addition."""
 
 _FULL = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)

@@ -152,7 +152,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     members = Counter(pq.read_table(part / "members", columns=["group_id"])["group_id"].to_pylist())
     rows = pq.read_table(part / "groups").to_pylist()
     ranges, assignments = _comparisons(part)
-    lag = lag_by_group(recording, part)
+    lag = lag_by_group(recording, part, has_details=len(rows) <= MOST_GROUPS_WITH_MEMBERS)
     gaps = _gaps(part)
     events = read_events(recording, part, gaps["never_committed"], empty_partitions(part))
     loops, tasks = read_loops(part, end_of(recording)), read_tasks(part)

@@ -22,6 +22,7 @@ from assignor.replay.event_text import silence_text
 from assignor.report.findings import KINDS, SEVERITIES
 from assignor.report.group_findings import findings_of_assignor
 from assignor.report.group_report import by_group
+from assignor.report.lag_text import behind_text, catch_up_text, lag_lines
 from assignor.report.report import ADMIN, LOG, NO_LOG, NO_TOPICS
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ _MEMBERS_SHOWN = 12
 _REMARKS_SHOWN = 40
 _FINDINGS_SHOWN = 5
 _TASKS_SHOWN = 12
+_LAG_LINES_SHOWN = 40
 
 _HEADER = (
     "group",
@@ -46,10 +48,14 @@ _HEADER = (
     "partitions",
     "per member",
     "lag",
+    "behind",
+    "catches up",
     "range = Kafka",
     "remark",
 )
-_RIGHT = frozenset({"generation", "members", "idle", "topics", "partitions", "per member", "lag", "range = Kafka"})
+_RIGHT = frozenset(
+    {"generation", "members", "idle", "topics", "partitions", "per member", "lag", "behind", "range = Kafka"}
+)
 _UNLIMITED = 100_000
 _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
 _DIFFERENT = {
@@ -68,6 +74,8 @@ _LEGEND = {
     "idle": "idle: members without partitions",
     "per member": "per member: fewest–most partitions of a member",
     "lag": "lag: end offsets minus committed offsets; +n: n partitions with unknown lag",
+    "behind": "behind: age of the oldest record that is not read; > is a lower bound",
+    "catches up": "catches up: time until the lag is 0 if it goes on falling, or why it does not",
     "range = Kafka": "range = Kafka: range assignments equal to Kafka's / range assignments compared",
 }
 
@@ -107,6 +115,17 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     attention = list(_attention(report.findings()))
     if attention:
         yield "Groups that need attention", attention
+    lags = [(group.group, group.lag.sums) for group in report.groups if group.lag is not None]
+    in_time = [line for name, sums in lags for line in lag_lines(name, sums)]
+    if in_time:
+        more = len(in_time) - _LAG_LINES_SHOWN
+        yield (
+            "Lag in time",
+            [
+                *in_time[:_LAG_LINES_SHOWN],
+                *([f"and {format_count(more, 'more line')}, see --json"] if more > 0 else ()),
+            ],
+        )
     remarks = list(_remarks(report.remarks))
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
@@ -219,7 +238,7 @@ def _table(report: Report, colour: bool, width: int | None) -> tuple[str, list[s
     groups, has_log = report.groups, report.mode == LOG
     rows = [[escape(cell) for cell in _row(group, is_known=group.group not in report.undescribed)] for group in groups]
     optional = {
-        "lag": any(group.lag for group in groups),
+        **dict.fromkeys(("lag", "behind", "catches up"), any(group.lag for group in groups)),
         "remark": any(group.is_stormy for group in groups),
         "generation": has_log,
         "range = Kafka": has_log,
@@ -275,6 +294,7 @@ def _row(group: GroupReport, *, is_known: bool) -> tuple[str, ...]:
         str(group.partitions) if is_known else "?",
         per_member,
         _lag(group),
+        *(("", "") if group.lag is None else (behind_text(group.lag.sums), catch_up_text(group.lag.sums))),
         compared,
         "REBALANCE STORM" if group.is_stormy else "",
     )

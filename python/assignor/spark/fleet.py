@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.lag_time import WINDOW_MS
 from assignor.spark import schemas
 from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
+from assignor.spark.fleet_time_lag import time_lag_by, time_lag_of_partitions
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
-from assignor.validation import shown, wrong_type
+from assignor.validation import read_index, shown, wrong_type
 
 with dependency("pyspark"):
     from pyspark.sql import functions as F
@@ -308,6 +310,46 @@ class Fleet:
         if by == "partition":
             return found
         return lag_of_members(found) if by == "member" else lag_of_groups(found)
+
+    def lag_in_time(
+        self,
+        committed: DataFrame,
+        end_offsets: DataFrame,
+        *,
+        by: Literal["partition", "topic", "member", "group"] = "partition",
+        window_ms: int = WINDOW_MS,
+    ) -> DataFrame:
+        """Return the lag at the last time of the end offsets, with seconds behind, growth and the time to catch up.
+
+        Owners are those in `current`. The rules are those of `assignor.lag_time.lag_in_time`; `docs/lag.md` explains
+        them.
+
+        Args:
+            committed: The columns of `schemas.TIMED_COMMITTED`: commits with their times.
+            end_offsets: The columns of `schemas.TIMED_END_OFFSETS`, with one row per partition and time. The last time
+                of a cluster is that of its lag.
+            by: `"partition"` returns a row for each partition with a committed offset or an owner, the others the sums
+                of topics of groups, of members, and of groups.
+            window_ms: Length of the time in which growth is measured, in milliseconds.
+
+        Returns:
+            The columns of `schemas.TIME_LAG`, or of `schemas.SUMMED_TIME[by]`.
+
+        Raises:
+            WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
+            IllegalArgumentError: Unknown `by`, `window_ms` is not positive, or the fleet has no `current`.
+        """
+        if not isinstance(by, str) or by not in ("partition", "topic", "member", "group"):
+            raise IllegalArgumentError(f"by must be 'partition', 'topic', 'member' or 'group', not {shown(by)}")
+        window_ms = read_index(window_ms, "window_ms")
+        if window_ms < 1:
+            raise IllegalArgumentError(f"window_ms must be at least 1, got {window_ms}")
+        if self._current is None:
+            raise IllegalArgumentError("lag_in_time() needs the owned partitions: Fleet(topics, members, current)")
+        commits, _ = _read(committed, schemas.TIMED_COMMITTED, "committed", ())
+        ends, _ = _read(end_offsets, schemas.TIMED_END_OFFSETS, "end_offsets", ())
+        found = time_lag_of_partitions(self._current, commits, ends, window_ms)
+        return found if by == "partition" else time_lag_by(found, by)
 
     def problems(self) -> DataFrame:
         """Return problems: rows that lack a key, parts of a cluster that were not read, groups that are not computed.

@@ -30,7 +30,7 @@ def lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: Dat
         committed: The columns of `schemas.COMMITTED`.
         end_offsets: The columns of `schemas.END_OFFSETS`.
     """
-    positions = committed.where("committed >= 0").join(_owners(current), list(_PARTITION), "full")
+    positions = committed.where("committed >= 0").join(owners_of(current), list(_PARTITION), "full")
     rows = positions.join(end_offsets, ["cluster", "topic", "partition"], "left")
     lag = arrow_udf(_lag, _LAG)("committed", "start_offset", "end_offset")  # type: ignore[call-overload]  # Spark reads the kind from the hints
     return rows.select("*", lag.alias("found")).select("*", "found.*").select(*FLEET_LAG.fieldNames())
@@ -55,7 +55,7 @@ def lag_of_groups(partitions: DataFrame) -> DataFrame:
     return once.groupBy(*KEYS).agg(*_sums(), unowned, _sum(F.when(is_unowned, F.col("lag"))).alias("unowned_lag"))
 
 
-def _owners(current: DataFrame) -> DataFrame:
+def owners_of(current: DataFrame) -> DataFrame:
     """Return a row for each owned partition and owner; the job fails if a span is not a range of partition ids."""
     keys = (*KEYS, "topic", "member_id")
     start, count, cluster = F.col("start"), F.col("count"), F.col("cluster")

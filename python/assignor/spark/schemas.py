@@ -11,7 +11,7 @@ import sys
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from assignor import _core, lag
+from assignor import _core, lag, lag_time, lag_time_sums
 from assignor.cluster import metadata, records
 from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
@@ -107,6 +107,19 @@ COMMITTED = columns(lag.POSITIONS, ["cluster"], ["member_id"])
 
 END_OFFSETS = columns(lag.END_OFFSETS, ["cluster"])
 """First offset in the log of a partition, and the offset after its last record: one row per partition."""
+
+TIMED_COMMITTED = columns(lag_time.TIMED_COMMITTED, ["cluster"])
+"""Committed offsets of groups over time: a row for each commit, with its time in milliseconds."""
+
+TIMED_END_OFFSETS = columns(lag.TIMED_END_OFFSETS, ["cluster"])
+"""First offset and end offset of partitions over time: a row for each partition and time in milliseconds."""
+
+TIME_LAG = columns(lag_time.TIME_LAG, ["cluster"])
+"""Lag of a partition of a group in time: the columns of `assignor.lag_time.TIME_LAG`, and the cluster."""
+
+SUMMED_TIME = MappingProxyType({by: columns(lag_time_sums.summed_schema(by), ["cluster"]) for by in lag_time_sums.BY})
+"""Lag in time of groups, topics of groups, and members, by `by`: the columns that
+`assignor.lag_time_sums.sum_lag_in_time` returns, and the cluster."""
 
 FLEET_LAG = columns(lag.PARTITION_LAG, ["cluster"])
 """Lag of a partition of a group: the columns of `assignor.lag.PARTITION_LAG`, and the cluster."""
