@@ -33,7 +33,7 @@ class Samples:
         at: Time in milliseconds.
         end: End offset.
         start: First offset; -1 if it is not known.
-        committed: Committed offset at this time; -1 if there is none.
+        committed: Committed offset at this time; -1 without one.
     """
 
     row: Numbers

@@ -48,7 +48,7 @@ SUMMED_TIME = pa.schema(
 
 behind_seconds      age of the oldest record that is not read; null if no age is known, or if one that is not known is
                     higher than all that are
-behind_at_least     highest lower bound of an age that is not known; null if there is none above `behind_seconds`
+behind_at_least     highest lower bound of an age that is not known, if it is above `behind_seconds`; else null
 behind_unknown      number of partitions whose seconds behind are not known
 growth_per_second   sum of the known growths
 growth_unknown      number of partitions whose growth is not known
