@@ -58,8 +58,8 @@ catch_up_seconds    time until all partitions with a known lag have caught up: t
 records_to_start    smallest distance of a committed offset from the start of its log
 deleted_in_seconds  shortest time until a record at a committed offset is deleted
 
-The columns that end with `_reason` have one of `assignor.lag_time.REASONS`: that of the partitions that decided, the
-first one in the order of `REASONS`.
+The columns that end with `_reason` have one of `assignor.lag_time.REASONS`: the first one, in this order, of the
+partitions with a known lag, or of all partitions if no lag is known.
 """
 
 _UNKNOWN_RANK = 5
@@ -134,9 +134,10 @@ def _times(rows: pa.Table, keys: list[str]) -> pa.Table:
     columns["growth_unknown"] = pc.is_null(rows["growth_per_second"])
     reasons = ("behind_reason", "growth_reason", "catch_up_reason", "start_reason", "deletion_reason")
     codes = {name: number for number, name in enumerate(REASONS)}
+    later = pc.if_else(has_lag, 0, len(codes))  # the reason of a partition whose lag is not known decides alone only
     for name in reasons:
         numbers = [None if reason is None else codes[reason] for reason in rows[name].to_pylist()]
-        columns[name] = pa.array(numbers, pa.int64())
+        columns[name] = pc.add(pa.array(numbers, pa.int64()), later)
     is_unknown = pc.and_(has_lag, pc.equal(pa.array(ranks, pa.int64()), _UNKNOWN_RANK))
     columns["trend_reason"] = pc.if_else(is_unknown, columns["catch_up_reason"], pa.scalar(None, pa.int64()))
     aggregations = {
@@ -150,7 +151,7 @@ def _times(rows: pa.Table, keys: list[str]) -> pa.Table:
     is_higher = pc.greater(found["behind_at_least"], pc.fill_null(found["behind_seconds"], -1.0))
     is_higher = pc.fill_null(is_higher, fill_value=False)
     nothing = pa.scalar(None, pa.float64())
-    names = dict(enumerate(REASONS))
+    names = dict(enumerate([*REASONS, *REASONS]))
     behind = pc.if_else(is_higher, nothing, found["behind_seconds"])
     catch_up = [_catch_up(*row) for row in zip(*(found[name].to_pylist() for name in _DECIDING), strict=True)]
     trends = {rank: name for name, rank in _RANKS.items()}
@@ -183,7 +184,7 @@ def _catch_up(
     rank: int | None, seconds: float | None, trend_reason: int | None, reason: int | None
 ) -> tuple[float | None, str | None]:
     """Return the time until all partitions have caught up, or why it is not known."""
-    names = list(REASONS)
+    names = [*REASONS, *REASONS]
     if rank is None:  # no lag is known
         return None, None if reason is None else names[reason]
     if rank == _UNKNOWN_RANK:

@@ -336,6 +336,13 @@ def test_a_group_catches_up_when_all_its_partitions_have(rows: list[Row], expect
     assert sum(row.get("behind_seconds") is None for row in rows) == found["behind_unknown"]
 
 
+def test_the_reason_is_that_of_a_partition_with_a_known_lag() -> None:
+    (found,) = sum_lag_in_time(table(NEVER, {**OLD, "partition": 1})).to_pylist()
+
+    assert ("before_first_measurement", "one_measurement") == (found["behind_reason"], found["growth_reason"])
+    assert (70.0, 2) == (found["behind_at_least"], found["behind_unknown"])
+
+
 def test_an_unknown_age_that_is_lower_than_a_known_one_does_not_hide_it() -> None:
     rows = [{**RISING, "behind_seconds": 80.0}, {**OLD, "partition": 1}]
 
