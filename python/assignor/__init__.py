@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         StickyAssignor,
     )
     from assignor.subscription_state import SubscriptionState
-    from assignor.tuples import Balance, Diff, PartitionInfo, Spans, TopicPartition
+    from assignor.tuples import Balance, Diff, PartitionInfo, Spans, TopicPartition, WeightedBalance
 
 __all__ = [
     "Balance",
@@ -56,6 +56,7 @@ __all__ = [
     "TopicMatcher",
     "TopicPartition",
     "Topics",
+    "WeightedBalance",
     "assign",
     "check",
     "errors",
@@ -88,6 +89,7 @@ _MODULE_OF = {
     "TopicMatcher": "matching",
     "TopicPartition": "tuples",
     "Topics": "_core",
+    "WeightedBalance": "tuples",
     "assign": "_core",
     "check": "findings",
     "explain_pattern": "matching.explanation",
@@ -116,10 +118,13 @@ _MODULES = (
     "reference",
     "replay",
     "report",
+    "scaling",
     "server",
     "sources",
     "spark",
     "subscription_state",
+    "traffic",
+    "weights",
     "wire",
 )
 """Public modules. Each is imported when it is first used."""

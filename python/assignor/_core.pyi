@@ -12,7 +12,8 @@ from assignor.clients.membership import JoinedMembers
 from assignor.columns import ArrowArray, ArrowRecordBatch, ArrowTable, MemberColumns, TopicColumns
 from assignor.model import Balance, Diff, PartitionInfo, Spans, Subscription, TopicPartition
 from assignor.names import AssignorName, Dialect, Engine, GroupProtocol
-from assignor.tuples import SegmentEnd
+from assignor.tuples import SegmentEnd, WeightedBalance
+from assignor.weights import Weights
 
 __all__ = [
     "LATEST_TIME",
@@ -169,7 +170,10 @@ class Plan(Mapping[str, list[TopicPartition]]):
     def __arrow_c_schema__(self) -> object: ...
     def counts(self) -> npt.NDArray[np.int64]: ...
     def diff(self, other: Plan) -> Diff: ...
-    def balance(self) -> Balance: ...
+    @overload
+    def balance(self, *, weights: None = None) -> Balance: ...
+    @overload
+    def balance(self, *, weights: Weights) -> WeightedBalance: ...
     def encode(self, version: int = 3) -> dict[str, bytes]: ...
     def group_metadata_size(
         self,
@@ -471,6 +475,9 @@ class Clusters:
         scenarios: list[tuple[str, list[str] | None, list[tuple[Any, ...]]]],
         *,
         column_bytes: int = 134217728,
+    ) -> list[ArrowArray]: ...
+    def scale(
+        self, groups: ArrowArray, max_members: int | None = None, *, column_bytes: int = 134217728
     ) -> list[ArrowArray]: ...
     def assign_after(
         self,

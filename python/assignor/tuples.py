@@ -110,6 +110,47 @@ class Balance(NamedTuple):
         return short_repr(type(self).__name__, self._asdict())
 
 
+class WeightedBalance(NamedTuple):
+    """Balance of a plan by number of partitions and by weight, such as records per second.
+
+    Attributes:
+        min: As in `Balance`, like the next four.
+        max: Highest number of partitions of a member.
+        mean: Average number of partitions per member.
+        idle: Members without partitions, in the order of the plan.
+        spread: Topic to the spread of its partitions over its subscribers.
+        least_weight: Lowest weight of a member; 0 if there are no members.
+        most_weight: Highest weight of a member.
+        mean_weight: Average weight per member.
+        weight_bound: Lower bound of `most_weight` for every assignment of these partitions to these members. It is the
+            highest of: the heaviest partition; the average weight per member, and per subscriber of the topics that
+            have the same subscribers; the lightest k + 1 of the heaviest k * members + 1 partitions, for each k; and
+            the result of longest-processing-time packing without subscriptions, divided by Graham's factor
+            4/3 - 1/(3 * members).
+        packed_weight: Highest weight of a member after longest-processing-time packing: each partition, the heaviest
+            first, goes to the subscriber with the lowest weight. This assignment exists, but no assignor of Kafka
+            computes it.
+        weights: Member id to the weight of its partitions, in the order of the plan.
+    """
+
+    min: int
+    max: int
+    mean: float
+    idle: tuple[str, ...]
+    spread: dict[str, int]
+    least_weight: float
+    most_weight: float
+    mean_weight: float
+    weight_bound: float
+    packed_weight: float
+    weights: dict[str, float]
+
+    def __repr__(self) -> str:
+        from assignor.display import short_repr  # `assign` does not need it
+
+        return short_repr(type(self).__name__, self._asdict())
+
+
 class SegmentEnd(NamedTuple):
     """Summary of a log segment after its last byte.
 

@@ -10,6 +10,7 @@ mod owners;
 pub(crate) mod ranges;
 mod shared;
 mod size;
+mod weights;
 mod wire;
 
 use std::convert::Infallible;
@@ -22,6 +23,7 @@ pub use balance::Balance;
 pub use columnar::Columns;
 pub use diff::{Diff, MemberSpans};
 pub use size::Client;
+pub use weights::{WeightedBalance, Weights};
 pub use wire::Encoder;
 
 pub(crate) use owners::{NO_OWNER, Owners};

@@ -27,6 +27,9 @@ pub(crate) static PARTITION_INFO: Import<PyType> = Import::new("assignor.tuples"
 pub(crate) static SEGMENT_END: Import<PyType> = Import::new("assignor.tuples", "SegmentEnd");
 pub(crate) static SPANS: Import<PyType> = Import::new("assignor.tuples", "Spans");
 pub(crate) static TOPIC_PARTITION: Import<PyType> = Import::new("assignor.tuples", "TopicPartition");
+pub(crate) static WEIGHTED_BALANCE: Import<PyType> = Import::new("assignor.tuples", "WeightedBalance");
+
+pub(crate) static WEIGHT_COLUMNS: Import = Import::new("assignor.weights", "weight_columns");
 
 pub(crate) static MEMBER_COLUMNS: Import<PyType> = Import::new("assignor.columns", "MemberColumns");
 pub(crate) static TOPIC_COLUMNS: Import<PyType> = Import::new("assignor.columns", "TopicColumns");

@@ -322,6 +322,7 @@ def _methods() -> Iterator[Call]:
     names = ("keys", "values", "items", "balance", "counts", "spans", "to_arrow", "to_json")
     for method in names:
         yield _method(f"assignor.Plan.{method}", _plan)
+    yield _method("assignor.Plan.balance by weight", _plan, weights={"t": [1.0, 2.0]})
     yield _method("assignor.Findings.to_json", lambda: check({}, TOPICS, MEMBERS))
     yield _method("assignor.Plan.__eq__", _plan, **_positional(assignor.Plan, "__eq__", {"a": []}))
     yield _method("assignor.Plan.diff", _plan, other=_plan())
