@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::assign::{Assignor, GroupProtocol};
 use crate::group::{Group, Ids, MemberRack};
 use crate::plan::ranges::{length, union};
-use crate::plan::{Client, Plan, Span};
+use crate::plan::{Client, Plan, Span, WeightedBalance, Weights};
 
 /// Balance of a plan.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,6 +39,28 @@ pub struct GroupBalance {
     /// Size in bytes of the group's record in `__consumer_offsets` (key and value), without client ids and hosts; None if the
     /// group has no such record, or its assignor is not known.
     pub record_bytes: Option<usize>,
+    /// Number of partitions of subscribed topics whose weight is unknown; None if the cluster has no weights.
+    pub unweighted: Option<usize>,
+    /// Weighted balance; None if a weight is unknown.
+    pub weighted: Option<WeightedBalance>,
+    /// The first member with the highest weight, in Kafka's order; None if a weight is unknown.
+    pub most_weight_member: Option<String>,
+}
+
+impl GroupBalance {
+    /// Add the weighted balance of the same plan; `weights` is None if no weight is known.
+    #[must_use]
+    pub fn with_weights(self, plan: &Plan, weights: Option<&Weights>) -> Self {
+        let group = plan.group();
+        let unweighted = weights.map(|weights| weights.unknown(group));
+        let weighted = weights.and_then(|weights| plan.weighted_balance(weights));
+        let most_weight_member = weighted.as_ref().and_then(|found| {
+            let mut order = group.order().iter().map(|member| *member as usize);
+            let first = order.find(|member| found.loads[*member].total_cmp(&found.most).is_eq())?;
+            Some(group.members().get(first).to_owned())
+        });
+        Self { unweighted, weighted, most_weight_member, ..self }
+    }
 }
 
 /// Return the balance of the plan of an assignor.
@@ -114,6 +136,9 @@ fn measure(
         co_partition_breaks: co_partition_breaks(plan),
         rack_misses: rack_misses(plan),
         record_bytes: record_bytes(plan, group_id, assignor),
+        unweighted: None,
+        weighted: None,
+        most_weight_member: None,
     }
 }
 
@@ -229,7 +254,7 @@ fn covered(ranges: Vec<(i64, i64)>) -> i64 {
     length(&union(ranges))
 }
 
-fn rack_misses(plan: &Plan) -> i64 {
+pub(super) fn rack_misses(plan: &Plan) -> i64 {
     let group = plan.group();
     let (topics, sets) = (group.topics(), group.topics().racks().sets());
     let mut misses = 0;

@@ -1,14 +1,15 @@
 //! Topics of a cluster, and changes of them in scenarios.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::cancellation;
 use crate::error::MatchError;
-use crate::group::{Ids, Partitions, Topics};
+use crate::group::{Group, Ids, Partitions, Topics};
 use crate::matching::catalog::{Catalog, is_matchable};
 use crate::matching::pattern::Pattern;
+use crate::plan::Weights;
 
 /// Topics of a cluster.
 #[derive(Default)]
@@ -16,6 +17,8 @@ pub struct Cluster {
     topics: Topics,
     /// Topic ids by topic number; empty if no id is known.
     topic_ids: Vec<Option<u128>>,
+    /// Weights of the partitions by topic number; empty if no weight is known.
+    weights: Vec<Option<Arc<[f64]>>>,
     catalog: OnceLock<Catalog>,
 }
 
@@ -23,7 +26,23 @@ impl Cluster {
     /// Create a cluster from topics and their ids by topic number; `topic_ids` is empty if no id is known.
     #[must_use]
     pub fn new(topics: Topics, topic_ids: Vec<Option<u128>>) -> Self {
-        Self { topics, topic_ids, catalog: OnceLock::new() }
+        Self { topics, topic_ids, weights: Vec::new(), catalog: OnceLock::new() }
+    }
+
+    /// Set the weights of the partitions by topic number. NaN is an unknown weight.
+    #[must_use]
+    pub fn with_weights(self, weights: Vec<Option<Arc<[f64]>>>) -> Self {
+        Self { weights, ..self }
+    }
+
+    /// Return the weights of the partitions of a group's topics; None if no weight of the cluster is known.
+    #[must_use]
+    pub fn weights(&self, group: &Group) -> Option<Weights> {
+        if self.weights.is_empty() {
+            return None;
+        }
+        let of_topic = |name: &str| self.weights[self.topics.number(name)? as usize].clone();
+        Some(Weights::new(group.topics().names().iter().map(of_topic).collect()))
     }
 
     /// Return the id of a topic, if it is known.

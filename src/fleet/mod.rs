@@ -3,17 +3,19 @@
 //! Each group is assigned independently, with the topics of its cluster. A `Roster` holds the members of a group by name. Together
 //! with the cluster it gives a `Group` with only the topics that the members subscribe to, so the cost of a group does not
 //! depend on the number of topics of its cluster. `balance` describes a plan, `moves` compares it with the current assignment, and
-//! `scenario` simulates changes of a group.
+//! `scenario` simulates changes of a group, and `scaling` other numbers of members.
 
 mod assignor;
 mod balance;
 mod cluster;
 mod current;
+mod membership;
 mod moves;
 mod owned;
 mod pattern_meaning;
 mod rebalance;
 mod roster;
+mod scaling;
 mod scenario;
 
 pub use assignor::{AssignorNames, NotComputed, assignor_of};
@@ -25,4 +27,5 @@ pub use owned::{OwnedSpan, owned_spans, reads_owned};
 pub use pattern_meaning::{PatternChange, Patterns};
 pub use rebalance::{Rebalanced, rebalance, starting_plan};
 pub use roster::{Roster, RosterMember, RosterSubscription};
+pub use scaling::{ScaledGroup, ScaledLoad, scale};
 pub use scenario::{Outcome, Scenario, Step, TooManyPartitions};

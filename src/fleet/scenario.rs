@@ -6,6 +6,7 @@ use std::sync::Arc;
 use thiserror::Error;
 
 use super::cluster::{Changed, Cluster};
+use super::membership::{NewIds, add_members, remove_members};
 use super::owned::owned_spans;
 use super::pattern_meaning::{Matching, PatternChange, Patterns};
 use super::rebalance::rebalance;
@@ -88,7 +89,6 @@ pub enum TooManyPartitions {
 /// Group during a scenario.
 struct SimulatedGroup<'a, 'r> {
     cluster: &'a Cluster,
-    group_id: &'a str,
     patterns: &'a dyn Patterns,
     roster: Roster<'r>,
     protocol: GroupProtocol,
@@ -99,8 +99,7 @@ struct SimulatedGroup<'a, 'r> {
     moved: i64,
     /// False after a rebalance that cannot be computed.
     is_computed: bool,
-    /// The number of member ids generated so far.
-    generated_ids: u32,
+    new_ids: NewIds<'a>,
 }
 
 impl Scenario {
@@ -121,7 +120,6 @@ impl Scenario {
         roster.members.iter_mut().for_each(|member| member.generation = None);
         let mut simulated = SimulatedGroup {
             cluster,
-            group_id,
             patterns,
             protocol: roster.protocol(),
             roster,
@@ -131,7 +129,7 @@ impl Scenario {
             rebalances: 0,
             moved: 0,
             is_computed: true,
-            generated_ids: 0,
+            new_ids: NewIds::new(group_id),
         };
         for step in &self.steps {
             simulated.apply(step)?;
@@ -154,23 +152,11 @@ impl<'r> SimulatedGroup<'_, 'r> {
         }
         match step {
             Step::AddMembers(count) => {
-                let like = self.most_common_member();
-                for _ in 0..*count {
-                    let id: Cow<'r, str> = Cow::Owned(self.new_id(&like.id));
-                    let instance_id = like.instance_id.is_some().then(|| id.clone());
-                    self.roster.members.push(RosterMember { id, instance_id, ..like.clone() });
-                }
+                add_members(&mut self.roster, self.plan.group(), *count, &mut self.new_ids);
                 self.rebalance_if(*count > 0);
             }
             Step::RemoveMembers(count) => {
-                let order = self.plan.group().order();
-                let leaving = &order[order.len().saturating_sub(*count as usize)..];
-                let mut leaves = vec![false; order.len()];
-                for member in leaving {
-                    leaves[*member as usize] = true;
-                }
-                let mut leaves = leaves.into_iter();
-                self.roster.members.retain(|_| !leaves.next().unwrap_or_default());
+                remove_members(&mut self.roster, self.plan.group(), *count);
                 self.rebalance_if(*count > 0);
             }
             Step::MultiplyPartitions(factor) => {
@@ -244,16 +230,6 @@ impl<'r> SimulatedGroup<'_, 'r> {
         }
     }
 
-    /// Return the last member, in Kafka's order, with the most frequent subscription.
-    fn most_common_member(&self) -> RosterMember<'r> {
-        let group = self.plan.group();
-        let counts = group.members_per_subscription();
-        let most = counts.iter().max();
-        let mut like = group.order().iter().rev().map(|member| *member as usize);
-        let like = like.find(|member| Some(&counts[group.subscription_of(*member) as usize]) == most).unwrap_or(0);
-        self.roster.members[like].clone()
-    }
-
     /// Restart the dynamic members one after the other: each leaves and joins again.
     fn restart(&mut self, instance_ids: Option<bool>) {
         let order = self.plan.group().order().to_vec();
@@ -265,27 +241,10 @@ impl<'r> SimulatedGroup<'_, 'r> {
             }
             let mut member = self.roster.members.remove(number);
             self.rebalance();
-            member.id = Cow::Owned(self.new_id(&member.id));
+            member.id = Cow::Owned(self.new_ids.next(&member.id));
             self.roster.members.insert(number, member);
             self.rebalance();
         }
-    }
-
-    /// Return a new member id, which has the prefix of an old member id and another UUID.
-    fn new_id(&mut self, id: &str) -> String {
-        self.generated_ids += 1;
-        let text = format!("{}\0{id}\0{}", self.group_id, self.generated_ids);
-        let high = fnv(FNV, text.as_bytes());
-        let low = fnv(high, text.as_bytes());
-        format!(
-            "{}{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
-            id_prefix(id),
-            high >> 32,
-            high >> 16 & 0xffff,
-            high & 0xfff,
-            low >> 48 & 0x3fff | 0x8000,
-            low & 0xffff_ffff_ffff
-        )
     }
 
     fn rebalance_if(&mut self, changed: bool) {
@@ -340,25 +299,4 @@ impl<'r> SimulatedGroup<'_, 'r> {
             self.is_computed = false;
         }
     }
-}
-
-/// Return a member id without its trailing UUID, if it has one; else the id and a hyphen.
-fn id_prefix(id: &str) -> String {
-    const UUID: usize = 36;
-    let end = id.len().checked_sub(UUID).filter(|end| id.is_char_boundary(*end) && is_uuid(&id[*end..]));
-    end.map_or_else(|| format!("{id}-"), |end| id[..end].to_owned())
-}
-
-/// Initial state of the 64-bit FNV-1a hash.
-const FNV: u64 = 0xcbf2_9ce4_8422_2325;
-
-fn fnv(state: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(state, |state, byte| (state ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-fn is_uuid(text: &str) -> bool {
-    text.bytes().enumerate().all(|(place, byte)| match place {
-        8 | 13 | 18 | 23 => byte == b'-',
-        _ => byte.is_ascii_hexdigit(),
-    })
 }

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 Racks = list[list[str | None] | None]
 
+OF_WEIGHTS = (
+    *("unweighted", "least_weight", "most_weight", "mean_weight", "most_weight_member", "weight_bound"),
+    "packed_weight",
+)
+"""Columns of a balance that only clusters with weights have."""
+
 TEXTS = pa.list_(pa.string())
 TOPICS = pa.struct(
     [("topic", pa.string()), ("partitions", pa.int32()), ("racks", pa.list_(TEXTS)), ("topic_id", pa.string())]
@@ -93,7 +99,20 @@ def with_shared_topics(asked: pa.Array) -> pa.Array:
 
 def ask(verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) -> list[Any]:
     """Return the answer as a row per group."""
-    found: list[Any] = answer(verb, clusters(*known), groups(*asked), *arguments).to_pylist()
+    return without_weights(answer(verb, clusters(*known), groups(*asked), *arguments).to_pylist())
+
+
+def without_weights(rows: list[Any]) -> list[Any]:
+    """Return answers without the columns of weights, which are null: these clusters have no weights."""
+    found = []
+    for row in rows:
+        if isinstance(row, list):
+            found.append(without_weights(row))
+        elif isinstance(row, dict):
+            assert [] == [name for name in OF_WEIGHTS if row.get(name) is not None]
+            found.append({name: value for name, value in row.items() if name not in OF_WEIGHTS})
+        else:
+            found.append(row)
     return found
 
 
@@ -116,4 +135,4 @@ def outcome_of(verb: str, known: pa.Array, asked: pa.Array, *arguments: Any) -> 
         found = answer(verb, known, asked, *arguments)
     except errors.AssignorError as error:
         return Outcome(type(error).__name__, str(error))
-    return Outcome(str(found.type), found.to_pylist())
+    return Outcome(str(found.type), without_weights(found.to_pylist()))

@@ -126,7 +126,7 @@ def _fleet(topics: dict[str, int], assignor: str | None, count: int) -> tuple[An
     return fleet.clusters(fleet.cluster(topics)), fleet.groups(fleet.group(*members, current=current))
 
 
-VERBS = ("resolve", "assign", "balance", "current_balance", "problems", "moves", "what_if")
+VERBS = ("resolve", "assign", "balance", "current_balance", "problems", "moves", "what_if", "scale")
 
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "uniform", "custom"])

@@ -11,6 +11,7 @@ from assignor.ordering import java_order
 from assignor.spark import Scenario
 from assignor.spark.scenario import as_data
 from tests.fleet import group_balance, single_group
+from tests.fleet.columns import ask
 from tests.fleet.simulated_group import outcome
 from tests.spark import fleet_rows
 from tests.spark.fleet_rows import Row, fleet, rows
@@ -97,6 +98,42 @@ def test_each_method_has_the_answers_for_each_group_alone(
         assert keyed(groups, answer) == sorted(repr(sorted(row.items(), key=str)) for row in found), method
     problems = {row["name"] for row in rows(asked.problems()) if row["table"] == "group"}
     assert {group.row["group_id"] for group in groups if group.members and not group.assignor} == problems
+
+
+def test_scale_has_the_rows_of_each_group_alone(given: Fleet) -> None:
+    tables = fleet_rows.rare_features()
+    names = {row["cluster"] for row in tables.topics}
+    known = [{"cluster": name, "topics": [row for row in tables.topics if row["cluster"] == name]} for name in names]
+    found = [
+        {**{key: group.row[key] for key in ("cluster", "group_id")}, **row}
+        for group in fleet_rows.groups(*tables)
+        for row in ask("scale", known, [group.row], 3)[0]
+    ]
+
+    assert 50 < len(found)
+    columns = set(found[0])
+    assert sorted(map(repr, found)) == sorted(
+        repr({name: value for name, value in row.items() if name in columns}) for row in rows(given.scale(3))
+    )
+
+
+def test_topics_with_weights_give_columns_of_weights(spark: SparkSession) -> None:
+    from pyspark.sql import functions as F
+
+    from assignor.spark import Fleet
+    from assignor.spark.schemas import WEIGHTED
+
+    topics, members = small({"member_id": "a"}, {"member_id": "b"})
+    plain = fleet(spark, topics, members)
+    weights = F.when(F.col("topic") == "t", F.array(F.lit(5.0), F.lit(1.0), F.lit(2.0)))
+    weighted = Fleet(plain.topics.withColumn("weights", weights), plain.members)
+
+    assert {*WEIGHTED.fieldNames()} == {*weighted.balance().columns} - {*plain.balance().columns}
+    (row,) = rows(weighted.balance())
+    assert (0, 2.0, 6.0, "a", 5.0) == tuple(
+        row[name] for name in ("unweighted", "least_weight", "most_weight", "most_weight_member", "weight_bound")
+    )
+    assert [8.0, 6.0] == [row["most_weight"] for row in sorted(rows(weighted.scale()), key=lambda row: row["members"])]
 
 
 def test_queries_are_lazy_and_call_the_engine_once(spark: SparkSession, given: Fleet) -> None:

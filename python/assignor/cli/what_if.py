@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from assignor import PartitionInfo, Subscription
 from assignor.cli.inputs import GroupInput, add_group_input, read_group
 from assignor.cli.output import add_format
 from assignor.dependencies import dependency
@@ -12,7 +11,7 @@ from assignor.errors import AssignorError, IllegalArgumentError
 from assignor.lines import escape, format_count, format_spans, spans_of
 from assignor.names import AssignorName, GroupProtocol
 from assignor.terminal import print_json, print_line
-from assignor.validation import read_int, shown
+from assignor.validation import shown
 
 if TYPE_CHECKING:
     import argparse
@@ -26,14 +25,17 @@ _NOW = "no change"
 _COLUMNS = ("rebalances", "moved", "members", "partitions", "unowned", "idle_members", "least_loaded", "most_loaded")
 """Columns of the text."""
 
+BY_WEIGHT = (
+    *("unweighted", "least_weight", "most_weight", "mean_weight", "most_weight_member", "weight_bound"),
+    "packed_weight",
+)
+"""Columns of an outcome that only weights give."""
+
 _MEMBERS_SHOWN = 20
 """Highest number of members whose changes the text of a scenario lists; the JSON form lists all."""
 
 _NAMES_SHOWN = 10
 """Highest number of members or topics in a line about patterns; the JSON form has all."""
-
-_CLUSTER = ""
-_GROUP = ""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -190,14 +192,18 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
     with dependency("pyarrow"):
         import pyarrow as pa
     from assignor import _core, plan
-    from assignor.spark.engine_types import CLUSTERS, GROUPS
+    from assignor.single_group import cluster_column, group_column
     from assignor.spark.scenario import as_data
 
     if group.settings.get("prefer_rack_aware"):
         raise IllegalArgumentError(f"{group.place}: what-if does not support prefer_rack_aware; remove it")
     plan(group.partitions_per_topic, group.subscriptions, **group.settings)  # reports invalid input
-    clusters = pa.array([[{"cluster": _CLUSTER, "topics": _topics(group)}]], CLUSTERS)
-    groups = pa.array([_group(group)], GROUPS)
+    names = {name: group.settings.get(name) for name in ("assignor", "group_protocol")}
+    weights = group.others.get("weights")
+    clusters = cluster_column(
+        group.partitions_per_topic, topic_ids=group.settings.get("topic_ids"), weights=weights, place=group.place
+    )
+    groups = group_column(group.subscriptions, **names, place=group.place)
     engine = _core.Clusters(clusters)
     (column,) = engine.what_if(groups, as_data(scenarios))
     owned = []
@@ -205,6 +211,8 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
         (spans,) = engine.assign_after(groups, as_data(scenario))
         owned.append(_owned(pa.array(spans).to_pylist()[0]))
     outcomes = pa.array(column).to_pylist()[0]
+    if weights is None:
+        outcomes = [{name: each[name] for name in each if name not in BY_WEIGHT} for each in outcomes]
     return [{**outcome, "changes": _changes(owned[0], after)} for outcome, after in zip(outcomes, owned, strict=True)]
 
 
@@ -228,64 +236,15 @@ def _changes(before: dict[str, set[tuple[str, int]]], after: dict[str, set[tuple
     return found
 
 
-def _topics(group: GroupInput) -> list[dict[str, Any]]:
-    """Return the topics as the rows that `_core.Clusters` reads."""
-    found = []
-    for topic, given in group.partitions_per_topic.items():
-        topic_id = (group.settings.get("topic_ids") or {}).get(topic)
-        count, racks = (given, None) if isinstance(given, int) else _racks(given, f"{group.place}: topic {topic!r}")
-        found.append({"topic": topic, "partitions": count, "racks": racks, "topic_id": topic_id})
-    return found
-
-
-def _racks(given: list[int | PartitionInfo], place: str) -> tuple[int, list[list[str | None]]]:
-    """Return the number of partitions of a topic and the racks of each."""
-    infos = [each if isinstance(each, PartitionInfo) else PartitionInfo(each) for each in given]
-    by_id = {info.partition: list(info.racks) for info in infos}
-    if sorted(by_id) != list(range(len(by_id))):
-        raise IllegalArgumentError(f"{place}: what-if needs the partition ids 0 to n - 1")
-    return len(by_id), [by_id[id] for id in range(len(by_id))]
-
-
-def _group(group: GroupInput) -> dict[str, Any]:
-    """Return the group as the row that `_core.Clusters` reads."""
-    members, current = [], []
-    for name, given in group.subscriptions.items():
-        found = given if isinstance(given, Subscription) else Subscription(given)
-        if found.user_data is not None:
-            raise IllegalArgumentError(
-                f"{group.place}: member {name!r}: what-if does not read user_data; give owned_partitions and generation"
-            )
-        for what, number in (
-            ("generation", found.generation),
-            *(("partition", id) for _, id in found.owned_partitions),
-        ):
-            if number is not None:
-                read_int(number, f"{group.place}: member {name!r}: {what}", bits=32)
-        members.append(
-            {
-                "member_id": name,
-                "group_instance_id": found.group_instance_id,
-                "rack": found.rack,
-                "topics": list(found.topics),
-                "pattern": list(found.patterns),
-                "dialect": found.dialect if found.patterns else None,
-                "assignor": group.settings.get("assignor"),
-                "group_protocol": group.settings.get("group_protocol"),
-                "generation": found.generation,
-            }
-        )
-        owned = spans_of(sorted(found.owned_partitions))
-        current += [
-            {"member_id": name, "topic": topic, "start": start, "count": count} for topic, start, count in owned
-        ]
-    return {"cluster": _CLUSTER, "group_id": _GROUP, "members": members, "current": current}
-
-
 def _print_text(outcomes: list[dict[str, Any]]) -> None:
-    rows = [["scenario", *(name.replace("_", " ") for name in _COLUMNS)]]
+    weighted = ("most_weight", "mean_weight", "weight_bound", "packed_weight") if "most_weight" in outcomes[0] else ()
+    rows = [["scenario", *(name.replace("_", " ") for name in (*_COLUMNS, *weighted))]]
     rows += [
-        [escape(each["scenario"]), *("" if each[name] is None else f"{each[name]:,}" for name in _COLUMNS)]
+        [
+            escape(each["scenario"]),
+            *("" if each[name] is None else f"{each[name]:,}" for name in _COLUMNS),
+            *("?" if each[name] is None else f"{each[name]:,.1f}" for name in weighted),
+        ]
         for each in outcomes
     ]
     widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]

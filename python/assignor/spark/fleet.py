@@ -1,4 +1,4 @@
-"""`Fleet`: assignments, load balance, partition moves and what-if scenarios of thousands of consumer groups."""
+"""`Fleet`: assignments, balance, moves, what-if scenarios and scaling of thousands of consumer groups."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.lag_time import WINDOW_MS
+from assignor.scaling import read_max_members
 from assignor.spark import schemas
 from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
 from assignor.spark.fleet_time_lag import time_lag_by, time_lag_of_partitions
@@ -48,7 +49,8 @@ class Fleet:
     Spark Connect, and in functions of Declarative Pipelines.
 
     Args:
-        topics: The topics, with the columns of `schemas.TOPICS`; `racks` may be missing.
+        topics: The topics, with the columns of `schemas.TOPICS`; `racks` may be missing. With the column of
+            `schemas.TOPIC_WEIGHTS`, `balance`, `what_if` and `scale` also have results by weight.
         members: The members of all groups, with the columns of `schemas.MEMBERS`; only `cluster`, `group_id`,
             `member_id`, and `topics` or `pattern` are required. `pattern` may have the type `array<string>`, for
             members with several patterns. Other columns are ignored.
@@ -89,7 +91,8 @@ class Fleet:
     """
 
     def __init__(self, topics: DataFrame, members: DataFrame, current: DataFrame | None = None) -> None:
-        self._topics, topic_columns = _read(topics, schemas.TOPICS, "topics", {"racks", "topic_id"})
+        self._topics, topic_columns = _read(topics, *_topic_columns(topics))
+        self._has_weights = "weights" in topic_columns
         optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}
         self._members, self._member_columns = _read(
             members, schemas.MEMBERS, "members", optional, schemas.PATTERN_LISTS
@@ -234,8 +237,8 @@ class Fleet:
                 "balance(of='current') needs the owned partitions: Fleet(topics, members, current)"
             )
         method = "balance" if of == "assign" else "current_balance"
-        found = self._call(method, _with_keys(schemas.BALANCE), with_current=True)
-        return found.select("*", *_skew_and_fit(limit))
+        answer = StructType([*schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
+        return self._weighted(self._call(method, _with_keys(answer), with_current=True), answer, limit)
 
     def moves(self) -> DataFrame:
         """Return the partitions whose owner changes from `current` to `assign()`, with the columns of `schemas.MOVES`.
@@ -274,9 +277,29 @@ class Fleet:
             IllegalArgumentError: There are no scenarios, or two have the same name.
         """
         limit, data = _bytes(max_message_bytes), as_data(scenarios)
-        answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields])
-        found = self._call("what_if", _with_keys(answer), data)
-        return found.select("*", *_skew_and_fit(limit))
+        answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
+        return self._weighted(self._call("what_if", _with_keys(answer), data), answer, limit)
+
+    def scale(self, max_members: int | None = None) -> DataFrame:
+        """Return each group with 1, 2, 3, ... members: load, idle members, and the partitions that move from today.
+
+        `assignor.scaling.scale` explains how members leave and join. Today's owners are those in `current`; a group
+        without rows in `current` starts from the answer of `assign()`.
+
+        Args:
+            max_members: Largest number of members of each group; the number of today by default.
+
+        Returns:
+            A row per number of members and group, with the keys and the columns of `schemas.SCALE`. Its columns by
+            weight are null if the fleet's topics have no weights. Groups without members, and those that are not
+            computed, have no rows; `problems` has the reasons.
+
+        Raises:
+            WrongTypeError: `max_members` is no int.
+            IllegalArgumentError: `max_members` is not from 1 to `assignor.scaling.MAX_MEMBERS`.
+        """
+        most = None if max_members is None else read_max_members(max_members)
+        return self._call("scale", _with_keys(schemas.SCALE), most, with_current=True)
 
     def lag(
         self,
@@ -385,6 +408,13 @@ class Fleet:
             first = first.unionByName(other)
         return first
 
+    def _weighted(self, found: DataFrame, answer: StructType, limit: int) -> DataFrame:
+        """Add the columns of `schemas.BALANCE_WITH_SKEW`; keep those of weights only if topics have weights."""
+        of_weights = schemas.WEIGHTED.fieldNames() if self._has_weights else []
+        names = [*schemas.KEYS, *answer.fieldNames()]  # a pipeline must not ask Spark for them
+        others = [name for name in names if name not in schemas.WEIGHTED.fieldNames()]
+        return found.select(*others, *_skew_and_fit(limit), *of_weights)
+
     @property
     def _names_assignors(self) -> bool:
         """True if a group may have an assignor other than range, and therefore need the owned partitions."""
@@ -405,6 +435,15 @@ def _session(spark: SparkSession | None) -> SparkSession:
         schemas.check_session(spark)
         return spark
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def _topic_columns(topics: DataFrame) -> tuple[StructType, str, set[str]]:
+    """Return the columns to read from topics, their name for messages, and the columns that may be missing."""
+    wanted, optional = schemas.TOPICS, {"racks", "topic_id"}
+    schemas.check_frame(topics, "topics")
+    if schemas.columns_are_known(topics) and "weights" in schemas.lookup_names(topics):
+        wanted = StructType([*wanted.fields, *schemas.TOPIC_WEIGHTS.fields])
+    return wanted, "topics", optional
 
 
 def _read(

@@ -74,6 +74,13 @@ topic_id  the topic's id as Kafka prints it (22 characters of base64), which dec
           assignors; if it is null, an id is made from the name
 """
 
+TOPIC_WEIGHTS = StructType([StructField("weights", ArrayType(DoubleType()))])
+"""Optional further column of the topics of a fleet.
+
+weights  weight of each partition, such as its records per second, in the order of ids; null for an unknown weight or if
+         no weight of the topic is known
+"""
+
 MEMBERS = columns(FLEET["members"])
 """The members of a fleet's groups. A member subscribes to `topics`, by `pattern` in a `dialect`, or by both.
 
@@ -198,7 +205,30 @@ RESOLVED = columns(_answer("resolve"), KEYS)
 `unknown_topics` has the subscribed names that do not exist.
 """
 
-BALANCE = columns(_answer("balance"))
+_BALANCE = columns(_answer("balance"))
+
+_OF_WEIGHTS = (
+    *("unweighted", "least_weight", "most_weight", "mean_weight", "most_weight_member", "weight_bound"),
+    "packed_weight",
+)
+
+WEIGHTED = StructType([_BALANCE[name] for name in _OF_WEIGHTS])
+"""Balance of an assignment by weight, for a fleet whose topics have the column `weights`.
+
+unweighted          number of partitions of the subscribed topics whose weight is not known; null if no weight of the
+                    cluster is known. If it is not 0, the columns that follow are null
+least_weight        lowest weight of a member
+most_weight         highest weight of a member
+mean_weight         weight per member
+most_weight_member  the first member, in Kafka's order, with the highest weight
+weight_bound        lower bound of `most_weight` for every assignment, see `assignor.WeightedBalance`
+packed_weight       highest weight of a member after longest-processing-time packing
+"""
+
+SCALE = columns(_answer("scale"))
+"""A group with a number of members: the fields of `assignor.scaling.ScaledGroup`."""
+
+BALANCE = StructType([field for field in _BALANCE.fields if field.name not in _OF_WEIGHTS])
 """Balance of an assignment.
 
 group_protocol        `classic`, `consumer` or `share`: the protocol of the assignor in `computed_as`, or null
@@ -241,7 +271,7 @@ record_fits  true if a broker accepts the group's record: its batch is not large
 MOVES = columns(_answer("moves"), KEYS)
 """A span of partitions whose owner changes; a null member means no owner."""
 
-OUTCOME = columns(_answer("what_if", [("", None, [])]), without=BALANCE.fieldNames())
+OUTCOME = columns(_answer("what_if", [("", None, [])]), without=_BALANCE.fieldNames())
 """Outcome of a scenario.
 
 rebalances       number of rebalances; null for a group that is not computed

@@ -1,8 +1,8 @@
 //! Nested Arrow columns of a fleet: fields of structs, and the types that Spark gives.
 
 use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
-use arrow_array::{Array, ArrayRef, Int32Array, StructArray, make_array};
+use arrow_array::types::{Float64Type, Int32Type};
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, StructArray, make_array};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use pyo3::prelude::*;
@@ -54,6 +54,11 @@ pub(crate) fn text_lists(given: &ArrayRef, what: &str) -> PyResult<TextLists> {
 /// Return a column as numbers.
 pub(crate) fn numbers(given: &ArrayRef, what: &str) -> PyResult<Int32Array> {
     given.as_primitive_opt::<Int32Type>().cloned().ok_or_else(|| type_error(given, what, "int"))
+}
+
+/// Return a column as floating-point numbers.
+pub(crate) fn floats(given: &ArrayRef, what: &str) -> PyResult<Float64Array> {
+    given.as_primitive_opt::<Float64Type>().cloned().ok_or_else(|| type_error(given, what, "double"))
 }
 
 /// Read a field of structs; return None if there is no such field.

@@ -2,13 +2,13 @@
 
 use std::collections::hash_map::Entry;
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arrow_array::{Array, ArrayRef, Int32Array, StructArray};
+use arrow_array::{Array, ArrayRef, Float64Array, Int32Array, StructArray};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::arrays::{field, lists, numbers, optional, rows, texts};
+use super::arrays::{field, floats, lists, numbers, optional, rows, texts};
 use crate::cancellation;
 use crate::error::{MatchError, PatternError};
 use crate::fleet::{Cluster, Patterns};
@@ -19,7 +19,7 @@ use crate::matching::pattern::Pattern;
 use crate::offsets::json::uuid_from_text;
 use crate::python::error::match_error;
 use crate::python::imports::IllegalArgumentError;
-use crate::python::read::arrow_types::{RackLists, Texts};
+use crate::python::read::arrow_types::{Lists, RackLists, Texts};
 use crate::python::read::patterns;
 
 /// All clusters by name, and the patterns that were matched against their topics.
@@ -40,7 +40,7 @@ struct KnownPatterns {
 
 impl ClusterColumn {
     /// Read a column with one list of structs of cluster and topics; topics are structs of topic,
-    /// partitions, racks and topic_id; the last two are optional.
+    /// partitions, racks, topic_id and weights; the last three are optional.
     pub(crate) fn read(given: &ArrayRef) -> PyResult<Self> {
         let given = lists(given, "clusters")?;
         let all = rows(&given.items, "clusters")?;
@@ -157,6 +157,7 @@ struct TopicColumns {
     counts: Int32Array,
     racks: Option<RackLists>,
     ids: Option<Texts>,
+    weights: Option<(Lists, Float64Array)>,
 }
 
 impl TopicColumns {
@@ -169,6 +170,11 @@ impl TopicColumns {
             counts: numbers(&field(given, "partitions", "topics")?, "partitions")?,
             racks: optional(given, "racks", rack_lists)?,
             ids: optional(given, "topic_id", texts)?,
+            weights: optional(given, "weights", |column, name| {
+                let weights = lists(column, name)?;
+                let items = floats(&weights.items, name)?;
+                Ok((weights, items))
+            })?,
         })
     }
 
@@ -176,7 +182,7 @@ impl TopicColumns {
     fn cluster(&self, cluster: &str, rows: Range<usize>) -> PyResult<Cluster> {
         let (mut names, mut partitions) = (Names::default(), Vec::with_capacity(rows.len()));
         let (mut ids, mut by_id) = (Vec::new(), FxHashMap::default());
-        let mut known = Racks::default();
+        let (mut known, mut weights) = (Racks::default(), Vec::new());
         for row in rows {
             let Some(name) = self.names.get(row) else {
                 return Err(IllegalArgumentError::new_err(format!("cluster '{cluster}': a topic has no name")));
@@ -192,16 +198,24 @@ impl TopicColumns {
                 }
                 ids.push(id);
             }
+            if let Some(columns) = &self.weights {
+                let count = partitions.last().map_or(0, |partitions: &Partitions| partitions.ids.len());
+                weights.push(weights_of(columns, row, count).map_err(|reason| wrong(cluster, name, &reason))?);
+            }
             names.push(name);
         }
         if let Some(twice) = NameTable::first_duplicate(&names) {
             return Err(wrong(cluster, names.get(twice), "the topic is given twice"));
         }
         let (topics, order) = Topics::sorted(names, partitions, known);
-        if let (Some(order), false) = (order, ids.is_empty()) {
-            ids = order.iter().map(|row| ids[*row as usize]).collect();
+        if let Some(order) = order {
+            let rows = || order.iter().map(|row| *row as usize);
+            ids = if ids.is_empty() { ids } else { rows().map(|row| ids[row]).collect() };
+            weights = if weights.is_empty() { weights } else { rows().map(|row| weights[row].clone()).collect() };
         }
-        Ok(Cluster::new(topics, ids))
+        let is_weighted = weights.iter().any(Option::is_some);
+        let cluster = Cluster::new(topics, ids);
+        Ok(if is_weighted { cluster.with_weights(weights) } else { cluster })
     }
 
     /// Read the partitions of a topic and their racks.
@@ -230,6 +244,28 @@ impl TopicColumns {
         }
         Ok(partitions)
     }
+}
+
+/// Read the weights of a topic's partitions; null is an unknown weight.
+fn weights_of(columns: &(Lists, Float64Array), row: usize, count: usize) -> Result<Option<Arc<[f64]>>, String> {
+    let (lists, items) = columns;
+    let Some(places) = lists.get(row) else { return Ok(None) };
+    if places.len() != count {
+        let found = places.len();
+        return Err(format!("weights are given for {found} partitions, but the topic has {count}"));
+    }
+    let first = places.start;
+    let weight = |place: usize| {
+        if items.is_null(place) {
+            return Ok(f64::NAN);
+        }
+        let weight = items.value(place);
+        let is_valid = weight.is_finite() && weight >= 0.0;
+        is_valid
+            .then_some(weight)
+            .ok_or_else(|| format!("weights[{}] must be a number >= 0, got {weight}", place - first))
+    };
+    places.map(weight).collect::<Result<Vec<f64>, String>>().map(|weights| Some(weights.into()))
 }
 
 fn wrong(cluster: &str, topic: &str, reason: &str) -> PyErr {

@@ -6,13 +6,13 @@ use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 
 use super::columns::{
-    ASSIGNMENT, BALANCE, MEMBERS, MOVES, OUTCOMES, PROBLEMS, push_assignment, push_balance, push_members, push_moves,
-    push_outcome, push_problems, push_unknown_balance,
+    ASSIGNMENT, BALANCE, MEMBERS, MOVES, OUTCOMES, PROBLEMS, SCALES, push_assignment, push_balance, push_members,
+    push_moves, push_outcome, push_problems, push_scale, push_unknown_balance,
 };
 use crate::assign::{Assignor, MAX_PARTITIONS, Options, assign, check_size};
 use crate::cancellation;
 use crate::fleet::{
-    NotComputed, OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, starting_plan,
+    NotComputed, OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, scale, starting_plan,
 };
 use crate::group::{Group, NameTable};
 use crate::memory;
@@ -61,7 +61,8 @@ impl PyClusters {
             let (roster, assignor) = (&read.roster, read.roster.computed);
             match plan {
                 Some(plan) => {
-                    let found = balance(&plan, read.group_id, assignor);
+                    let weights = read.cluster.weights(plan.group());
+                    let found = balance(&plan, read.group_id, assignor).with_weights(&plan, weights.as_ref());
                     push_balance(&mut column.fields(), &found, read, roster, assignor)
                 }
                 None => push_unknown_balance(&mut column.fields(), &group, read, roster),
@@ -76,6 +77,7 @@ impl PyClusters {
             let subscribed = group_of(read)?;
             let plan = current_plan(&read.roster, read.cluster, &read.current()?);
             let found = current_balance(&plan, &subscribed, read.group_id, read.roster.computed);
+            let found = found.with_weights(&plan, read.cluster.weights(plan.group()).as_ref());
             push_balance(&mut column.fields(), &found, read, &read.roster, None).map_err(|full| too_large(read, &full))
         })
     }
@@ -114,6 +116,27 @@ impl PyClusters {
                 let outcome = scenario.scenario.play(read.cluster, read.group_id, &read.roster, &plan, &patterns);
                 let outcome = outcome.map_err(|reason| too_many(read, &scenario.scenario.name, reason))?;
                 push_outcome(column, &scenario.scenario.name, &outcome, read).map_err(|full| too_large(read, &full))?;
+            }
+            column.end_list();
+            Ok(())
+        })
+    }
+
+    #[pyo3(signature = (groups, max_members = None, *, column_bytes = 134_217_728))]
+    fn scale(
+        &self,
+        py: Python<'_>,
+        groups: ArrowArray,
+        max_members: Option<u32>,
+        column_bytes: usize,
+    ) -> PyResult<Vec<ArrowArray>> {
+        self.each(py, &groups, column_bytes, SCALES, move |_, read, column| {
+            group_of(read)?;
+            let roster = &read.roster;
+            let most = max_members.map_or(roster.members.len(), |most| most as usize);
+            let found = scale(roster, read.cluster, read.group_id, most, &read.current()?);
+            for row in found.map_err(|error| group_error(error, &format!("{}: ", read.name())))? {
+                push_scale(column, &row).map_err(|full| too_large(read, &full))?;
             }
             column.end_list();
             Ok(())

@@ -1,7 +1,7 @@
 //! Columns of results, with one row per group; `assignor.spark.schemas` describes them.
 
 use crate::assign::Assignor;
-use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, PatternChange, Roster, balance};
+use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, PatternChange, Roster, ScaledGroup, balance};
 use crate::group::{Group, java_order};
 use crate::plan::{Plan, Span};
 use crate::python::read::fleet::groups::GroupRow;
@@ -47,7 +47,7 @@ pub(crate) const MOVES: Declared = (
 pub(crate) const OUTCOMES: Declared = ("outcomes", Type::List(&Type::Struct(&OUTCOME_FIELDS)));
 
 /// Fields of a balance, in the order of `assignor.spark.schemas.BALANCE`.
-const BALANCE_FIELDS: [Declared; 17] = [
+const BALANCE_FIELDS: [Declared; 24] = [
     ("group_protocol", Type::Text),
     ("computed_as", Type::Text),
     ("members", Type::Int32),
@@ -65,7 +65,38 @@ const BALANCE_FIELDS: [Declared; 17] = [
     ("most_loaded_member", Type::Text),
     ("mean_load", Type::Float64),
     ("record_bytes", Type::Int64),
+    ("unweighted", Type::Int32),
+    ("least_weight", Type::Float64),
+    ("most_weight", Type::Float64),
+    ("mean_weight", Type::Float64),
+    ("most_weight_member", Type::Text),
+    ("weight_bound", Type::Float64),
+    ("packed_weight", Type::Float64),
 ];
+
+/// Plans by number of members: one struct per number.
+pub(crate) const SCALES: Declared = (
+    "scales",
+    Type::List(&Type::Struct(&[
+        ("members", Type::Int32),
+        ("is_today", Type::Boolean),
+        ("is_good", Type::Boolean),
+        ("is_good_by_weight", Type::Boolean),
+        ("idle_members", Type::Int32),
+        ("least_loaded", Type::Int32),
+        ("most_loaded", Type::Int32),
+        ("mean_load", Type::Float64),
+        ("moved", Type::Int64),
+        ("unowned", Type::Int32),
+        ("rack_misses", Type::Int32),
+        ("unweighted", Type::Int32),
+        ("least_weight", Type::Float64),
+        ("most_weight", Type::Float64),
+        ("mean_weight", Type::Float64),
+        ("weight_bound", Type::Float64),
+        ("packed_weight", Type::Float64),
+    ])),
+);
 
 /// Topics that members gain and lose because a switch of the group protocol changes what their patterns mean.
 const PATTERN_CHANGES: Declared = (
@@ -158,7 +189,26 @@ pub(crate) fn push_balance(
     row.put(int32(found.rack_misses))?;
     row.put(found.most_loaded_member.as_ref())?;
     row.put(found.mean_load)?;
-    row.put(found.record_bytes.map(|bytes| bytes as i64)).map(drop)
+    row.put(found.record_bytes.map(|bytes| bytes as i64))?;
+    row.put(found.unweighted.map(int32))?;
+    let Some(weighted) = &found.weighted else { return Ok(()) };
+    row.put(weighted.least)?.put(weighted.most)?.put(weighted.mean)?;
+    row.put(found.most_weight_member.as_ref())?;
+    row.put(weighted.bound)?.put(weighted.packed).map(drop)
+}
+
+/// Add the plan of a group with a number of members to the list of the group.
+pub(crate) fn push_scale(column: &mut Column, found: &ScaledGroup) -> Result<(), ColumnFull> {
+    let mut row = column.item()?;
+    row.put(int32(found.members))?.put(found.is_today)?;
+    let Some(load) = &found.load else { return Ok(()) };
+    row.put(load.is_good)?.put(load.is_good_by_weight)?.put(int32(load.idle_members))?;
+    row.put(int32(load.least_loaded))?.put(int32(load.most_loaded))?.put(load.mean_load)?;
+    row.put(load.moved)?.put(int32(load.unowned))?.put(int32(load.rack_misses))?;
+    row.put(load.unweighted.map(int32))?;
+    let Some(weighted) = &load.weighted else { return Ok(()) };
+    row.put(weighted.least)?.put(weighted.most)?.put(weighted.mean)?;
+    row.put(weighted.bound)?.put(weighted.packed).map(drop)
 }
 
 /// Add the known fields of the balance of a group without a computed plan.
@@ -209,7 +259,9 @@ pub(crate) fn push_outcome(
         row.put(Texts(&change.gained))?.put(Texts(&change.lost))?.put(change.problem.as_ref()).map(drop)
     }))?;
     if is_known {
-        push_balance(&mut row, &balance(plan, read.group_id, *computed), read, roster, *computed)
+        let weights = read.cluster.weights(plan.group());
+        let found = balance(plan, read.group_id, *computed).with_weights(plan, weights.as_ref());
+        push_balance(&mut row, &found, read, roster, *computed)
     } else {
         push_unknown_balance(&mut row, plan.group(), read, roster)
     }
