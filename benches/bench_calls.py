@@ -15,12 +15,16 @@ from benches import (
     bench_coordinator,
     bench_matching,
     bench_replay,
+    bench_scaling,
     bench_segments,
     bench_subscription_state,
 )
 from benches.report import Run
 
-ROOMS = (bench_assign, bench_coordinator, bench_matching, bench_replay, bench_segments, bench_subscription_state)
+ROOMS = (
+    *(bench_assign, bench_coordinator, bench_matching, bench_replay, bench_scaling, bench_segments),
+    bench_subscription_state,
+)
 """Modules with a function `cases`."""
 
 

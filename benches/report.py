@@ -70,14 +70,14 @@ class Target:
         what: Name of the measured value.
         measured: Measured value.
         wanted: Limit of the value.
-        unit: Unit of both: `x` (times), `%` or ` bytes`.
+        unit: Unit of both: `x` (times), `%`, ` bytes` or ` s`.
         sense: `>=` if the limit is a minimum, `<=` if it is a maximum.
     """
 
     what: str
     measured: float
     wanted: float
-    unit: Literal["x", "%", " bytes"] = "x"
+    unit: Literal["x", "%", " bytes", " s"] = "x"
     sense: Literal[">=", "<="] = ">="
 
     @property

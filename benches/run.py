@@ -27,6 +27,7 @@ from benches import (
     bench_coordinator,  # noqa: F401
     bench_matching,  # noqa: F401
     bench_replay,  # noqa: F401
+    bench_scaling,  # noqa: F401
     bench_segments,  # noqa: F401
     bench_spark,  # noqa: F401
     bench_subscription_state,  # noqa: F401

@@ -35,7 +35,7 @@ ONCE = Run("quick", is_once=True)
 
 @pytest.mark.parametrize(
     "name",
-    ["encode", "clients", "sticky-peers", "coordinator", "coordinator-groups"],
+    ["encode", "clients", "sticky-peers", "coordinator", "coordinator-groups", "scaling"],
 )
 def test_a_section_in_this_process_measures_each_row(name: str) -> None:
     measured = SECTIONS[name].measure(ONCE)

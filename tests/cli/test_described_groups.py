@@ -104,7 +104,7 @@ def test_a_partition_of_a_described_share_group_has_several_owners(
     assert ("simple", "share") == (printed["assignor"], printed["group_protocol"])
 
 
-@pytest.mark.parametrize("command", ["assign", "plan", "check", "what-if"])
+@pytest.mark.parametrize("command", ["assign", "plan", "check", "what-if", "scale"])
 def test_one_of_several_groups_is_chosen(commands: Commands, capsys: pytest.CaptureFixture[str], command: str) -> None:
     path = str(TEXTS / "kafka-4.3.1-members.txt")
     step = ("--step", "make_static") if command == "what-if" else ()

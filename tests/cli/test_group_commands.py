@@ -326,11 +326,11 @@ def test_what_if_names_missing_and_unsupported_input(commands: Commands) -> None
         ({"scenarios": {"x": "add_members=1"}}, "FILE: scenario 'x' must be a list of steps"),
         (
             {"partitions_per_topic": {"orders": [1, 2]}},
-            "FILE: topic 'orders': what-if needs the partition ids 0 to n - 1",
+            "FILE: topic 'orders': the partition ids must be 0 to n - 1",
         ),
         (
             {"subscriptions": {"a": {"topics": ["orders"], "user_data": ""}}},
-            "FILE: member 'a': what-if does not read user_data",
+            "FILE: member 'a': user_data is not read",
         ),
         (
             {"subscriptions": {"a": {"topics": ["orders"], "generation": 2**31}}},

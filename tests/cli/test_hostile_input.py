@@ -97,6 +97,7 @@ READERS: dict[str, Callable[[str], list[str]]] = {
     "check ASSIGNMENT": lambda path: ["check", path, "ok.json"],
     "check INPUT": lambda path: ["check", "ok.json", path],
     "what-if": lambda path: ["what-if", path, "--step", "add_members=1"],
+    "scale": lambda path: ["scale", path],
     "decode": lambda path: ["decode", path],
     "replay": lambda path: ["replay", path],
     "report": lambda path: ["report", path],
@@ -117,7 +118,7 @@ def test_a_file_that_cannot_be_read_is_named(files: Path, case: tuple[str, str])
     name = path.partition("\n")[0].partition("\udcff")[0].partition("\0")[0][:60]
     if path in NAMED_BY_ITS_PLACE and command in {"assign", "assign --text", "plan"}:
         name = NAMED_BY_ITS_PLACE[path]
-    elif path in NAMED_BY_ITS_PLACE and command in {"check", "check INPUT", "what-if"}:
+    elif path in NAMED_BY_ITS_PLACE and command in {"check", "check INPUT", "what-if", "scale"}:
         name = ""
     elif command in {"describe", "record", "watch"} and path.startswith("file-"):
         name, codes = "", (2, 3)  # most texts are settings that librdkafka does not know

@@ -79,6 +79,8 @@ def examples(folder: Path) -> list[Example]:
         *(Example([command, group]) for command in ("assign", "plan", "check")),
         *(Example([command, "a", "a"]) for command in ("match", "explain")),
         Example(["what-if", group, "--step", "add_members=1"], ("pyarrow",)),
+        Example(["scale", group], ("pyarrow",)),
+        Example(["scale", recording], ("pyarrow",), is_run=False),
         *(Example(["decode", path], ("pyarrow",)) for path in (recording, lines)),
         Example(["record", "--from", recording, "--out", str(folder / "converted")], ("pyarrow",), is_run=False),
         Example(["record", *NO_BROKER, "--out", str(folder / "new")], LIVE),

@@ -13,8 +13,9 @@ from tests.support.shell_examples import differences, examples, run
 ROOT = Path(__file__).parents[2]
 SHOULD_MOVE = "should-this-group-move-to-kip-848.md"
 PAGES = {
-    "command-line.md": 11,
     "lag.md": 1,
+    "command-line.md": 12,
+    "replica-counts.md": 2,
     "replay.md": 3,
     "report.md": 1,
     SHOULD_MOVE: 1,

@@ -27,6 +27,7 @@ COMMANDS = {
     "plan": "compute the assignment of a group as a compact plan",
     "check": "find what is wrong with an assignment",
     "what-if": "predict how changes to a group move partitions and load",
+    "scale": "find good numbers of members: load, idle members and moves for 1, 2, 3, ... members",
     "match": "print the topics that a topic pattern matches",
     "explain": "explain a topic pattern and find mistakes in it",
     "decode": "decode records of the topic __consumer_offsets",

@@ -2,10 +2,11 @@
 
 A group is an object with `partitions_per_topic` and `subscriptions`, as the arguments of `assignor.assign`, and the
 optional keys `assignor`, `group_protocol`, `topic_ids` and `prefer_rack_aware`. The keys `assignment`, which `check`
-reads, and `scenarios`, which `what-if` reads, are allowed for all commands, so that one file serves all of them.
+reads, `scenarios`, which `what-if` reads, and `weights`, which `plan`, `what-if` and `scale` read, are allowed for all
+commands, so that one file serves all of them.
 
 A description of a group is such an input, too: the text of `kafka-consumer-groups.sh --describe`, or the JSON of
-`assignor describe` (`assignor.sources.group_text`).
+`assignor describe` (`assignor.sources.group_text`). `scale` also reads a group of a recording.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from assignor.validation import shown
 STDIN = "-"
 
 _REQUIRED = ("partitions_per_topic", "subscriptions")
-_OTHERS = ("assignment", "scenarios")
+_OTHERS = ("assignment", "scenarios", "weights")
 _SETTINGS = ("assignor", "group_protocol", "topic_ids", "prefer_rack_aware")
 _FIELDS = ("topics", "group_instance_id", "rack", "owned_partitions", "generation", "user_data", "pattern", "dialect")
 _PARTITION_FIELDS = {"partition", "racks"}
@@ -53,6 +54,7 @@ class GroupInput:
         subscriptions: As for `assignor.assign`.
         settings: Further arguments of `assignor.assign`.
         others: Values of the keys that only one command reads.
+        name: Name of the group; `""` if the input has none.
         is_settled: False for a description of a group in a rebalance, in which partitions can have no owner for a
             moment.
     """
@@ -63,6 +65,7 @@ class GroupInput:
     settings: dict[str, Any]
     others: dict[str, Any] = field(default_factory=dict)
     is_settled: bool = True
+    name: str = ""
 
 
 def add_group_input(command: argparse.ArgumentParser) -> None:
@@ -140,6 +143,7 @@ def read_group_data(path: str, name: str | None) -> Any:
         {key: value for key, value in settings.items() if value is not None},
         {"assignment": assignment},
         group.is_settled,
+        group.name,
     )
 
 

@@ -8,10 +8,11 @@ if TYPE_CHECKING:
     import argparse
 
 
-def add_format(command: argparse.ArgumentParser, *, default: str) -> None:
-    """Add the options `--json` and `--text` to a command; `default` is `json` or `text`."""
+def add_format(command: argparse.ArgumentParser, *, default: str) -> argparse._MutuallyExclusiveGroup:
+    """Add the options `--json` and `--text` to a command; `default` is `json` or `text`. Return their group."""
     formats = command.add_mutually_exclusive_group()
     for name, meaning in (("json", "print JSON, for programs"), ("text", "print text, for people")):
         shown = f"{meaning} (default)" if name == default else meaning
         formats.add_argument(f"--{name}", dest="format", action="store_const", const=name, help=shown)
     command.set_defaults(format=default)
+    return formats

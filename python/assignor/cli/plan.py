@@ -25,7 +25,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from assignor import plan
+    from assignor import WeightedBalance, plan
     from assignor.lines import format_count
 
     group = read_group(options)
@@ -37,9 +37,16 @@ def run(options: argparse.Namespace) -> int:
         else:
             print_json_text(text)
         return 0
-    balance = found.balance()
+    weights = group.others.get("weights")
+    balance = found.balance() if weights is None else found.balance(weights=weights)
     print_line(f"{found.assignor} ({found.group_protocol}): {format_count(len(found), 'member')}")
     print_line(f"partitions of a member: {balance.min} to {balance.max}, {balance.mean:.2f} on average")
+    if isinstance(balance, WeightedBalance):
+        print_line(
+            f"weight of a member: {balance.least_weight:,.1f} to {balance.most_weight:,.1f}, "
+            f"{balance.mean_weight:,.1f} on average; no assignment has a highest weight under "
+            f"{balance.weight_bound:,.1f}, one with {balance.packed_weight:,.1f} exists"
+        )
     if balance.idle:
         print_line(f"without partitions: {', '.join(balance.idle)}")
     for topic, spread in balance.spread.items():
