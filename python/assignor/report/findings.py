@@ -53,6 +53,11 @@ KINDS = {
         "warning",
         "a member owns at least twice the partitions of another, and the difference exceeds the number of topics",
     ),
+    "uneven_traffic": Kind(
+        "warning",
+        "a member has at least 1.5 times the mean records per second, although members have similar numbers of "
+        "partitions, and another assignment would be more even",
+    ),
     "lag_growing": Kind("warning", "the lag grew for some time although the generation did not change"),
     "out_of_range": Kind("warning", "committed offsets are beyond the end or before the start of a partition's log"),
     "unreadable_group": Kind("warning", "the last group record cannot be decoded: state and members are not known"),

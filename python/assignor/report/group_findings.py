@@ -9,6 +9,7 @@ from assignor.report.event_findings import findings_of_events
 from assignor.report.findings import KINDS, Finding
 from assignor.report.lag_findings import findings_of_lag
 from assignor.report.loop_findings import findings_of_loops
+from assignor.report.traffic_findings import findings_of_traffic
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,6 +26,8 @@ def findings_of(group: GroupReport, remarks: list[Remark]) -> list[Finding]:
     found += [*_of_state(group), *_of_range(group, remarks)]
     if group.lag is not None:
         found += findings_of_lag(group.group, group.lag)
+    if group.traffic is not None:
+        found += findings_of_traffic(group.group, group.protocol, group.traffic)
     for compared in group.assignments:
         found += findings_of_assignor(group.group, compared)
     order = list(KINDS)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from assignor.replay.loop import Loop
     from assignor.report.group_tasks import GroupTasks
     from assignor.report.lag import GroupLag
+    from assignor.report.traffic import GroupTraffic
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,7 @@ class GroupReport:
         unreadable_since: Time in milliseconds of the first of the last group records that cannot be decoded.
         lag: Lag at the last time of the end offsets; None without end offsets, or if the group has neither owned
             partitions nor committed offsets.
+        traffic: Records per second of the members; None if no member with partitions has commits.
         tasks: Tasks of a group that assigns tasks; None for other groups, and if no assignment is known.
     """
 
@@ -144,6 +146,7 @@ class GroupReport:
     unreadable: str | None = None
     unreadable_since: int | None = None
     lag: GroupLag | None = None
+    traffic: GroupTraffic | None = None
     tasks: GroupTasks | None = None
 
     @property
@@ -173,6 +176,7 @@ class GroupReport:
             "invalid_timestamps": self.invalid_timestamps,
             "assignments": [{"assignor": found.assignor, **found.compared.counts()} for found in self.assignments],
             "lag": None if self.lag is None else self.lag.to_json(),
+            "traffic": None if self.traffic is None else self.traffic.to_json(),
             "tasks": None if self.tasks is None else self.tasks.to_json(),
         }
 

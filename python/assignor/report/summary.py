@@ -22,6 +22,7 @@ from assignor.report.lag import empty_partitions, lag_by_group
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 from assignor.report.share_lag import NO_SHARE_OFFSETS
+from assignor.report.traffic import traffic_by_group
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -155,6 +156,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     lag = lag_by_group(recording, part, has_details=len(rows) <= MOST_GROUPS_WITH_MEMBERS)
     gaps = _gaps(part)
     events = read_events(recording, part, gaps["never_committed"], empty_partitions(part))
+    traffic = traffic_by_group(recording, part)
     loops, tasks = read_loops(part, end_of(recording)), read_tasks(part)
     return [
         GroupReport(
@@ -166,6 +168,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             loops=loops.get(row["group_id"], ()),
             unowned_spans=tuple(gaps["unowned"].get(row["group_id"], ())),
             lag=lag.get(row["group_id"]),
+            traffic=traffic.get(row["group_id"]),
             tasks=tasks.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},

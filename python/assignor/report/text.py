@@ -24,6 +24,7 @@ from assignor.report.group_findings import findings_of_assignor
 from assignor.report.group_report import by_group
 from assignor.report.lag_text import behind_text, catch_up_text, lag_lines
 from assignor.report.report import ADMIN, LOG, NO_LOG, NO_TOPICS
+from assignor.report.traffic_findings import traffic_line
 
 if TYPE_CHECKING:
     from assignor.report.findings import Finding
@@ -35,6 +36,7 @@ _REMARKS_SHOWN = 40
 _FINDINGS_SHOWN = 5
 _TASKS_SHOWN = 12
 _LAG_LINES_SHOWN = 40
+_TRAFFIC_SHOWN = 12
 
 _HEADER = (
     "group",
@@ -136,6 +138,12 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     differing = [line for group in report.groups for line in _differing(group)]
     if differing:
         yield "Assignments that differ from Kafka's assignors, or are not compared", differing
+    traffic = [(group.group, group.traffic) for group in report.groups if group.traffic is not None]
+    if traffic:
+        traffic.sort(key=lambda entry: -entry[1].rate)
+        lines = [traffic_line(name, found) for name, found in traffic[:_TRAFFIC_SHOWN]]
+        more = len(traffic) - _TRAFFIC_SHOWN
+        yield "Traffic", [*lines, *([f"and {format_count(more, 'more group')}, see --json"] if more > 0 else ())]
     if report.problems:
         yield "Not described", [f"{group}: {text}" if group else text for group, text in report.problems]
     tasks = [(group.group, group.tasks) for group in report.groups if group.tasks is not None]
