@@ -23,6 +23,12 @@ AssignorName: TypeAlias = Literal["range", "roundrobin", "sticky", "cooperative-
 GroupProtocol: TypeAlias = Literal["classic", "consumer", "share"]
 """Protocols of groups whose partitions are assigned."""
 
+MEMBERS_ASSIGNORS = {
+    "classic": ("range", "roundrobin", "sticky", "cooperative-sticky"),
+    "consumer": ("uniform", "range"),
+}
+"""Kafka's assignors that give a partition to one member, by kind of group."""
+
 Dialect: TypeAlias = Literal["java", "re2j", "librdkafka", "python"]
 """Dialects of topic patterns."""
 

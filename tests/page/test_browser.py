@@ -329,13 +329,14 @@ def test_names_with_markup_are_shown_as_text(browser: Browser, tmp_path: Path) -
             "storms",
             "members",
             "what_if",
+            "scales",
             "lag_of_topics",
             "lag",
             "lag_over_time",
             "groups",
         ):
             assert shown == {row["group"] for row in table_rows(page, table)}, table
-        assert {"overview", "timeline", "moves", "unowned", "load", "what-if", "lag", "lag-over-time"} == set(
+        assert {"overview", "timeline", "moves", "unowned", "load", "what-if", "scale", "lag", "lag-over-time"} == set(
             page.evaluate("() => Object.keys(assignorViews)")
         )
         for number in range(len(NAMES)):

@@ -6,6 +6,7 @@ import pytest
 
 from assignor import Subscription, plan
 from assignor.page.data import MemberRow
+from assignor.page.scales import scales
 from assignor.page.what_if import LESS, MORE, NEW_MEMBER, what_ifs
 from tests.page.made_events import reported
 
@@ -71,3 +72,13 @@ def test_a_group_that_cannot_be_computed_has_no_rows(
     fields: dict[str, str], members: list[MemberRow], topics: dict[str, int] | None
 ) -> None:
     assert what_ifs(reported("g", **fields), members, topics) == ([], [])
+
+
+def test_a_group_is_computed_for_more_members_than_today() -> None:
+    rows = scales(reported("g"), [*MEMBERS[:1], MemberRow("g", "b", topics=("orders", "returns"))], TOPICS)
+
+    assert [1, 2, 3, 4] == [row["members"] for row in rows]
+    assert [False, True, False, False] == [row["is_today"] for row in rows]
+    assert ["yes", "yes", "yes", "no"] == [row["good"] for row in rows]
+    assert [8, 4, 3, 3] == [row["most_loaded"] for row in rows]
+    assert [] == scales(reported("g", protocol="stream"), MEMBERS, TOPICS)

@@ -79,8 +79,10 @@ def test_examples_of_the_readme_run() -> None:
         ("page.md", 4),
         ("rebalance-causes.md", 8),
         ("replay-events.md", 6),
+        ("replica-counts.md", 4),
         ("subscription-state.md", 12),
         ("tutorial.md", 15),
+        ("uneven-traffic.md", 6),
         ("why-did-my-group-rebalance.md", 9),
         *(
             (path.relative_to(ROOT / "docs").as_posix(), 3)

@@ -125,6 +125,7 @@ SIGNATURES = {
     "assignor.spark.Fleet.balance": "self",
     "assignor.spark.Fleet.moves": "self",
     "assignor.spark.Fleet.what_if": "self, scenarios",
+    "assignor.spark.Fleet.scale": "self, max_members=None",
     "assignor.spark.decode": "records",
     "assignor.spark.replay": "events",
 }
@@ -142,7 +143,7 @@ EXTRAS = {
 """Promised extras that exist, with their requirements."""
 
 COMMANDS = [
-    *("assign", "plan", "check", "what-if", "match", "explain", "decode"),
+    *("assign", "plan", "check", "what-if", "scale", "match", "explain", "decode"),
     *("record", "replay", "watch", "report", "describe"),
 ]
 """Promised commands that exist."""

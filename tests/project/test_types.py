@@ -13,7 +13,6 @@ import pytest
 import assignor
 from assignor import coordinator, errors, names, plan
 from assignor.matching import TopicPattern
-from assignor.page.what_if import ASSIGNORS as WHAT_IF
 from assignor.reference.assign import ASSIGNORS
 from assignor.spark import Scenario
 from docs import typecheck
@@ -45,7 +44,7 @@ def test_the_types_of_names_are_those_that_the_engine_accepts() -> None:
     of_protocols = {protocol: accepted("assignor", group_protocol=protocol) for protocol in accepted("group_protocol")}
     assert set(get_args(names.AssignorName)) == set().union(*of_protocols.values())
     assert of_protocols == {protocol: {name for of, name in ASSIGNORS if of == protocol} for protocol in of_protocols}
-    assert {protocol: set(found) for protocol, found in WHAT_IF.items()}.items() <= of_protocols.items()
+    assert {protocol: set(found) for protocol, found in names.MEMBERS_ASSIGNORS.items()}.items() <= of_protocols.items()
 
 
 @pytest.mark.parametrize("kind", CONSTRUCTORS)

@@ -50,8 +50,8 @@ COUNT_LABEL = "format(datum.value, '~s')"
 """
 
 _NUMBERS = {
-    *("after", "count", "lag", "moved", "now", "of", "partitions", "rebalances", "topics", "unowned_last"),
-    "unowned_most",
+    *("after", "count", "idle_members", "lag", "least_loaded", "mean_load", "members", "most_loaded", "moved", "now"),
+    *("of", "partitions", "rate", "rebalances", "topics", "unowned_last", "unowned_most"),
 }
 """Fields of tooltips that are numbers."""
 

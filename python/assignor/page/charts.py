@@ -57,6 +57,8 @@ def charts(tables: Tables) -> dict[str, dict[str, Any]]:
         found["load"] = load_charts.load(tables)
     if tables.what_if_members:
         found["what-if"] = load_charts.what_if(tables)
+    if tables.scales:
+        found["scale"] = load_charts.scale(tables)
     if any(row["lag"] for row in tables.lag_of_topics):
         found["lag"] = load_charts.lag(tables)
     if tables.lag_over_time:
@@ -220,6 +222,7 @@ def data_sets(tables: Tables) -> dict[str, list[Row]]:
         "silences": tables.silences,
         "members": _labelled(tables.members),
         "what_if_members": _labelled(tables.what_if_members),
+        "scales": tables.scales,
         "lag_of_topics": tables.lag_of_topics,
         "lag_over_time": tables.lag_over_time,
         "groups": tables.groups,

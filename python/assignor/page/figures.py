@@ -28,6 +28,7 @@ TITLES = {
     "unowned": "Partitions without an owner",
     "load": "Load",
     "what-if": "What if",
+    "scale": "Numbers of members",
     "lag": "Lag",
     "tasks": "Tasks",
     "groups": "Groups",

@@ -39,7 +39,14 @@ def load(tables: Tables) -> Any:
         .encode(
             x=_partitions("partitions"),
             y=row_axis(),
-            tooltip=tips(group="group", member="member", host="host", partitions="partitions", topics="topics"),
+            tooltip=tips(
+                group="group",
+                member="member",
+                host="host",
+                partitions="partitions",
+                topics="topics",
+                rate="records per second",
+            ),
         )
     )
     return as_rows(chart, tables, "members", is_timed=False)
@@ -72,6 +79,32 @@ def what_if(tables: Tables) -> Any:
     return as_rows(
         alt.layer(*layers), tables, "what_if_members", alt.param(name="scenario", value="less"), is_timed=False
     )
+
+
+def scale(tables: Tables) -> Any:
+    """Return a line per group: the partitions of the most loaded member against the number of members."""
+    axis = alt.Axis(tickMinStep=1, format=",d", labelOverlap=True)
+    base = rows_of("scales", is_timed=False, groups=MATCHING).encode(
+        x=alt.X("members:Q", title="members", axis=axis, scale=alt.Scale(zero=False)),
+        y=counts("most_loaded", "partitions of a member"),
+        detail="group:N",
+        tooltip=tips(
+            group="group",
+            members="members",
+            good="good",
+            idle_members="idle members",
+            least_loaded="fewest partitions",
+            most_loaded="most partitions",
+            moved="partitions that change owners",
+        ),
+    )
+    today = base.transform_filter("datum.is_today")
+    layers = (
+        base.mark_line(strokeWidth=1.5, opacity=0.6, point={"size": 12}),
+        base.transform_filter("datum.is_good").mark_point(filled=True, shape="diamond", size=70, style="after"),
+        today.mark_point(filled=False, shape="circle", size=140, strokeWidth=1.5, style="now"),
+    )
+    return of_height(alt.layer(*layers), tables, _LINES_HEIGHT)
 
 
 def lag(tables: Tables) -> Any:

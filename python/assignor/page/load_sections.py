@@ -19,6 +19,7 @@ from assignor.page.figures import (
     numbers,
     section,
 )
+from assignor.page.scales import MOST_COUNTS
 from assignor.page.tables import FIRST_GROUPS
 from assignor.page.what_if import MOST_PARTITIONS
 from assignor.replay.event_text import group_title
@@ -46,6 +47,7 @@ def load(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[st
         GROUP,
         MEMBER,
         *counted("partitions", "topics"),
+        Column("rate", "records per second", "number", NOT_KNOWN),
         Column("host", "host"),
         MEMBER_ID,
     )
@@ -113,6 +115,38 @@ def _of_what_if(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         MEMBER_ID,
     )
     yield from numbers("what_if_members", by_member, found.what_if_members, groups, caption="What-ifs of each member")
+
+
+def scale(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:
+    """Yield the section of groups by their number of members."""
+    if "scale" not in charts:
+        text = (
+            "Not computed: it needs a group that owns 1 to "
+            f"{MOST_PARTITIONS:,} partitions and has at most {MOST_COUNTS} members, one of Kafka's assignors, known "
+            "topics, and patterns that are supported."
+        )
+        yield from section("scale", text, iter(()))
+        return
+    text = (
+        "Load against the number of members, with the assignor, the topics and the subscriptions of the group. Each "
+        "line is a group: the partitions of its most loaded member. A diamond is a good number of members: no member "
+        "is idle, and the loads differ by at most one partition. A circle is the number of today. Choose a group to "
+        "see its numbers."
+    )
+    if found.left_out["scales"]:
+        text += f" Not computed for the last {format_count(found.left_out['scales'], 'group')}."
+    columns = (
+        GROUP,
+        *counted("members"),
+        Column("good", "good"),
+        Column("idle_members", "idle members", "number"),
+        Column("least_loaded", "fewest partitions", "number"),
+        Column("most_loaded", "most partitions", "number"),
+        Column("moved", "partitions that change owners", "number"),
+    )
+    chart = Chart("scale", "Lines: partitions of the most loaded member by number of members. The table has them.")
+    table = numbers("scales", columns, found.scales, groups, caption="Load by number of members")
+    yield from section("scale", text, itertools.chain([figure(chart)], table))
 
 
 def lag(found: Tables, groups: dict[str, int], charts: set[str]) -> Iterator[str]:

@@ -41,6 +41,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield from _moves(found, charts)
     yield from load_sections.load(found, groups, charts)
     yield from load_sections.what_if(found, groups, charts)
+    yield from load_sections.scale(found, groups, charts)
     yield from load_sections.lag(found, groups, charts)
     yield from task_sections.tasks(found, groups)
     yield from _groups(found, groups)

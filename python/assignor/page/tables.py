@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from assignor.page.data import read_rows
 from assignor.page.rebalance_details import cut
+from assignor.page.scales import scales
 from assignor.page.task_rows import task_rows
 from assignor.page.timeline import LAST_TIME, MOST_OTHER_ROWS, STEPS_MS, Timeline
 from assignor.page.what_if import what_ifs
@@ -31,6 +32,9 @@ MOST_MEMBERS = 60
 
 MOST_MEMBER_ROWS = 4_000
 """Largest number of members that a page lists, and of members whose load it computes for a what-if."""
+
+MOST_SCALE_ROWS = 1_000
+"""Number of rows of groups by their number of members after which the other groups are not computed."""
 
 MOST_MEMBERS_READ = 20_000
 """Largest number of members that are read for a page, unless the first groups have more."""
@@ -57,8 +61,8 @@ MOST_LAG_ROWS = 3_000
 """Largest number of partitions, groups, topics of groups and members whose lag a page lists: the highest ones."""
 
 TABLES = (
-    *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "lag_of_groups", "lag_of_topics"),
-    *("lag_of_members", "lag", "lag_over_time", "tasks", "task_moves", "groups"),
+    *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "scales", "lag_of_groups"),
+    *("lag_of_topics", "lag_of_members", "lag", "lag_over_time", "tasks", "task_moves", "groups"),
 )
 """Fields of `Tables` that a page shows as a table of HTML."""
 
@@ -85,6 +89,7 @@ class Tables:
         members: A row per member with its load.
         what_if: A row per group and what-if.
         what_if_members: A row per member with its load now and after.
+        scales: A row per group and number of members with the load.
         lag: A row per partition; None if lag is not known.
         lag_of_groups: A row per group with the sum of the lag, and the lag in time.
         lag_of_members: A row per member with the same.
@@ -116,6 +121,7 @@ class Tables:
     members: list[Row]
     what_if: list[Row]
     what_if_members: list[Row]
+    scales: list[Row]
     lag: list[Row] | None
     lag_of_groups: list[Row]
     lag_of_topics: list[Row]
@@ -159,11 +165,16 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     summaries: list[Row] = []
     loads: list[Row] = []
     members: list[Row] = []
-    no_what_if = 0
+    scaled: list[Row] = []
+    no_what_if = no_scale = 0
     for group in read:
         of_group = by_group.get(group, ())
         if len(members) < MOST_MEMBER_ROWS:
-            members += _members(of_group)
+            members += _members(of_group, _rates(reported.get(group, {})))
+        if group in reported and len(scaled) < MOST_SCALE_ROWS:
+            scaled += scales(reported[group], of_group, data.topics)
+        else:
+            no_scale += 1
         if group in reported and len(loads) < MOST_MEMBER_ROWS:
             found, rows = what_ifs(reported[group], of_group, data.topics)
             summaries += found
@@ -181,6 +192,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         "storms": timeline.count_storms() - len(storms),
         "members": sum(len(found) for found in by_group.values()) + not_read - len(members),
         "what_if": no_what_if + len(shown) - len(read) if loads else 0,
+        "scales": no_scale + len(shown) - len(read) if scaled else 0,
         "lag": max(0, len(lag or ()) - MOST_LAG_ROWS),
         **{f"lag_of_{name}s": max(0, len(rows) - MOST_LAG_ROWS) for name, rows in lags_of.items()},
         "lag_not_read": 0 if data.lag is None else len(shown) - len(has_lag),
@@ -210,6 +222,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         members=members,
         what_if=summaries,
         what_if_members=loads,
+        scales=scaled,
         lag=lag if lag is None else lag[:MOST_LAG_ROWS],
         lag_of_groups=lags_of["group"][:MOST_LAG_ROWS],
         lag_of_topics=lags_of["topic"][:MOST_LAG_ROWS],
@@ -291,7 +304,14 @@ def _group(name: str, row: Mapping[str, Any], timeline: Timeline) -> Row:
     return {"group": name, "rebalances": timeline.rebalances[name], **{field: row.get(field) for field in fields}}
 
 
-def _members(members: Sequence[MemberRow]) -> list[Row]:
+def _rates(row: Mapping[str, Any]) -> Mapping[str, float | None]:
+    """Return the records per second of each member of a group, as in `report.json`."""
+    traffic = row.get("traffic") or {}
+    rates: Mapping[str, float | None] = traffic.get("members", {})
+    return rates
+
+
+def _members(members: Sequence[MemberRow], rates: Mapping[str, float | None]) -> list[Row]:
     rows = [
         {
             "group": member.group,
@@ -300,6 +320,7 @@ def _members(members: Sequence[MemberRow]) -> list[Row]:
             "host": member.client_host.removeprefix("/"),
             "topics": len({topic for topic, _, _ in member.spans}),
             "partitions": member.partitions,
+            "rate": None if (rate := rates.get(member.member_id)) is None else round(rate, 1),
         }
         for member in members
     ]

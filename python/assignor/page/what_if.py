@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assignor.errors import AssignorError
+from assignor.names import MEMBERS_ASSIGNORS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,12 +16,6 @@ if TYPE_CHECKING:
 
     from assignor.model import Subscription
     from assignor.page.data import MemberRow, Row
-
-ASSIGNORS = {
-    "classic": ("range", "roundrobin", "sticky", "cooperative-sticky"),
-    "consumer": ("uniform", "range"),
-}
-"""Kafka's assignors by kind of group. There is no what-if for other assignors, such as that of Kafka Streams."""
 
 LESS, MORE = "one member fewer", "one member more"
 """Names of the what-ifs: the member with the most partitions leaves; a new member with the same subscription joins."""
@@ -44,18 +39,23 @@ def what_ifs(
 
     Returns:
         A row per what-if with the numbers of the group, and a row per member with its partitions now and after. Both
-        are empty if the group owns no partition or more than `MOST_PARTITIONS`, if its assignor is not in `ASSIGNORS`,
-        if the topics are not known, or if `assignor.plan` rejects the input.
+        are empty if the group owns no partition or more than `MOST_PARTITIONS`, if its assignor is not in
+        `names.MEMBERS_ASSIGNORS`, if the topics are not known, or if `assignor.plan` rejects the input.
     """
     kind, assignor = group["kind"], group["protocol"]
     partitions = sum(member.partitions for member in members)
-    if topics is None or not partitions or partitions > MOST_PARTITIONS or assignor not in ASSIGNORS.get(kind, ()):
+    if (
+        topics is None
+        or not partitions
+        or partitions > MOST_PARTITIONS
+        or assignor not in MEMBERS_ASSIGNORS.get(kind, ())
+    ):
         return [], []
     from assignor import plan
 
     busiest = max(members, key=lambda member: member.partitions)
-    subscriptions = {member.member_id: _subscription(member, group) for member in members}
-    after = {MORE: {**subscriptions, NEW_MEMBER: _subscription(busiest, group, is_new=True)}}
+    subscriptions = {member.member_id: subscription_of(member, group) for member in members}
+    after = {MORE: {**subscriptions, NEW_MEMBER: subscription_of(busiest, group, is_new=True)}}
     if len(members) > 1:
         after[LESS] = {name: each for name, each in subscriptions.items() if name != busiest.member_id}
     spans = {member.member_id: member.spans for member in members}
@@ -89,7 +89,8 @@ def what_ifs(
     return rows, by_member
 
 
-def _subscription(member: MemberRow, group: Mapping[str, Any], *, is_new: bool = False) -> Subscription:
+def subscription_of(member: MemberRow, group: Mapping[str, Any], *, is_new: bool = False) -> Subscription:
+    """Return the subscription of a member, with the partitions that it owns; that of a new member owns none."""
     from assignor import Subscription, TopicPartition
 
     owned = () if is_new else member.spans
