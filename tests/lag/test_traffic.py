@@ -69,7 +69,7 @@ PARTITIONS = pa.table({"group_id": ["g", "g"], "topic": ["t", "t"], "partition":
 
 def test_one_commit_gives_no_traffic_and_wrong_input_is_named() -> None:
     assert {0: (None, None)} == rates(partition_traffic(commits((0, 5, 1))))
-    with pytest.raises(errors.WrongTypeError, match=r"^commits has no column committed; its columns are topic$"):
+    with pytest.raises(errors.WrongTypeError, match=r"^commits has no column group_id; its columns are topic$"):
         partition_traffic(pa.table({"topic": ["t"]}))
     with pytest.raises(errors.IllegalArgumentError, match=r"^window_ms must be at least 1, got 0$"):
         partition_traffic(commits((0, 5, 1)), window_ms=0)
