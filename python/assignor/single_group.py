@@ -89,9 +89,9 @@ def cluster_column(
     if weights is not None:
         counts = [int(topic["partitions"]) for topic in topics]
         columns = weight_columns(weights, [topic["topic"] for topic in topics], counts)
-        for topic, column in zip(topics, columns, strict=True):
+        for row, column in zip(topics, columns, strict=True):
             # The engine takes null as an unknown weight.
-            topic["weights"] = None if column is None else pa.array(column, pa.float64(), from_pandas=True)
+            row["weights"] = None if column is None else pa.array(column, pa.float64(), from_pandas=True)
     return pa.array([[{"cluster": _CLUSTER, "topics": topics}]], CLUSTERS)
 
 

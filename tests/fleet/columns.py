@@ -104,7 +104,7 @@ def ask(verb: str, known: Sequence[Row], asked: Sequence[Row], *arguments: Any) 
 
 def without_weights(rows: list[Any]) -> list[Any]:
     """Return answers without the columns of weights, which are null: these clusters have no weights."""
-    found = []
+    found: list[Any] = []
     for row in rows:
         if isinstance(row, list):
             found.append(without_weights(row))
