@@ -198,7 +198,7 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
     if group.settings.get("prefer_rack_aware"):
         raise IllegalArgumentError(f"{group.place}: what-if does not support prefer_rack_aware; remove it")
     plan(group.partitions_per_topic, group.subscriptions, **group.settings)  # reports invalid input
-    names = {name: group.settings.get(name) for name in ("assignor", "group_protocol")}
+    names: dict[str, Any] = {name: group.settings.get(name) for name in ("assignor", "group_protocol")}
     weights = group.others.get("weights")
     clusters = cluster_column(
         group.partitions_per_topic, topic_ids=group.settings.get("topic_ids"), weights=weights, place=group.place
