@@ -58,7 +58,7 @@ def described(names: str, module: str = "") -> tuple[Entry, ...]:
 
 PAGES: Mapping[str, Mapping[str, tuple[Entry, ...]]] = {
     "reference.md": {
-        "assignment": described("assign plan Plan Diff Balance Spans check Findings"),
+        "assignment": described("assign plan Plan Diff Balance WeightedBalance Spans check Findings"),
         "input": described(
             "Subscription TopicPartition PartitionInfo Topics Group TopicColumns MemberColumns MemberInfo",
         ),

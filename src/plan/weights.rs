@@ -105,7 +105,8 @@ impl Plan {
                 let Some(of_topic) = weights.of(group, span.topic) else { return 0.0 };
                 span.ids().filter_map(|id| of_topic.get(ids.position(id)?)).filter(|weight| !weight.is_nan()).sum()
             };
-            loads[member as usize] = spans.iter().map(of_span).sum();
+            // The sum of nothing is -0.0.
+            loads[member as usize] = spans.iter().map(of_span).sum::<f64>() + 0.0;
         });
         let most = loads.iter().copied().fold(0.0, f64::max);
         let items = Items::of(group, weights);

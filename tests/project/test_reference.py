@@ -84,6 +84,7 @@ ONLY_IN_ENGINE = {
     "matching.python.tokens": PYTHON_DIALECT,
     "matching.librdkafka.tests": UNIT_TESTS,
     "plan.balance": PLAN_VIEW,
+    "plan.weights": PLAN_VIEW,
     "plan.columnar": COMPACT,
     "plan.diff": PLAN_VIEW,
     "plan.owners": COMPACT,
