@@ -145,7 +145,7 @@ impl Scenario {
     }
 }
 
-impl<'r> SimulatedGroup<'_, 'r> {
+impl SimulatedGroup<'_, '_> {
     fn apply(&mut self, step: &Step) -> Result<(), TooManyPartitions> {
         if self.roster.members.is_empty() {
             return Ok(());

@@ -152,7 +152,9 @@ impl Items {
                 *members = 0;
             }
             if *members > 0 {
-                topics.iter().for_each(|topic| classes_of[*topic as usize].push(class));
+                for topic in topics {
+                    classes_of[*topic as usize].push(class);
+                }
             }
         }
         let mut sorted = Vec::new();

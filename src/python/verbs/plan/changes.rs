@@ -116,7 +116,7 @@ impl PyPlan {
         for partitions in group.topics().partitions() {
             match &partitions.ids {
                 Ids::Count(count) => ids.append(count)?,
-                listed => {
+                listed @ Ids::Listed(_) => {
                     let numbers: Vec<i64> = (0..listed.len()).map(|position| i64::from(listed.at(position))).collect();
                     ids.append(numbers.into_pyarray(py))?;
                 }
