@@ -144,6 +144,7 @@ def test_the_page_asks_for_the_members_of_shown_groups_only() -> None:
             "host": "",
             "topics": 2,
             "partitions": 4,
+            "rate": None,
         }
     ]
 

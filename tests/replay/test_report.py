@@ -81,6 +81,7 @@ def test_json_has_the_promised_keys() -> None:
                 "invalid_timestamps": 0,
                 "assignments": [],
                 "lag": None,
+                "traffic": None,
                 "tasks": None,
                 "remarks": [],
                 "assigned": [],
