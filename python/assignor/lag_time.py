@@ -6,6 +6,7 @@ committed offsets. `docs/lag.md` explains the rules. `assignor.lag_time_sums` su
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +15,13 @@ from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lag import PARTITION_LAG, POSITIONS, TIMED_END_OFFSETS, compute_lag, select_columns
 from assignor.lag_samples import UNKNOWN, Samples, align, range_of_rows
-from assignor.validation import read_index, read_items, shown
+from assignor.validation import check_name, read_int, read_items, shown, wrong_type
 
 with dependency("pyarrow"):
     import pyarrow as pa
     import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy.typing as npt
 
     Numbers = npt.NDArray[np.int64]
@@ -156,7 +155,7 @@ def lag_in_time(
     ends = select_columns(end_offsets, "end_offsets", TIMED_END_OFFSETS)
     ends = ends.filter(pc.is_valid(ends["end_offset"]))
     commits = select_columns(committed, "committed", TIMED_COMMITTED)
-    at, window_ms = read_index(at, "at"), read_index(window_ms, "window_ms")
+    at, window_ms = read_int(at, "at", bits=64), read_int(window_ms, "window_ms", bits=64)
     retention = _retention(rows, retention_ms)
     samples = align(rows, ends.filter(pc.field("at") < at), commits.filter(pc.field("at") < at))
     return add_time(rows, at, samples, window_ms=window_ms, retention=retention)
@@ -369,8 +368,13 @@ def _retention(rows: pa.Table, retention_ms: Mapping[str, int] | None) -> Number
     """Return the retention of each row in milliseconds; -1 without a limit, and -2 if it is not known."""
     if retention_ms is None:
         return None
+    if not isinstance(retention_ms, Mapping):
+        raise wrong_type("retention_ms", "a mapping", retention_ms)
     entries = read_items(retention_ms, "retention_ms")
-    known = {topic: read_index(value, f"retention_ms[{shown(topic)}]") for topic, value in entries}
+    known = {
+        check_name(topic, "retention_ms: topic"): read_int(value, f"retention_ms[{shown(topic)}]", bits=64)
+        for topic, value in entries
+    }
     for topic, value in known.items():
         if value < UNKNOWN:
             raise IllegalArgumentError(f"retention_ms[{shown(topic)}] must be at least -1, got {value}")
