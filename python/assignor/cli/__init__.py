@@ -36,6 +36,7 @@ COMMANDS = {
     "watch": "show the rebalances of a live cluster as they happen, and serve metrics",
     "report": "report the consumer groups of a recorded or live cluster and check their assignments",
     "describe": "show the groups, members, assignments and lag of a live cluster",
+    "mcp": "serve tools for assistants that read a recording or a live cluster",
 }
 """Commands and their summaries, in the order of `assignor --help`. The module of `what-if` is `what_if`."""
 

@@ -15,7 +15,7 @@ from assignor.validation import shown
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from assignor.spark.scenario import Scenario
 
@@ -61,21 +61,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    from assignor.spark.scenario import Scenario
-
     group = read_group(options)
-    scenarios = [Scenario(_NOW)]
-    for name, steps in _named(group).items():
-        scenarios.append(_scenario(name, steps, group, f"{group.place}: scenario {name!r}"))
+    scenarios = scenarios_of(group, _named(group))
     if options.step:
         scenarios.append(_scenario(", ".join(options.step), options.step, group, "--step"))
     if len(scenarios) == 1:
         raise IllegalArgumentError(f"{group.place} has no scenarios: give --step, or the key scenarios")
-    outcomes = _outcomes(group, scenarios)
+    found = outcomes(group, scenarios)
     if options.format == "json":
-        print_json(outcomes)
+        print_json(found)
     else:
-        _print_text(outcomes)
+        _print_text(found)
     return 0
 
 
@@ -91,6 +87,18 @@ def _named(group: GroupInput) -> dict[str, list[str]]:
                 f'["add_members=2"], not {shown(steps)}'
             )
     return named
+
+
+def scenarios_of(group: GroupInput, named: Mapping[str, Iterable[str]]) -> list[Scenario]:
+    """Return the scenario without steps, and one for each list of steps such as `add_members=2`.
+
+    Raises:
+        IllegalArgumentError: A step is unknown, cannot be read, or does not fit the group.
+    """
+    from assignor.spark.scenario import Scenario
+
+    rest = [_scenario(name, steps, group, f"{group.place}: scenario {name!r}") for name, steps in named.items()]
+    return [Scenario(_NOW), *rest]
 
 
 def _scenario(name: str, steps: Iterable[str], group: GroupInput, place: str) -> Scenario:
@@ -187,7 +195,7 @@ _STEPS = {
 """Steps by name; they are the methods of `assignor.spark.Scenario`."""
 
 
-def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, Any]]:
+def outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, Any]]:
     """Return the outcome of each scenario: the columns that `Fleet.what_if` returns for a group, and `changes`."""
     with dependency("pyarrow"):
         import pyarrow as pa
@@ -210,10 +218,10 @@ def _outcomes(group: GroupInput, scenarios: list[Scenario]) -> list[dict[str, An
     for scenario in scenarios:
         (spans,) = engine.assign_after(groups, as_data(scenario))
         owned.append(_owned(pa.array(spans).to_pylist()[0]))
-    outcomes = pa.array(column).to_pylist()[0]
+    found = pa.array(column).to_pylist()[0]
     if weights is None:
-        outcomes = [{name: each[name] for name in each if name not in BY_WEIGHT} for each in outcomes]
-    return [{**outcome, "changes": _changes(owned[0], after)} for outcome, after in zip(outcomes, owned, strict=True)]
+        found = [{name: each[name] for name in each if name not in BY_WEIGHT} for each in found]
+    return [{**outcome, "changes": _changes(owned[0], after)} for outcome, after in zip(found, owned, strict=True)]
 
 
 def _owned(spans: list[dict[str, Any]]) -> dict[str, set[tuple[str, int]]]:
