@@ -88,7 +88,7 @@ def test_the_navigation_names_each_section_of_the_page() -> None:
     quiet = PageData("x", [rebalance("a", 1_000)])
     stormy = PageData("x", [rebalance("a", 1_000, unowned=[["t", 0]]), storm("a", 1_000, None, 20)])
 
-    for data, count in ((quiet, 7), (stormy, 9)):
+    for data, count in ((quiet, 8), (stormy, 10)):
         text = html.page(data)
         sections = re.findall(r'<section id="([^"]+)"', text)
         assert sections == re.findall(r'<li><a href="#([^"]+)"', text)
