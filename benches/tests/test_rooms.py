@@ -17,6 +17,7 @@ from benches import (
     bench_coordinator,
     bench_matching,
     bench_replay,
+    bench_scaling,  # noqa: F401 - registers its section
     bench_segments,
     bench_subscription_state,
     patterns,
