@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::commits::{Committing, apply_commit, set_owners};
+use super::costs::{end_all, note_epoch};
 use super::current_owners::Owners;
 use super::deletions::{delete_group, flush_deletion, note_conversion};
 use super::epochs::owned_by_topic;
@@ -47,6 +48,7 @@ pub(super) fn apply(
         state.unreadable = None;
     }
     if is_group_record && value.is_none() {
+        end_all(state, place, events);
         end_problems(state, place, events);
         set_owners(state, None, Some(&BTreeMap::new()), place, events);
     }
@@ -141,7 +143,7 @@ fn apply_epoch(
         }
     }
     if target.is_some() {
-        close_epoch(context, state, target, events);
+        close_epoch(context, state, target.map(|owners| (owners, Some(place.0))), events);
         return;
     }
     match (record.record_type, value) {
@@ -261,8 +263,8 @@ fn apply_current(
             Arc::make_mut(member).has_paused = has_paused;
         }
     }
-    if kind != GroupKind::Consumer {
-        return;
+    if kind == GroupKind::Consumer {
+        update_owners(context, state, (id, value.is_none()), place, events);
     }
-    update_owners(context, state, id, place, events);
+    note_epoch(state, place, (id, value.map(|value| int(value, "memberEpoch", 0))), events);
 }

@@ -4,6 +4,7 @@
 
 const MAX_INTERVALS: usize = 9;
 const MIN_INTERVALS: usize = 5;
+const MIN_REPEATED: usize = 3;
 
 /// Latest intervals between bursts of commits, in milliseconds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,6 +64,12 @@ impl Cadence {
         sorted[..count].copy_from_slice(&self.intervals[..count]);
         sorted[..count].sort_unstable();
         sorted[..count].get(count / 2).copied().unwrap_or(0)
+    }
+
+    /// Return the median of the latest intervals if there are enough of them for an estimate: fewer than `is_known` needs, because a
+    /// rebalance may follow soon.
+    pub(super) fn usual_if_repeated(&self) -> Option<i64> {
+        (self.intervals.len() >= MIN_REPEATED).then(|| self.usual())
     }
 
     /// Return the longest of the latest intervals.

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::committed::Committed;
+use super::committed::{Committed, PartitionState};
+use super::costs::{end_all, end_deleted, end_pause};
 use super::deletions::{expiry, offset_deleted};
 use super::difference::Members;
 use super::durations::duration;
 use super::events::{Event, EventDetails, Partition};
+use super::pauses::Pause;
 use super::state::{Context, GroupState};
 use super::stuck::CommitTimes;
 use super::times::deadline_after;
@@ -42,12 +44,17 @@ pub(super) fn apply_commit(
     let Some(Committing { offset: committed, expires }) = committed else {
         *offsets -= usize::from(before.is_some());
         partition.deleted = before.or(partition.deleted);
+        partition.last_commit = None;
+        let pause = partition.pause.take();
         let expires = partition.expires;
         if let Some(ownership) = &mut partition.ownership {
             (ownership.since, ownership.has_commit, ownership.is_reported) = (now, false, false);
             state.lower_deadline(deadline_after(now, settings.never_committed));
         } else if partition.is_empty() {
             state.committed.forget(topic, id);
+        }
+        if let Some(pause) = pause {
+            end_deleted(state, (at, offset), &pause, events);
         }
         if before.is_some() {
             events.push(offset_deleted(&context.metadata, state, (at, offset), (topic, id), expires));
@@ -58,6 +65,8 @@ pub(super) fn apply_commit(
     let deleted = partition.deleted.take().filter(|_| before.is_none());
     *offsets += usize::from(before.is_none());
     let (log_partition, lacks_time) = (state.log_partition, state.invalid.is_last);
+    let pause = if partition.pause.is_some() { ended_pause(partition, clock) } else { None };
+    partition.last_commit = Some(clock).filter(|_| !lacks_time);
     let owner = partition.ownership.as_mut().map(|ownership| {
         ownership.has_commit = true;
         let cadence = &mut ownership.cadence;
@@ -83,6 +92,9 @@ pub(super) fn apply_commit(
         );
         events.push(problem(state, (at, offset), "went_back", vec![(topic.into(), id)], evidence));
     }
+    if let (Some(pause), Some(owner)) = (pause, &owner) {
+        end_pause(context, state, (at, offset), &pause, owner, events);
+    }
     if let Some(owner) = owner {
         note_commit(state, (at, offset), &owner, before != Some(committed), context, events);
     } else if state.has_known_owners && !state.members.is_empty() && is_stray(state, topic, id) {
@@ -90,6 +102,19 @@ pub(super) fn apply_commit(
             "The group has members, but none of them owns the partition. The log does not name who committed.";
         events.push(problem(state, (at, offset), "not_owned", vec![(topic.into(), id)], evidence.to_owned()));
     }
+}
+
+/// Return the pause that a commit ends. Without an owner, the member that gave the partition up commits it for the last time, and the pause
+/// begins with this commit.
+#[cold]
+fn ended_pause(partition: &mut PartitionState, clock: i64) -> Option<Box<Pause>> {
+    if partition.ownership.is_some() {
+        return partition.pause.take();
+    }
+    if let Some(pause) = &mut partition.pause {
+        pause.since = pause.since.max(clock);
+    }
+    None
 }
 
 /// Return true for the first commit of a partition without an owner, unless its last owner is still a member.
@@ -208,6 +233,9 @@ pub(super) fn set_owners(
             }
         }
     }
+    if owners.is_none() {
+        end_all(state, (at, offset), events);
+    }
     state.current_owners = None;
     state.has_known_owners = owners.is_some();
     state.committed.set_owners(known, state.now());
@@ -221,6 +249,7 @@ pub(super) fn forget_commits(state: &mut GroupState, member: &Arc<str>, place: (
     if let Some(mut former) = state.commit_times.remove(member) {
         former.stuck_since = None;
         former.cadence.interrupt();
+        former.active_since = None;
         state.former_commits.insert(Arc::clone(member), former);
     }
 }

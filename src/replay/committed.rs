@@ -10,6 +10,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::cadence::Cadence;
 use super::events::{Partition, sorted};
+use super::pauses::Pause;
 use super::times::UNKNOWN;
 
 /// Ownership of a partition.
@@ -41,6 +42,12 @@ pub(super) struct PartitionState {
     pub(super) last_owner: Option<Arc<str>>,
     /// True if a commit without an owner was reported since the owners were last replaced.
     pub(super) is_reported: bool,
+    /// The time of the last commit, if it is known.
+    pub(super) last_commit: Option<i64>,
+    /// The usual interval between its commits under an earlier owner.
+    pub(super) usual: Option<i64>,
+    /// The time without commits because of a rebalance, until it ends.
+    pub(super) pause: Option<Box<Pause>>,
 }
 
 impl PartitionState {
@@ -50,6 +57,28 @@ impl PartitionState {
             && self.ownership.is_none()
             && self.last_owner.is_none()
             && !self.is_reported
+    }
+
+    /// Return the usual interval between commits; None if there were too few of them.
+    pub(super) fn usual_interval(&self) -> Option<i64> {
+        let current = self.ownership.as_ref().and_then(|found| found.cadence.usual_if_repeated());
+        current.or(self.usual)
+    }
+
+    /// Begin a pause with the last commit, unless there is one, or no commit. Return true if it begins.
+    pub(super) fn begin_pause(&mut self, rebalance: Option<i64>) -> bool {
+        let Some(since) = self.last_commit.filter(|_| self.offset.is_some() && self.pause.is_none()) else {
+            return false;
+        };
+        let usual = self.usual_interval();
+        self.pause = Some(Box::new(Pause { rebalance, since, usual, assigned: None }));
+        true
+    }
+
+    /// Remove the owner, and remember the usual interval of its commits.
+    fn take_ownership(&mut self) -> Option<Ownership> {
+        self.usual = self.usual_interval();
+        self.ownership.take()
     }
 
     /// Return the ownership if the partition has no committed offset and was not reported yet.
@@ -98,7 +127,7 @@ impl Committed {
             for (id, partition) in ids.iter_mut() {
                 partition.is_reported = false;
                 if partition.ownership.is_some() && !owners.contains_key(&(Arc::clone(topic), *id)) {
-                    partition.last_owner = partition.ownership.take().map(|ownership| ownership.owner);
+                    partition.last_owner = partition.take_ownership().map(|ownership| ownership.owner);
                 }
                 if owners.is_empty() {
                     partition.last_owner = None;
@@ -113,6 +142,16 @@ impl Committed {
         for (key, owner) in owners {
             self.set_owner(key, owner, at);
         }
+    }
+
+    /// Return the partitions whose owner is another one, or none, among new owners.
+    pub(super) fn lost(&self, owners: &FxHashMap<Partition, Arc<str>>) -> Vec<Partition> {
+        let owned = self.all().filter_map(|(topic, id, partition)| Some((topic, id, partition.ownership.as_ref()?)));
+        let changed = owned.filter_map(|(topic, id, ownership)| {
+            let key = (Arc::clone(topic), id);
+            (owners.get(&key) != Some(&ownership.owner)).then_some(key)
+        });
+        sorted(changed)
     }
 
     /// Add the topics of the first owners, with space for their partitions. The caller then adds the partitions.
@@ -142,6 +181,10 @@ impl Committed {
             Some(ownership) => (ownership.since, ownership.is_reported),
             None => (at, false),
         };
+        partition.usual = partition.usual_interval();
+        if let Some(pause) = &mut partition.pause {
+            pause.assigned = Some(at);
+        }
         partition.ownership = Some(Ownership {
             owner: Arc::clone(owner),
             since,
@@ -165,7 +208,7 @@ impl Committed {
     /// Remove the owner of a partition, which becomes its previous owner.
     pub(super) fn remove_owner(&mut self, (topic, id): &Partition) {
         if let Some(partition) = self.partition(topic, *id)
-            && let Some(ownership) = partition.ownership.take()
+            && let Some(ownership) = partition.take_ownership()
         {
             partition.last_owner = Some(ownership.owner);
         }

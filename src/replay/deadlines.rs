@@ -1,6 +1,7 @@
 //! Deadlines of a group: events that time or the end of the log completes, not a record.
 
 use super::commits::{commit_deadline, fire_commits};
+use super::costs::report_open;
 use super::deletions::flush_deletion;
 use super::events::Event;
 use super::generations::{close_epoch, release, storm_event};
@@ -14,6 +15,7 @@ pub(super) fn complete(context: &Context, state: &mut GroupState, events: &mut V
     release(context, state, events);
     close_epoch(context, state, None, events);
     release(context, state, events);
+    report_open(state, events);
     events.extend(storm_event(state, state.clock.unwrap_or(0), state.offset, None));
 }
 

@@ -3,7 +3,7 @@
 //! Everything that shows events uses it: Arrow batches, Spark's schema, the keys of JSON, and the documentation.
 
 use super::comparison::Comparison;
-use super::events::{Event, EventDetails, Logged, Partition};
+use super::events::{Cost, Event, EventDetails, Logged, MemberCost, Partition};
 use super::model::GroupKind;
 use super::tasks::{MemberTasks, MovedTask, TaskChanges};
 
@@ -28,6 +28,8 @@ pub enum ColumnType {
     Tasks,
     /// A list of structs of task and process.
     MovedTasks,
+    /// A list of structs of member and numbers.
+    MemberCosts,
 }
 
 impl ColumnType {
@@ -44,14 +46,17 @@ impl ColumnType {
             Self::Comparison => "comparison",
             Self::Tasks => "tasks",
             Self::MovedTasks => "moved_tasks",
+            Self::MemberCosts => "member_costs",
         }
     }
 }
 
-use ColumnType::{Comparison as Compared, Flag, MovedTasks, Number, Numbers, Partitions, Tasks, Text, Texts};
+use ColumnType::{
+    Comparison as Compared, Flag, MemberCosts, MovedTasks, Number, Numbers, Partitions, Tasks, Text, Texts,
+};
 
 /// Columns of a table of events.
-pub const COLUMNS: [(&str, ColumnType); 47] = [
+pub const COLUMNS: [(&str, ColumnType); 62] = [
     ("event", Text),
     ("cluster", Text),
     ("group", Text),
@@ -99,6 +104,21 @@ pub const COLUMNS: [(&str, ColumnType); 47] = [
     ("logged_at", Number),
     ("logged_reason", Text),
     ("inferred_causes", Texts),
+    ("rebalance_at", Number),
+    ("rebalance_offset", Number),
+    ("revoked", Number),
+    ("assigned", Number),
+    ("target_ms", Number),
+    ("paused", Number),
+    ("pause_since", Number),
+    ("pause_until", Number),
+    ("partition_ms", Number),
+    ("compared_ms", Number),
+    ("lost_ms", Number),
+    ("unknown_pauses", Number),
+    ("open_pauses", Number),
+    ("cost_open", Flag),
+    ("member_costs", MemberCosts),
 ];
 
 /// Fields and their meanings.
@@ -108,8 +128,8 @@ type Meanings = &'static [(&'static str, &'static str)];
 pub const COMMON: Meanings = &[
     (
         "event",
-        "`generation`, `rebalance`, `member`, `storm`, `stuck`, `offsets`, `offsets_deleted`, `group_deleted`, `bad_record`, \
-         `invalid_timestamp`, `silence` or `coordinator`",
+        "`generation`, `rebalance`, `cost`, `member`, `storm`, `stuck`, `offsets`, `offsets_deleted`, `group_deleted`, \
+         `bad_record`, `invalid_timestamp`, `silence` or `coordinator`",
     ),
     ("cluster", "name of the cluster"),
     ("group", "group id; null if the key of a bad record cannot be read, and for `silence` and `coordinator`"),
@@ -125,8 +145,26 @@ pub const COMMON: Meanings = &[
     ),
 ];
 
+const REVOKED: &str = "number of partitions that were taken from members, also if the same member got them back; null if that is not known";
+const ASSIGNED: &str = "number of partitions that members got, also if they had them before; null if that is not known";
+const TARGET: &str = "of a group with an epoch: time from the group epoch to the target assignment";
+const PAUSED: &str = "number of these partitions with a known pause: the time from the last commit before to the first one after. \
+                      A pause belongs to the first rebalance in it; null without one";
+const PAUSE_SINCE: &str = "first beginning of these pauses";
+const PAUSE_UNTIL: &str = "last end of these pauses";
+const PARTITION_TIME: &str = "sum of these pauses in partition-milliseconds";
+const COMPARED: &str = "part of `partition_ms` of the partitions whose usual interval between commits is known";
+const LOST: &str = "`compared_ms` without the usual interval of each partition; null if no usual interval is known";
+const UNKNOWN_PAUSES: &str = "number of partitions that were revoked or assigned and whose pause is not known, for example without commits before; null while `cost_open` \
+     is true in an event of a running replay";
+const OPEN_PAUSES: &str = "number of pauses that have not ended; null like `unknown_pauses`";
+const COST_OPEN: &str =
+    "true if a pause has not ended, or a member has not reached the epoch: a later event `cost` completes a rebalance";
+const MEMBER_COSTS: &str = "`member`, `revoked`, `assigned`, `paused`, `partition_ms`, `compared_ms` and `lost_ms` of the partitions that the member committed after their \
+     pauses, and `epoch_ms`: time from the group epoch until the member reached it; null if it is not known";
+
 /// Kinds of events in the order of the events of one record, with their fields after the common ones in the order of JSON.
-pub const KINDS: [(&str, Meanings); 12] = [
+pub const KINDS: [(&str, Meanings); 13] = [
     (
         "invalid_timestamp",
         &[
@@ -174,6 +212,25 @@ pub const KINDS: [(&str, Meanings); 12] = [
             ("evidence", "explanation of the problem, and what the log does not show"),
             ("since", "of `two_owners`, `not_subscribed` and `unknown_partition`: time at which the problem began"),
             ("until", "of these: time at which it ended; null while it lasts"),
+        ],
+    ),
+    (
+        "cost",
+        &[
+            ("generation", "generation or epoch of an earlier rebalance, whose cost is complete with this record"),
+            ("rebalance_at", "time of the record of that rebalance"),
+            ("rebalance_offset", "offset of this record"),
+            ("causes", "causes of that rebalance"),
+            ("paused", PAUSED),
+            ("pause_since", PAUSE_SINCE),
+            ("pause_until", PAUSE_UNTIL),
+            ("partition_ms", PARTITION_TIME),
+            ("compared_ms", COMPARED),
+            ("lost_ms", LOST),
+            ("unknown_pauses", UNKNOWN_PAUSES),
+            ("open_pauses", OPEN_PAUSES),
+            ("cost_open", COST_OPEN),
+            ("member_costs", MEMBER_COSTS),
         ],
     ),
     (
@@ -271,6 +328,19 @@ pub const KINDS: [(&str, Meanings); 12] = [
                 "the reason as the broker logged it; null without one. The first of `causes` is certain exactly if it is not null",
             ),
             ("inferred_causes", "the causes that the records alone allow; null without a line"),
+            ("revoked", REVOKED),
+            ("assigned", ASSIGNED),
+            ("target_ms", TARGET),
+            ("paused", PAUSED),
+            ("pause_since", PAUSE_SINCE),
+            ("pause_until", PAUSE_UNTIL),
+            ("partition_ms", PARTITION_TIME),
+            ("compared_ms", COMPARED),
+            ("lost_ms", LOST),
+            ("unknown_pauses", UNKNOWN_PAUSES),
+            ("open_pauses", OPEN_PAUSES),
+            ("cost_open", COST_OPEN),
+            ("member_costs", MEMBER_COSTS),
         ],
     ),
     (
@@ -306,6 +376,8 @@ pub enum ColumnValue<'a> {
     Tasks(&'a [MemberTasks]),
     /// Tasks that moved.
     MovedTasks(&'a [MovedTask]),
+    /// Shares of members in a cost.
+    MemberCosts(&'a [MemberCost]),
 }
 
 /// Values of the columns of an event, in the order of [`COLUMNS`].
@@ -380,6 +452,52 @@ macro_rules! set {
     )*};
 }
 
+fn set_cost<'a>(row: &mut Row<'a>, cost: &'a Cost) {
+    let (since, until) = cost.between.unzip();
+    set!(row, "revoked" = cost.revoked, "assigned" = cost.assigned, "target_ms" = cost.target);
+    set!(row, "pause_since" = since, "pause_until" = until, "unknown_pauses" = cost.unknown, "open_pauses" = cost.open);
+    set!(row, "cost_open" = ColumnValue::Flag(cost.is_open), "member_costs" = ColumnValue::MemberCosts(&cost.members));
+    if let Some(sums) = cost.sums {
+        set!(
+            row,
+            "paused" = sums.paused,
+            "partition_ms" = sums.duration,
+            "compared_ms" = sums.compared,
+            "lost_ms" = sums.lost
+        );
+    }
+}
+
+/// Set the columns of a rebalance, or of the cost of an earlier one.
+fn set_rebalance<'a>(row: &mut Row<'a>, details: &'a EventDetails) {
+    match details {
+        EventDetails::Rebalance {
+            generation,
+            causes,
+            evidence,
+            joined,
+            left,
+            replaced,
+            moved,
+            unowned,
+            logged,
+            cost,
+        } => {
+            set!(row, "generation" = i64::from(*generation), "causes" = texts(causes), "evidence" = (&**evidence));
+            set!(row, "joined" = texts(joined), "left" = texts(left), "replaced" = texts(replaced));
+            set!(row, "moved" = moved.as_deref(), "unowned" = unowned.as_deref());
+            set_logged(row, logged.as_deref());
+            set_cost(row, cost);
+        }
+        EventDetails::Cost { generation, rebalance, causes, cost } => {
+            set!(row, "generation" = i64::from(*generation), "causes" = texts(causes));
+            set!(row, "rebalance_at" = rebalance.0, "rebalance_offset" = rebalance.1);
+            set_cost(row, cost);
+        }
+        _ => {}
+    }
+}
+
 fn set_logged<'a>(row: &mut Row<'a>, logged: Option<&'a Logged>) {
     if let Some(logged) = logged {
         set!(row, "logged_at" = logged.at, "logged_reason" = logged.reason.as_deref());
@@ -433,22 +551,7 @@ impl Event {
                 set!(row, "same_members" = ColumnValue::Flag(*same_members), "comparison" = comparison);
                 set_tasks(&mut row, tasks.as_ref());
             }
-            EventDetails::Rebalance {
-                generation,
-                causes,
-                evidence,
-                joined,
-                left,
-                replaced,
-                moved,
-                unowned,
-                logged,
-            } => {
-                set!(row, "generation" = i64::from(*generation), "causes" = texts(causes), "evidence" = (&**evidence));
-                set!(row, "joined" = texts(joined), "left" = texts(left), "replaced" = texts(replaced));
-                set!(row, "moved" = moved.as_deref(), "unowned" = unowned.as_deref());
-                set_logged(&mut row, logged.as_deref());
-            }
+            EventDetails::Rebalance { .. } | EventDetails::Cost { .. } => set_rebalance(&mut row, &self.details),
             EventDetails::Member {
                 action,
                 member,

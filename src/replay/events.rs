@@ -37,6 +37,63 @@ pub struct Logged {
     pub inferred: Vec<&'static str>,
 }
 
+/// Sums of the times without commits of several partitions, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PauseTotals {
+    /// Number of partitions.
+    pub paused: i64,
+    /// Time without commits.
+    pub duration: i64,
+    /// Part of this time of the partitions with a known usual interval.
+    pub compared: i64,
+    /// Time without commits beyond the usual intervals, of the same partitions; None if no usual interval is known.
+    pub lost: Option<i64>,
+}
+
+/// Share of a member in the cost of a rebalance. What is None is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemberCost {
+    /// The member id.
+    pub member: Arc<str>,
+    /// Number of partitions that were taken from the member.
+    pub revoked: Option<i64>,
+    /// Number of partitions that the member got.
+    pub assigned: Option<i64>,
+    /// Pauses of the partitions that the member committed after them.
+    pub sums: Option<PauseTotals>,
+    /// Time from the group epoch until the member reached it, in milliseconds.
+    pub epoch: Option<i64>,
+}
+
+impl MemberCost {
+    pub(super) const fn new(member: Arc<str>) -> Self {
+        Self { member, revoked: None, assigned: None, sums: None, epoch: None }
+    }
+}
+
+/// Cost of a rebalance. What is None is not known, or not yet.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Number of partitions that were taken from members.
+    pub revoked: Option<i64>,
+    /// Number of partitions that members got.
+    pub assigned: Option<i64>,
+    /// Time from the group epoch to the target assignment, in milliseconds.
+    pub target: Option<i64>,
+    /// Pauses of partitions.
+    pub sums: Option<PauseTotals>,
+    /// The first of the last commits before the pauses, and the last of the first commits after them.
+    pub between: Option<(i64, i64)>,
+    /// Number of partitions that were revoked or assigned and whose pause is not known.
+    pub unknown: Option<i64>,
+    /// Number of partitions whose pause has not ended.
+    pub open: Option<i64>,
+    /// True while a pause has not ended or a member has not reached the epoch.
+    pub is_open: bool,
+    /// Shares of the members, by member id.
+    pub members: Vec<MemberCost>,
+}
+
 /// Fields of one kind of event, whose meanings `event_schema::KINDS` has. Lists of partitions are sorted.
 #[allow(missing_docs, reason = "each meaning is written once")]
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,7 +122,10 @@ pub enum EventDetails {
         moved: Option<Vec<Partition>>,
         unowned: Option<Vec<Partition>>,
         logged: Option<Box<Logged>>,
+        cost: Box<Cost>,
     },
+    /// Cost of an earlier rebalance, whose record has the time and the offset `rebalance`.
+    Cost { generation: i32, rebalance: (i64, i64), causes: Vec<&'static str>, cost: Box<Cost> },
     /// A change of a member.
     Member {
         action: &'static str,
@@ -119,6 +179,7 @@ impl EventDetails {
         match self {
             Self::Generation { .. } => "generation",
             Self::Rebalance { .. } => "rebalance",
+            Self::Cost { .. } => "cost",
             Self::Member { .. } => "member",
             Self::Storm { .. } => "storm",
             Self::Stuck { .. } => "stuck",

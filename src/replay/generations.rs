@@ -10,9 +10,10 @@ use super::classic::{ClassicGroup, ParsedMember};
 use super::classic_tasks::classic_tasks;
 use super::commits::set_owners;
 use super::comparison::compare_generation;
+use super::costs::{NewEpoch, begin_classic, begin_epoch, supersede_epoch};
 use super::current_owners::Owners;
 use super::difference::{Difference, GroupRecord, Members, difference};
-use super::events::{Event, EventDetails, Partition, sorted};
+use super::events::{Cost, Event, EventDetails, Partition, sorted};
 use super::evidence::Evidence;
 use super::fields::int;
 use super::generation::{Generation, HeldGeneration};
@@ -81,6 +82,13 @@ pub(super) fn apply_classic(
     let changes = difference(before.as_ref().map_or(members, |before| &before.members), members);
     let causes = classic_causes(before.as_deref(), &after, &changes, &evidence, deleted);
     let owners = if is_consumer || group.protocol_type.is_empty() { after.assigned() } else { None };
+    let is_new = after.generation > 0
+        && state.last.is_none_or(|(last, _)| (last.kind, last.generation) != (after.kind, after.generation));
+    let cost = if is_new && owners.is_some() {
+        begin_classic(state, place, (before.as_deref().filter(|_| !is_partial), &after), events)
+    } else {
+        Cost::default()
+    };
     set_owners(state, owners.as_ref(), Some(members), place, events);
     events.extend(shown);
     state.set_members(members.clone());
@@ -115,6 +123,7 @@ pub(super) fn apply_classic(
         let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
         let moved = if is_partial { None } else { moved };
         let owners = (moved, free.flatten());
+        let open = OpenRebalance { cost, ..open };
         events.push(rebalance_event(context, state, place, (after.kind, after.generation), open, owners));
         storm_begin(context, state, place, same_members, events);
     }
@@ -211,23 +220,28 @@ fn open_rebalance(changes: &Difference, causes: Vec<&'static str>, evidence: Str
     let ids = |members: &[Arc<KnownMember>]| members.iter().map(|member| Arc::clone(&member.id)).collect();
     let mut replaced: Vec<Arc<str>> = changes.replaced.iter().map(|(_, new)| Arc::clone(&new.id)).collect();
     replaced.sort_unstable();
-    OpenRebalance { causes, evidence, joined: ids(&changes.joined), left: ids(&changes.left), replaced }
+    let (joined, left) = (ids(&changes.joined), ids(&changes.left));
+    OpenRebalance { causes, evidence, joined, left, replaced, cost: Cost::default() }
 }
 
 /// Build the event of a rebalance; its causes come from the log of a broker if that has a line about it. `place` is the time and the offset
 /// of its record.
 fn rebalance_event(
     context: &Context,
-    state: &GroupState,
+    state: &mut GroupState,
     (at, offset): (i64, i64),
     (kind, generation): (GroupKind, i32),
     mut open: OpenRebalance,
     (moved, unowned): (Option<Vec<Partition>>, Option<Vec<Partition>>),
 ) -> Event {
     let logged = explain(context, state, (kind, generation, at), &mut open).map(Box::new);
-    let OpenRebalance { causes, evidence, joined, left, replaced } = open;
+    let OpenRebalance { causes, evidence, joined, left, replaced, cost } = open;
+    if let Some(found) = state.costs.get(offset) {
+        found.causes.clone_from(&causes);
+    }
+    let cost = Box::new(cost);
     let details =
-        EventDetails::Rebalance { generation, causes, evidence, joined, left, replaced, moved, unowned, logged };
+        EventDetails::Rebalance { generation, causes, evidence, joined, left, replaced, moved, unowned, logged, cost };
     state.event(at, offset, Some(kind), details)
 }
 
@@ -316,6 +330,7 @@ pub(super) fn open_epoch(
 ) {
     release(context, state, events);
     close_epoch(context, state, None, events);
+    supersede_epoch(state, place, events);
     let Some(group) = state.epoch_group(kind) else { return };
     let partitions = group.partitions();
     let after = GroupRecord {
@@ -348,21 +363,38 @@ pub(super) fn open_epoch(
     state.open_epoch = Some(OpenEpoch { held, rebalance, topics, is_partial, has_all_names });
     if after.members.is_empty() {
         // A broker computes no target assignment for a group without members.
-        close_epoch(context, state, Some(Owners::default()), events);
+        close_epoch(context, state, Some((Owners::default(), None)), events);
     }
 }
 
-/// Add the events of the open epoch, with the owners of its target assignment; None if it was not computed.
-pub(super) fn close_epoch(context: &Context, state: &mut GroupState, owners: Option<Owners>, events: &mut Vec<Event>) {
+/// Add the events of the open epoch, with the owners of its target assignment and the time of the target assignment; None if it was not
+/// computed. A group without members has no time.
+pub(super) fn close_epoch(
+    context: &Context,
+    state: &mut GroupState,
+    target: Option<(Owners, Option<i64>)>,
+    events: &mut Vec<Event>,
+) {
     let Some(found) = state.open_epoch.take() else { return };
     let generation = &found.held.generation;
     let (at, offset, kind, number) = (generation.timestamp, generation.offset, generation.kind, generation.number);
     let same_members = generation.same_members;
     generation_event(context, state, found.held, false, events);
-    let Some(rebalance) = found.rebalance else { return };
+    let Some(mut rebalance) = found.rebalance else { return };
     let (mut moved, mut free) = (None, None);
-    if owners.is_some() {
-        (moved, free) = move_owners(context, state, owners, found.topics.as_ref(), (at, found.has_all_names)).unzip();
+    if let Some((owners, target_at)) = target {
+        let epoch = NewEpoch {
+            place: (at, offset),
+            kind,
+            number,
+            target_at,
+            is_known: !found.is_partial,
+            owners: &owners,
+            topics: found.topics.as_ref(),
+        };
+        rebalance.cost = begin_epoch(state, &epoch, events);
+        (moved, free) =
+            move_owners(context, state, Some(owners), found.topics.as_ref(), (at, found.has_all_names)).unzip();
         if kind == GroupKind::Share || found.is_partial {
             moved = None;
         }

@@ -207,8 +207,8 @@ impl Replay {
 
     /// Return the events that the end of the log completes. The state does not change.
     ///
-    /// These are epochs without a target assignment, generations that wait for topic metadata, pending leaves and deletions, and storms
-    /// that have not ended.
+    /// These are epochs without a target assignment, generations that wait for topic metadata, pending leaves and deletions, and costs
+    /// and storms that have not ended.
     #[must_use]
     pub fn finish(&self) -> Vec<Event> {
         let mut events = Vec::new();
@@ -217,7 +217,8 @@ impl Replay {
             let is_complete = state.pending.is_empty()
                 && state.deletion.is_none()
                 && state.held.is_none()
-                && state.open_epoch.is_none();
+                && state.open_epoch.is_none()
+                && state.costs.all.is_empty();
             if is_complete && state.storm.since.is_none() {
                 continue;
             }

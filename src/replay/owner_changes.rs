@@ -7,6 +7,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::commits::{forget_commits, set_owners};
+use super::costs::begin_losses;
 use super::current_owners::{CurrentOwners, OwnerPartitions, Owners};
 use super::events::{Event, Partition};
 use super::known_member::{INSTANCE, with_topic};
@@ -56,22 +57,23 @@ fn current_partitions(context: &Context, state: &GroupState, id: &str) -> Option
     (!partitions.is_empty()).then(|| (Arc::clone(&member.owner_name), partitions))
 }
 
-/// Update the owners after the record of a member's current assignment.
+/// Update the owners after the record of a member's current assignment, which a member that has left no longer has.
 pub(super) fn update_owners(
     context: &Context,
     state: &mut GroupState,
-    id: &str,
+    (id, has_left): (&str, bool),
     place: (i64, i64),
     events: &mut Vec<Event>,
 ) {
     let Some(mut current_owners) = state.current_owners.take() else {
-        return compute_owners(context, state, place, events);
+        return compute_owners(context, state, has_left, place, events);
     };
     let mut ids = mem::take(&mut current_owners.changed);
     ids.insert(id.into());
     let Some(changes) = changes_of(&current_owners, context, state, ids) else {
-        return compute_owners(context, state, place, events);
+        return compute_owners(context, state, has_left, place, events);
     };
+    begin_losses(context, state, changes.lost.iter(), has_left);
     let before: Vec<_> = changes
         .now
         .iter()
@@ -83,7 +85,7 @@ pub(super) fn update_owners(
     }
     if current_owners.counts.is_empty() {
         // `set_owners` also forgets the last owners.
-        return compute_owners(context, state, place, events);
+        return compute_owners(context, state, has_left, place, events);
     }
     forget_inactive(state, &current_owners, &changes, &before, place, events);
     apply_changes(state, &mut current_owners, changes, context.settings.never_committed);
@@ -139,7 +141,7 @@ fn apply_changes(state: &mut GroupState, current_owners: &mut CurrentOwners, cha
 pub(super) fn name_topics(context: &Context, state: &mut GroupState, events: &mut Vec<Event>) {
     if state.committed.unnamed.iter().any(|id| context.metadata.names.contains_key(&**id)) {
         let place = (state.clock.unwrap_or(0), state.offset);
-        compute_owners(context, state, place, events);
+        compute_owners(context, state, false, place, events);
     }
 }
 
@@ -161,7 +163,13 @@ fn note_unnamed(context: &Context, state: &mut GroupState, current_owners: &mut 
 }
 
 /// Compute the owners of all partitions.
-fn compute_owners(context: &Context, state: &mut GroupState, place: (i64, i64), events: &mut Vec<Event>) {
+fn compute_owners(
+    context: &Context,
+    state: &mut GroupState,
+    has_left: bool,
+    place: (i64, i64),
+    events: &mut Vec<Event>,
+) {
     let mut current_owners = CurrentOwners::default();
     let mut owners = Owners::default();
     state.committed.unnamed.clear();
@@ -176,6 +184,8 @@ fn compute_owners(context: &Context, state: &mut GroupState, place: (i64, i64), 
         current_owners.replace(id, found);
         note_unnamed(context, state, &mut current_owners, id);
     }
+    let lost = state.committed.lost(&owners);
+    begin_losses(context, state, lost.iter(), has_left);
     set_owners(state, Some(&owners), None, place, events);
     // A commit names its topic, which can be one without a known id: then the owner of its partition is not known.
     state.has_known_owners = current_owners.unnamed.is_empty();

@@ -14,9 +14,12 @@ use super::classic::{ClassicGroup, ParsedMember, ParsedSubscription};
 use super::committed::{Committed, Ownership, PartitionState};
 use super::difference::GroupRecord;
 use super::epochs::{CurrentMemberAssignment, EpochGroup, MemberMetadata};
+use super::events::Cost;
 use super::generation::{Generation, GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
 use super::model::{Counts, GroupKind};
+use super::open_costs::{OpenCost, OpenCosts};
+use super::pauses::{Pause, PauseSums};
 use super::problems::{AssignmentProblems, LastingProblem, Problems};
 use super::share_target::ShareTargets;
 use super::state::{
@@ -37,7 +40,7 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 8;
+const VERSION: u16 = 9;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -188,6 +191,16 @@ macro_rules! stored_behind_arc {
 
 stored_behind_arc!(KnownMember, GroupRecord, ParsedMember, Topology);
 
+impl Stored for Box<Pause> {
+    fn write(&self, out: &mut Vec<u8>) {
+        (**self).write(out);
+    }
+
+    fn read(data: &mut &[u8]) -> Result<Self, SnapshotError> {
+        Pause::read(data).map(Self::new)
+    }
+}
+
 impl Stored for GroupKind {
     fn write(&self, out: &mut Vec<u8>) {
         out.push(*self as u8);
@@ -287,17 +300,21 @@ stored_structs! {
         initialized, converted_from
     }
     Storm { times, since, count, changed }
-    CommitTimes { last, cadence, stuck_since, has_advanced, since_pause, is_idle_committer }
+    CommitTimes { last, cadence, stuck_since, has_advanced, since_pause, is_idle_committer, active_since }
     Cadence { burst, intervals }
     Ownership { owner, since, has_commit, is_reported, cadence }
-    PartitionState { offset, expires, deleted, ownership, last_owner, is_reported }
+    PartitionState { offset, expires, deleted, ownership, last_owner, is_reported, last_commit, usual, pause }
+    Pause { rebalance, since, usual, assigned }
+    PauseSums { paused, duration, compared, lost }
+    OpenCost { offset, at, kind, generation, causes, open, unknown, between, sums, members, waiting, epochs }
+    OpenCosts { all, empty_since, last_epoch }
     PendingLeave { member, at, deadline, offset, kind, generation, has_expired, causes }
     PendingDeletion { at, deadline, offset, kind, generation }
     StaticReturn { at, previous, member }
     Unreadable { since, kind, reason }
     InvalidTimestamps { count, first, is_last }
     HeldGeneration { generation, before, duration }
-    OpenRebalance { causes, evidence, joined, left, replaced }
+    OpenRebalance { causes, evidence, joined, left, replaced; cost: Cost::default() }
     OpenEpoch { held, rebalance, topics, is_partial, has_all_names }
     AssignmentProblems { several, not_subscribed, unknown, grown }
     LastingProblem { since, found }
@@ -306,7 +323,7 @@ stored_structs! {
         cluster, group, storm, log_partition, offset, clock, records, duplicates, bad_records, time_backwards, invalid,
         rebalances, tally, classic, consumer, share, streams, targets, share_targets, streams_targets, targets_of, tasks, counts, initialized, kinds, members, pending, deletion, offsets_deleted, departed, returned, previous, ended,
         has_history, is_deleted, last, last_members, open_epoch, held, owners, last_owners, unowned, highest, committed,
-        has_known_owners, problems, unreadable, commit_times, former_commits;
+        has_known_owners, costs, problems, unreadable, commit_times, former_commits;
         member_of: None, current_owners: None, earliest: None, queued: None
     }
 }

@@ -14,12 +14,13 @@ use super::comparison::BrokerVersion;
 use super::current_owners::CurrentOwners;
 use super::difference::{GroupRecord, Members};
 use super::epochs::EpochGroup;
-use super::events::{Event, EventDetails, Partition};
+use super::events::{Cost, Event, EventDetails, Partition};
 use super::generation::{GenerationNumber, HeldGeneration};
 use super::known_member::KnownMember;
 use super::member::OwnedPartitions;
 use super::metadata::Metadata;
 use super::model::GroupKind;
+use super::open_costs::OpenCosts;
 use super::problems::Problems;
 use super::share_target::ShareTargets;
 use super::silences::Silences;
@@ -125,6 +126,7 @@ pub(super) struct OpenRebalance {
     pub(super) joined: Vec<Arc<str>>,
     pub(super) left: Vec<Arc<str>>,
     pub(super) replaced: Vec<Arc<str>>,
+    pub(super) cost: Cost,
 }
 
 /// Epoch whose target assignment is not written yet: its generation, and its rebalance if it has one.
@@ -225,6 +227,7 @@ pub(super) struct GroupState {
     pub(super) highest: BTreeMap<Arc<str>, i32>,
     pub(super) committed: Committed,
     pub(super) has_known_owners: bool,
+    pub(super) costs: OpenCosts,
     pub(super) problems: Problems,
     /// The last group records, if they could not be decoded.
     pub(super) unreadable: Option<Unreadable>,

@@ -21,6 +21,8 @@ pub(super) struct CommitTimes {
     pub(super) since_pause: Option<usize>,
     /// True if a burst changed no committed offset: the client also commits when it has read nothing.
     pub(super) is_idle_committer: bool,
+    /// The first commit since a rebalance took partitions from the member; None before it.
+    pub(super) active_since: Option<i64>,
 }
 
 impl CommitTimes {
@@ -39,6 +41,7 @@ impl CommitTimes {
             return since;
         }
         self.last = Some(at);
+        self.active_since = self.active_since.or(Some(at));
         match self.cadence.add(at, shortest) {
             Step::Same => {
                 self.has_advanced |= advances;

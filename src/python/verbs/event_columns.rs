@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use super::table::{ColumnFull, Declared, Fielded, Items, LARGEST_OFFSET, Row, TEXTS, Table, Texts, Type};
 use super::task_columns::{MOVED_TASKS, TASKS, put_moved_task, put_tasks, size_of_tasks};
 use crate::replay::event_schema::{COLUMNS, ColumnType, ColumnValue};
-use crate::replay::{ComparisonClass, Event, Partition};
+use crate::replay::{ComparisonClass, Event, MemberCost, Partition};
 
 /// Arrow's type of a list of partitions.
 const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("partition", Type::Int32)]));
@@ -15,6 +15,18 @@ const PARTITIONS: Type = Type::List(&Type::Struct(&[("topic", Type::Text), ("par
 /// Arrow's type of a comparison.
 const COMPARISON: Type =
     Type::Struct(&[("assignor", Type::Text), ("outcome", Type::Text), ("class", Type::Text), ("remarks", TEXTS)]);
+
+/// Arrow's type of the shares of members in a cost.
+const MEMBER_COSTS: Type = Type::List(&Type::Struct(&[
+    ("member", Type::Text),
+    ("revoked", Type::Int64),
+    ("assigned", Type::Int64),
+    ("paused", Type::Int64),
+    ("partition_ms", Type::Int64),
+    ("compared_ms", Type::Int64),
+    ("lost_ms", Type::Int64),
+    ("epoch_ms", Type::Int64),
+]));
 
 const fn arrow_type(kind: ColumnType) -> Type {
     match kind {
@@ -27,6 +39,7 @@ const fn arrow_type(kind: ColumnType) -> Type {
         ColumnType::Comparison => COMPARISON,
         ColumnType::Tasks => TASKS,
         ColumnType::MovedTasks => MOVED_TASKS,
+        ColumnType::MemberCosts => MEMBER_COSTS,
     }
 }
 
@@ -101,12 +114,20 @@ fn put(row: &mut Row<'_>, value: Option<&ColumnValue<'_>>) -> Result<(), ColumnF
         })),
         Some(ColumnValue::Tasks(members)) => row.put(Items(*members, put_tasks)),
         Some(ColumnValue::MovedTasks(moved)) => row.put(Items(*moved, put_moved_task)),
+        Some(ColumnValue::MemberCosts(members)) => row.put(Items(*members, put_member_cost)),
     }
     .map(drop)
 }
 
 fn put_partition(row: &mut Row<'_>, (topic, id): &Partition) -> Result<(), ColumnFull> {
     row.put(topic)?.put(*id).map(drop)
+}
+
+fn put_member_cost(row: &mut Row<'_>, found: &MemberCost) -> Result<(), ColumnFull> {
+    row.put(&found.member)?.put(found.revoked)?.put(found.assigned)?;
+    row.put(found.sums.map(|sums| sums.paused))?.put(found.sums.map(|sums| sums.duration))?;
+    row.put(found.sums.map(|sums| sums.compared))?;
+    row.put(found.sums.and_then(|sums| sums.lost))?.put(found.epoch).map(drop)
 }
 
 fn put_number(row: &mut Row<'_>, number: Option<i64>) -> Result<(), ColumnFull> {
@@ -123,5 +144,6 @@ fn size_of_value(value: &ColumnValue<'_>) -> usize {
         ColumnValue::Comparison(found) => found.remarks.iter().map(|text| text.len() + 4).sum(),
         ColumnValue::Tasks(members) => members.iter().map(size_of_tasks).sum(),
         ColumnValue::MovedTasks(moved) => moved.iter().map(|moved| moved.task.len() + moved.process.len() + 8).sum(),
+        ColumnValue::MemberCosts(members) => members.iter().map(|found| found.member.len() + 60).sum(),
     }
 }
