@@ -105,6 +105,7 @@ _MODULES = (
     "cluster",
     "columns",
     "coordinator",
+    "costs",
     "errors",
     "lag",
     "lag_growth",

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from assignor.lines import escape, format_duration, format_partitions, format_time, member_name
+from assignor.replay import cost_text
 from assignor.replay.coordinators import moved_text
 from assignor.replay.member_slots import client_name
 
@@ -126,6 +127,8 @@ def rebalance_details(event: Event, names: MemberNames) -> Iterator[tuple[str, s
         yield "moved", format_partitions(event["moved"])
     if event["unowned"]:
         yield "no owner", format_partitions(event["unowned"])
+    if cost := cost_text.details(event):
+        yield "cost", cost
 
 
 def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Text:
@@ -146,6 +149,8 @@ def other(event: Event, names: MemberNames, *, lasting: str, colour: bool) -> Te
             return _offsets(event)
         case "offsets_deleted" | "group_deleted":
             return _deleted(event)
+        case "cost":
+            return f"cost of {generation_number(event)}: {cost_text.details(event) or 'not known'}", []
         case "silence":
             return f"silence: {silence_text(event)}", []
         case "coordinator":

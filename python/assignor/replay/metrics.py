@@ -7,7 +7,7 @@ Prometheus computes an increase only between two samples.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from assignor.dependencies import dependency
@@ -33,7 +33,12 @@ if TYPE_CHECKING:
     from assignor.replay.watcher import Watcher
 
 Event = dict[str, Any]
-Sums = dict[str, Counter[tuple[str, ...]]]
+Sums = dict[str, defaultdict[tuple[str, ...], float]]
+
+
+def _zeros() -> defaultdict[tuple[str, ...], float]:
+    return defaultdict(float)
+
 
 MOST_GROUPS = 1_000
 """Highest number of groups with a label of their own."""
@@ -62,7 +67,7 @@ class WatchMetrics(Collector):
         self._watcher = watcher
         self._lock = lock
         self._labels = GroupLabels(most_groups)
-        self._counts: Sums = defaultdict(Counter)
+        self._counts: Sums = defaultdict(_zeros)
         self._current: dict[str, str] = {}
 
     def observe(self, events: Iterable[Event]) -> None:
@@ -74,10 +79,21 @@ class WatchMetrics(Collector):
             if event["event"] == "rebalance":
                 self._counts["rebalances"][group,] += 1
                 self._counts["causes"][group, event["kind"], event["causes"][0]] += 1
+                self._add_cost(group, event)
+            elif event["event"] == "cost":
+                self._add_cost(group, event)
             elif event["event"] == "storm" and event["until"] is None:
                 self._counts["storms"][group,] += 1
             elif event["event"] == "offsets" and event.get("since") in (None, event["at"]):
                 self._counts["offset_problems"][group, event["problem"]] += 1
+
+    def _add_cost(self, group: str, event: Event) -> None:
+        """Add what an event says of the cost of a rebalance; what it does not know adds nothing."""
+        for key, (field, unit) in _COSTS.items():
+            self._counts[key][group,] += (event.get(field) or 0) / unit
+        for key, (field, unit) in _COSTS_BY_CAUSE.items():
+            if event.get(field):
+                self._counts[key][group, event["kind"], event["causes"][0]] += event[field] / unit
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics as they are now; the registry calls it for each request."""
@@ -91,7 +107,7 @@ class WatchMetrics(Collector):
         looping = {loop.group for loop in self._watcher.loops.current()}
         self._choose(summaries, lags, looping)
         self._current = {found.group: self._labels.of(found.group) for found in summaries}
-        sums: Sums = defaultdict(Counter)
+        sums: Sums = defaultdict(_zeros)
         for found in summaries:
             label = self._labels.of(found.group)
             self._add_zeros(label, found.kind)
@@ -152,6 +168,8 @@ class WatchMetrics(Collector):
         if (label,) not in self._counts["rebalances"]:
             self._counts["rebalances"][label,] = 0
             self._counts["causes"][label, kind, "unknown"] = 0
+            for key in _COSTS:
+                self._counts[key].setdefault((label,), 0)
         for problem in PROBLEMS:
             if (label, problem) not in self._counts["offset_problems"]:
                 self._counts["offset_problems"][label, problem] = 0
@@ -168,6 +186,16 @@ class WatchMetrics(Collector):
 
 
 _NO_CONDITION = Condition()
+_COSTS = {
+    "revoked": ("revoked", 1),
+    "assigned": ("assigned", 1),
+    "paused": ("paused", 1),
+    "unknown_pauses": ("unknown_pauses", 1),
+    "pause": ("partition_ms", 1_000),
+    "lost": ("lost_ms", 1_000),
+}
+"""Counters of costs, with the fields of events and the units of the fields."""
+_COSTS_BY_CAUSE = {"pause_by_cause": ("partition_ms", 1_000)}
 _GAUGES = {
     "members": ("group_members", "Members of the group.", ("group", "kind")),
     "state": ("group_state", "Groups in this state: 1 for the state of a group.", ("group", "state")),
@@ -183,6 +211,16 @@ _GAUGES = {
 _COUNTERS = {
     "rebalances": ("group_rebalances", "Rebalances.", ("group",)),
     "causes": ("rebalances", "Rebalances by their most likely cause.", ("group", "kind", "cause")),
+    "revoked": ("group_revoked_partitions", "Partitions that rebalances took from members.", ("group",)),
+    "assigned": ("group_assigned_partitions", "Partitions that rebalances gave to members.", ("group",)),
+    "paused": ("group_pauses", "Pauses of partitions by rebalances, of a known duration.", ("group",)),
+    "unknown_pauses": ("group_unknown_pauses", "Partitions in rebalances whose pause is not known.", ("group",)),
+    "pause": ("group_pause_partition_seconds", "Partition-seconds without commits by rebalances.", ("group",)),
+    "lost": ("group_lost_partition_seconds", "The same beyond the usual interval between commits.", ("group",)),
+    "pause_by_cause": (
+        *("rebalance_pause_partition_seconds", "Partition-seconds without commits, by cause of the rebalance."),
+        ("group", "kind", "cause"),
+    ),
     "storms": ("storms", "Rebalance storms that began.", ("group",)),
     "offset_problems": ("offset_problems", "Events of unusual offsets.", ("group", "problem")),
 }

@@ -10,6 +10,7 @@ from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import check_no_nulls, in_log_order, scan
 from assignor.cluster.timestamps import latest
 from assignor.dependencies import dependency
+from assignor.replay.complete_costs import with_costs
 from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.silences import silence_events, silences_of
 
@@ -33,6 +34,8 @@ def replay(
     recording: Recording, *, is_committed: bool = True, logged: Sequence[LoggedRebalance] = ()
 ) -> Iterator[Event]:
     """Replay a recording in this process, and yield its events in the order in which the replay returns them.
+
+    A rebalance has its whole cost, so it may come later: see `complete_costs.with_costs`.
 
     If groups are chosen, the silences of the log and the moves of coordinators, which are of no group, are not among
     the events.
@@ -58,7 +61,7 @@ def replay(
         yield from silence_events(silences)
         yield from coordinator_events(recording)
     topics, version = topics_table(recording.topics()), recording.broker_version
-    yield from replay_batches(chosen(), topics, end_of(recording), silences, logged, version)
+    yield from with_costs(replay_batches(chosen(), topics, end_of(recording), silences, logged, version))
 
 
 def replay_batches(

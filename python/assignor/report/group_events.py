@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 Event = dict[str, Any]
 
-_COUNTED = ["rebalance", "member"]
-"""Kinds of events that only `group_loops` reads."""
+_COUNTED = ["rebalance", "cost", "member"]
+"""Kinds of events that only `group_loops` and `group_costs` read."""
 
 
 def read_events(

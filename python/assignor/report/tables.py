@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from assignor import _core
     from assignor.cluster.copies import CopyMarker
 
-KINDS = ("rebalance", "member", "storm", "stuck", "offsets")
+KINDS = ("rebalance", "cost", "member", "storm", "stuck", "offsets")
 """Kinds of events that are kept: findings and the page come from them."""
 
 _KEPT = {*COMMON, *(name for kind in KINDS for name in FIELDS[kind])}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from assignor.dependencies import dependency
+from assignor.replay.complete_costs import with_costs
 from assignor.replay.coordinator_moves import coordinator_events
 from assignor.replay.events import to_json
 from assignor.replay.recorded import end_of
@@ -56,12 +58,16 @@ def event_lines(
         records = records.dropDuplicates(["partition", "offset"])
 
     def render(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for start in range(0, batch.num_rows, _LINES_PER_BATCH):
-                part = batch.slice(start, _LINES_PER_BATCH)
-                lines = [to_json(event, ascii_only=ascii_only) for event in part.to_pylist()]
-                columns = [*part.select(_COLUMNS.names[:-1]).columns, pa.array(lines, pa.string())]
-                yield pa.RecordBatch.from_arrays(columns, schema=_COLUMNS)
+        rows = (
+            row
+            for batch in batches
+            for start in range(0, batch.num_rows, _LINES_PER_BATCH)
+            for row in batch.slice(start, _LINES_PER_BATCH).to_pylist()
+        )
+        events_of_task = with_costs(rows)
+        while found := list(islice(events_of_task, _LINES_PER_BATCH)):
+            lines = [{**event, "line": to_json(event, ascii_only=ascii_only)} for event in found]
+            yield pa.RecordBatch.from_pylist(lines, _COLUMNS)
 
     # As in `assignor.replay.recorded.replay`, deadlines of groups without later records fire only at the end.
     silences = silences_of(recording)
