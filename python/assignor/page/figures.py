@@ -24,6 +24,7 @@ TITLES = {
     "findings": "Findings",
     "rebalances": "Rebalances",
     "storms": "Storms",
+    "costs": "Cost of rebalances",
     "moves": "Moved partitions",
     "unowned": "Partitions without an owner",
     "load": "Load",

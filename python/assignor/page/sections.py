@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from assignor.lines import format_count, format_time
-from assignor.page import load_sections, task_sections
+from assignor.page import cost_sections, load_sections, task_sections
 from assignor.page.cells import NOT_KNOWN, Column, Filter, escape, format_step, number, table
 from assignor.page.figures import GROUP, ICONS, TITLES, Chart, counted, figure, numbers, section, with_count
 from assignor.page.palette import mark
@@ -38,6 +38,7 @@ def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
     yield from _filters()
     yield from _rebalances(found, groups, charts)
     yield from _storms(found, groups)
+    yield from cost_sections.costs(found, groups)
     yield from _moves(found, charts)
     yield from load_sections.load(found, groups, charts)
     yield from load_sections.what_if(found, groups, charts)
@@ -66,6 +67,7 @@ def _header(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
             yield f"<div><dt>{name}</dt><dd>{number(value, name)}</dd></div>\n"
     yield '</dl>\n<nav aria-label="Sections"><ul>'
     optional = {"storms": bool(found.storms), "unowned": "unowned" in charts, "tasks": bool(found.tasks)}
+    optional["costs"] = bool(found.costs)
     for name, text in TITLES.items():
         if optional.get(name, True):
             yield f'<li><a href="#{name}">{text}</a></li>'

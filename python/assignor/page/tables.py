@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from assignor.page.cost_rows import cost_rows
 from assignor.page.data import read_rows
 from assignor.page.rebalance_details import cut
 from assignor.page.scales import scales
@@ -62,7 +63,8 @@ MOST_LAG_ROWS = 3_000
 
 TABLES = (
     *("findings", "rebalances", "storms", "members", "what_if", "what_if_members", "scales", "lag_of_groups"),
-    *("lag_of_topics", "lag_of_members", "lag", "lag_over_time", "tasks", "task_moves", "groups"),
+    *("lag_of_topics", "lag_of_members", "lag", "lag_over_time", "tasks", "task_moves"),
+    *("costs", "cost_parts", "groups"),
 )
 """Fields of `Tables` that a page shows as a table of HTML."""
 
@@ -99,6 +101,8 @@ class Tables:
         lag_step: Length of these time bins in milliseconds.
         tasks: A row per process of a group that has tasks.
         task_moves: A row per generation that moves tasks or state.
+        costs: A row per group with its cost of rebalances, the dearest first.
+        cost_parts: A row per cause, hour and member of these groups.
         task_problems: Sentences on what is wrong with tasks.
         severities: Number of findings by severity.
         left_out: Counts of rows that the page does not list, by name of the table.
@@ -130,6 +134,8 @@ class Tables:
     lag_step: int
     tasks: list[Row]
     task_moves: list[Row]
+    costs: list[Row]
+    cost_parts: list[Row]
     task_problems: list[str]
     severities: dict[str, int]
     left_out: dict[str, int]
@@ -184,6 +190,7 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
     has_lag = _within(shown, reported, "partitions", MOST_PARTITIONS_READ)
     lag, lags_of = _lag(None if data.lag is None else data.lag(has_lag), by_group)
     lag_step, points = _lag_points(lags, step)
+    costs, cost_parts = cost_rows((group, reported.get(group, {})) for group in shown)
     of_processes, task_moves, task_problems = task_rows((group, reported.get(group, {})) for group in shown)
     not_read = sum(_size(reported, group, "members") for group in shown[len(read) :])
     left_out = {
@@ -231,6 +238,8 @@ def tables(data: PageData, timeline: Timeline | None = None) -> Tables:
         lag_step=lag_step,
         tasks=of_processes,
         task_moves=task_moves,
+        costs=costs,
+        cost_parts=cost_parts,
         task_problems=task_problems,
         severities={name: sum(row["severity"] == name for row in findings) for name in SEVERITIES},
         left_out=left_out,

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from assignor.replay.loop import Loop
+    from assignor.report.group_costs import GroupCosts
     from assignor.report.group_tasks import GroupTasks
     from assignor.report.lag import GroupLag
     from assignor.report.traffic import GroupTraffic
@@ -118,6 +119,7 @@ class GroupReport:
             partitions nor committed offsets.
         traffic: Records per second of the members; None if no member with partitions has commits.
         tasks: Tasks of a group that assigns tasks; None for other groups, and if no assignment is known.
+        costs: Cost of its rebalances; None without any.
     """
 
     group: str
@@ -148,6 +150,7 @@ class GroupReport:
     lag: GroupLag | None = None
     traffic: GroupTraffic | None = None
     tasks: GroupTasks | None = None
+    costs: GroupCosts | None = None
 
     @property
     def is_stormy(self) -> bool:
@@ -178,6 +181,7 @@ class GroupReport:
             "lag": None if self.lag is None else self.lag.to_json(),
             "traffic": None if self.traffic is None else self.traffic.to_json(),
             "tasks": None if self.tasks is None else self.tasks.to_json(),
+            "cost": None if self.costs is None else self.costs.to_json(),
         }
 
 

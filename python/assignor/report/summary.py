@@ -14,6 +14,7 @@ from assignor.replay.coordinator_moves import broker_history
 from assignor.replay.logged_events import LogMatches
 from assignor.replay.recorded import end_of
 from assignor.replay.silences import read_silences
+from assignor.report.group_costs import read_costs
 from assignor.report.group_events import read_events
 from assignor.report.group_loops import read_loops
 from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, MemberReport, OfClass, Remark
@@ -157,6 +158,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     gaps = _gaps(part)
     events = read_events(recording, part, gaps["never_committed"], empty_partitions(part))
     traffic = traffic_by_group(recording, part)
+    costs = read_costs(part)
     loops, tasks = read_loops(part, end_of(recording)), read_tasks(part)
     return [
         GroupReport(
@@ -170,6 +172,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             lag=lag.get(row["group_id"]),
             traffic=traffic.get(row["group_id"]),
             tasks=tasks.get(row["group_id"]),
+            costs=costs.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
         )

@@ -18,6 +18,7 @@ with dependency("rich"):
     from rich.text import Text
 
 from assignor.lines import escape, format_count, format_spans, wrap
+from assignor.replay import cost_text
 from assignor.replay.event_text import silence_text
 from assignor.report.findings import KINDS, SEVERITIES
 from assignor.report.group_findings import findings_of_assignor
@@ -37,6 +38,7 @@ _FINDINGS_SHOWN = 5
 _TASKS_SHOWN = 12
 _LAG_LINES_SHOWN = 40
 _TRAFFIC_SHOWN = 12
+_COSTS_SHOWN = 10
 
 _HEADER = (
     "group",
@@ -59,6 +61,8 @@ _RIGHT = frozenset(
     {"generation", "members", "idle", "topics", "partitions", "per member", "lag", "behind", "range = Kafka"}
 )
 _UNLIMITED = 100_000
+_NO_NAME = '""'
+"""Name of a group whose id is empty."""
 _LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
 _DIFFERENT = {
     "explained": "different because of other topic metadata",
@@ -128,6 +132,9 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
                 *([f"and {format_count(more, 'more line')}, see --json"] if more > 0 else ()),
             ],
         )
+    costs = list(_costs(report.groups))
+    if costs:
+        yield "Cost of rebalances: time without commits, the dearest groups first", costs
     remarks = list(_remarks(report.remarks))
     if len(remarks) > _REMARKS_SHOWN:
         remarks[_REMARKS_SHOWN:] = [
@@ -157,6 +164,20 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield "Assigned partitions", list(_assigned_partitions(members))
     if report.notes:
         yield "Notes on the files", list(report.notes)
+
+
+def _costs(groups: Iterable[GroupReport]) -> Iterator[str]:
+    """Yield the costs of the dearest groups; a group whose rebalances took no partitions has none."""
+    found = [
+        (group.costs.rank, group.group, group.costs.total)
+        for group in groups
+        if group.costs is not None and (group.costs.total["revoked"] or group.costs.total["paused"])
+    ]
+    found.sort(key=lambda each: each[:2])
+    for _, name, total in found[:_COSTS_SHOWN]:
+        yield f"{name or _NO_NAME}: {cost_text.total(total)}"
+    if len(found) > _COSTS_SHOWN:
+        yield f"and {format_count(len(found) - _COSTS_SHOWN, 'more group')}, see --json"
 
 
 def _remarks(remarks: Iterable[Remark]) -> Iterator[str]:
