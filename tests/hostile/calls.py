@@ -32,6 +32,7 @@ from assignor import (
     assign,
     check,
     clients,
+    costs,
     explain_pattern,
     lag,
     lag_growth,
@@ -58,6 +59,9 @@ POSITIONS = pa.table(
     {"group_id": ["g"], "topic": ["t"], "partition": [0], "member_id": ["a"], "committed": [7]}, schema=lag.POSITIONS
 )
 ENDS = pa.table({"topic": ["t"], "partition": [0], "start_offset": [0], "end_offset": [9]}, schema=lag.END_OFFSETS)
+COSTS = pa.Table.from_pylist(
+    [{"event": "rebalance", "cluster": "", "group": "g", "at": 0, "causes": ["unknown"]}], schema=costs.EVENT_COLUMNS
+)
 DESCRIBED = [{"error_code": 0, "name": "t", "partitions": [{"partition_index": 0, "replica_nodes": [1]}]}]
 
 
@@ -224,6 +228,7 @@ def _pure_calls() -> Iterator[Call]:
     for field in RECORD.value or {}:
         yield _call(f"assignor.offsets.encode_record with {field}", _record_value(field), content=1)
     yield _call("assignor.offsets.coordinator_partition", offsets.coordinator_partition, group="g", partitions=50)
+    yield _call("assignor.costs.rebalance_costs", costs.rebalance_costs, events=COSTS)
     yield _call("assignor.lag.join_owners", lag.join_owners, committed=POSITIONS, owners=POSITIONS)
     yield _call("assignor.lag.partition_lag", lag.partition_lag, positions=POSITIONS, end_offsets=ENDS)
     lags = lag.partition_lag(POSITIONS, ENDS)
