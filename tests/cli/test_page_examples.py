@@ -15,6 +15,7 @@ SHOULD_MOVE = "should-this-group-move-to-kip-848.md"
 PAGES = {
     "lag.md": 1,
     "command-line.md": 12,
+    "rebalance-cost.md": 2,
     "replica-counts.md": 2,
     "replay.md": 3,
     "report.md": 1,

@@ -78,6 +78,7 @@ def test_examples_of_the_readme_run() -> None:
         ("member.md", 10),
         ("page.md", 4),
         ("rebalance-causes.md", 8),
+        ("rebalance-cost.md", 7),
         ("replay-events.md", 6),
         ("replica-counts.md", 4),
         ("subscription-state.md", 12),
