@@ -15,6 +15,9 @@ _OF_PAUSES = (
 )
 """Fields of a rebalance that its event `cost` has."""
 
+COST_FIELDS = ("revoked", "assigned", "target_ms", *_OF_PAUSES, "member_costs")
+"""Fields of a rebalance that say what it cost."""
+
 _NUMBERS = ("revoked", "assigned", "paused", "partition_ms", "compared_ms", "lost_ms", "epoch_ms")
 
 

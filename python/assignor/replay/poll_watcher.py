@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from assignor.cluster.log import LogEnd
 from assignor.dependencies import dependency
 from assignor.lines import format_time
+from assignor.replay.complete_costs import COST_FIELDS
 from assignor.replay.long_rebalances import DEFAULT_TIMEOUT_MS
 from assignor.replay.polled_groups import PolledGroups
 from assignor.replay.watcher import MARGIN_MS, Watcher
@@ -156,8 +157,8 @@ class PollWatcher(Watcher):
             if event["kind"] is not None:
                 event["kind"] = self._kinds.get(group, event["kind"])
             match event["event"]:
-                case "generation":
-                    continue  # a rebalance says what has changed
+                case "generation" | "cost":
+                    continue  # a rebalance says what has changed, and polls are too rare for its cost
                 case "rebalance":
                     self._revise_rebalance(event)
                 case "member" if event["action"] == "subscription_changed" and self.polled.is_guessed(group):
@@ -180,7 +181,11 @@ class PollWatcher(Watcher):
         return found
 
     def _revise_rebalance(self, event: Event) -> None:
-        """Replace the causes that follow from a log, and add the times of the polls to the evidence."""
+        """Replace the causes that follow from a log, and add the times of the polls to the evidence.
+
+        Polls do not show which partitions a member kept, so the cost is not known.
+        """
+        event.update(dict.fromkeys(COST_FIELDS))
         group = event["group"]
         is_guessed = self.polled.is_guessed(group)
         names = [name for name in event["causes"] if name in CAUSES]

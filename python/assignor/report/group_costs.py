@@ -63,8 +63,9 @@ def read_costs(part: Path) -> dict[str, GroupCosts]:
         group: GroupCosts(
             total,
             rank,
-            *(tuple(each.get(group, ())) for each in (causes, hours)),
-            tuple(members.get(group, ()))[:MOST_MEMBERS],
+            causes=tuple(causes.get(group, ())),
+            hours=tuple(hours.get(group, ())),
+            members=tuple(members.get(group, ()))[:MOST_MEMBERS],
         )
         for rank, (group, [total]) in enumerate(_by_group(found.groups).items())
     }
