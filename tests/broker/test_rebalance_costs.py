@@ -76,7 +76,7 @@ class Clocked:
             message = self._consumer.poll(0.02)
             now = time.monotonic()
             if message is not None and not message.error():
-                self.read.setdefault(message.partition(), []).append(now)
+                self.read.setdefault(message.partition() or 0, []).append(now)
             if now - committed >= CADENCE and self.read:
                 committed = now
                 self._consumer.commit(asynchronous=True)

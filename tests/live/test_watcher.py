@@ -69,7 +69,7 @@ def expected() -> Counter[str]:
 
 def _is_open_cost(event: Event) -> bool:
     """Return True for the cost of a rebalance that only the end of a finite log returns."""
-    return event["event"] == "cost" and event["cost_open"]
+    return event["event"] == "cost" and event["cost_open"] is True
 
 
 def _all_topics() -> pa.Table:
