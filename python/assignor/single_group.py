@@ -12,7 +12,15 @@ from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lines import spans_of
 from assignor.model import PartitionInfo, Subscription
-from assignor.validation import check_name, read_int, read_items, read_partitions, read_subscribed_names, wrong_type
+from assignor.validation import (
+    check_name,
+    is_int,
+    read_int,
+    read_items,
+    read_partitions,
+    read_subscribed_names,
+    wrong_type,
+)
 from assignor.weights import weight_columns
 
 with dependency("pyarrow"):
@@ -84,7 +92,7 @@ def cluster_column(
     """
     topics: list[dict[str, Any]] = []
     for topic, given in partitions_per_topic.items():
-        count, racks = (given, None) if not hasattr(given, "__iter__") else _racks(given, f"{place}: topic {topic!r}")
+        count, racks = (int(given), None) if is_int(given) else _racks(given, f"{place}: topic {topic!r}")
         topics.append({"topic": topic, "partitions": count, "racks": racks, "topic_id": (topic_ids or {}).get(topic)})
     if weights is not None:
         counts = [int(topic["partitions"]) for topic in topics]
@@ -161,9 +169,15 @@ def group_column(
     return pa.array([{"cluster": _CLUSTER, "group_id": group_id, "members": members, "current": current}], GROUPS)
 
 
+def _plain_id(id: Any) -> int:
+    """Return a partition id as an int; Arrow columns have scalars of their own."""
+    found: int = id.as_py() if hasattr(id, "as_py") else id
+    return found
+
+
 def _racks(given: Any, place: str) -> tuple[int, list[list[str | None]]]:
     """Return the number of partitions of a topic and the racks of each."""
-    infos = [each if isinstance(each, PartitionInfo) else PartitionInfo(each) for each in given]
+    infos = [each if isinstance(each, PartitionInfo) else PartitionInfo(_plain_id(each)) for each in given]
     by_id = {info.partition: list(info.racks) for info in infos}
     if sorted(by_id) != list(range(len(by_id))):
         raise IllegalArgumentError(f"{place}: the partition ids must be 0 to n - 1")

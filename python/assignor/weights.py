@@ -131,7 +131,10 @@ def _by_topic(weights: object) -> _Given:
         with dependency("pyarrow"):
             import pyarrow as pa
 
-        table = pa.table(weights)
+        try:
+            table = pa.table(weights)
+        except (pa.ArrowException, TypeError, ValueError, AttributeError) as error:
+            raise WrongTypeError(f"weights cannot be read as an Arrow table: {error}") from error
         missing = [name for name in _COLUMNS if name not in table.column_names]
         if missing:
             raise WrongTypeError(f"weights has no column {missing[0]}; its columns are {', '.join(table.column_names)}")
@@ -205,7 +208,7 @@ def _as_array(values: Any, what: str) -> npt.NDArray[Any]:
         raise wrong_type(what, "a list or a column of numbers", values)
     try:
         column = np.asarray(values if hasattr(values, "__array__") else list(values))
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, MemoryError) as error:
         raise WrongTypeError(f"{what} must be a column of numbers: {error}") from error
     if column.ndim != 1:
         raise WrongTypeError(f"{what} must have one dimension, not {column.ndim}")

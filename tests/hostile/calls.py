@@ -42,7 +42,9 @@ from assignor import (
     offsets,
     plan,
     resolve,
+    scaling,
     server,
+    traffic,
     validate_topic,
     wire,
 )
@@ -229,6 +231,15 @@ def _pure_calls() -> Iterator[Call]:
         yield _call(f"assignor.offsets.encode_record with {field}", _record_value(field), content=1)
     yield _call("assignor.offsets.coordinator_partition", offsets.coordinator_partition, group="g", partitions=50)
     yield _call("assignor.costs.rebalance_costs", costs.rebalance_costs, events=COSTS)
+    yield _call("assignor.scaling.read_max_members", scaling.read_max_members, value=3)
+    given = {"partitions_per_topic": {"t": 2}, "subscriptions": {"a": ["t"]}, "max_members": 2, "group": "g"}
+    given |= {"assignor": "range", "group_protocol": "classic", "weights": {"t": [1, 2]}, "topic_ids": None}
+    yield _call("assignor.scaling.scale", scaling.scale, **given, assignment={"a": [("t", 0)]})
+    commits, owners = traffic.COMMITS.empty_table(), lag.POSITIONS.empty_table()
+    given = {"commits": commits, "end_offsets": None, "partitions": None, "window_ms": 5}
+    yield _call("assignor.traffic.partition_traffic", traffic.partition_traffic, **given)
+    measured = traffic.PARTITION_TRAFFIC.empty_table()
+    yield _call("assignor.traffic.member_traffic", traffic.member_traffic, traffic=measured, owners=owners)
     yield _call("assignor.lag.join_owners", lag.join_owners, committed=POSITIONS, owners=POSITIONS)
     yield _call("assignor.lag.partition_lag", lag.partition_lag, positions=POSITIONS, end_offsets=ENDS)
     lags = lag.partition_lag(POSITIONS, ENDS)

@@ -120,6 +120,8 @@ UNTESTED = {
     "assignor.PartitionAssignor": "an interface",
     "assignor.subscription_state.ConsumerRebalanceListener": "an interface",
     **{f"assignor.cluster.confluent.{name}": "it calls an admin client" for name in CONFLUENT},
+    "assignor.traffic.uneven_ratio": "a rule over numbers that a report has computed",
+    "assignor.weights.weight_columns": "an internal reader; `Plan.balance` has calls",
     "assignor.replay.silences": "internal readers and writers of files; `Replay.observe_silences` has calls",
 }
 """Callables, or modules, without a hostile call, and the reason."""
