@@ -9,7 +9,7 @@ use crate::assign::{Assignor, GroupProtocol};
 use crate::bytes::java_text;
 use crate::offsets::FieldValue;
 use crate::offsets::protocol::{self, CONSUMER};
-use crate::wire::TopicPartitions;
+use crate::wire::{Client, TopicPartitions, Unconvertible};
 
 use super::fields::{int, optional_text, text};
 use super::member::{OwnedPartitions, RecordedMember, distinct, merged};
@@ -109,8 +109,12 @@ impl ClassicGroup {
         distinct(self.members.iter().filter_map(|member| member.assignment.as_ref().ok())).len()
     }
 
-    pub(super) fn members(&self) -> Vec<RecordedMember> {
+    /// Return the members of the group with this id.
+    pub(super) fn members(&self, group_id: &str) -> Vec<RecordedMember> {
+        let assignor = self.protocol.as_deref().unwrap_or_default();
         let member = |member: &Arc<ParsedMember>| {
+            let assigned = member.assigned.as_deref().filter(|_| self.is_consumer());
+            let metadata: &[u8] = if self.is_consumer() { &member.metadata } else { &[] };
             let subscription = member.subscription.as_ref().ok().filter(|_| self.is_consumer());
             RecordedMember {
                 id: member.id.clone(),
@@ -122,6 +126,8 @@ impl ClassicGroup {
                 // Clients of the classic protocol match patterns themselves and send the topics.
                 pattern: None,
                 partitions: member.assignment.as_ref().ok().filter(|_| self.is_consumer()).cloned(),
+                client: Client::of_member(&member.client_id, group_id, assignor, metadata),
+                unconvertible: assigned.and_then(|assigned| Unconvertible::of(&member.metadata, assigned)),
             }
         };
         self.members.iter().map(member).collect()

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::offsets::json::uuid_text;
 use crate::offsets::{DecodedRecord, FieldValue};
+use crate::wire::Client;
 
 use super::fields::{int, ints, optional_text, text, texts};
 use super::member::{OwnedPartitions, OwnerCounts, RecordedMember, merged};
@@ -231,6 +232,8 @@ impl EpochGroup {
                 topics,
                 pattern,
                 partitions: Some(self.current.get(id).map(|now| self.by_source(&now.partitions)).unwrap_or_default()),
+                client: Client::default(),
+                unconvertible: None,
             }
         };
         self.members.iter().map(member).collect()

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::wire::{Client, Unconvertible};
+
 /// Partition ids by topic; ids are ascending and distinct, and no list is empty.
 pub(super) type OwnedPartitions = BTreeMap<String, Vec<i32>>;
 
@@ -27,6 +29,10 @@ pub struct RecordedMember {
     pub pattern: Option<String>,
     /// The owned partitions; None if the assignment cannot be decoded or is not `ConsumerProtocol`.
     pub partitions: Option<OwnedPartitions>,
+    /// The client library of a classic member; not known for other members, which need no migration.
+    pub client: Client,
+    /// Why a broker could not take over the member into a group of KIP-848; None if it could, or the group is none of consumers.
+    pub unconvertible: Option<Unconvertible>,
 }
 
 /// Return the distinct partitions that members own.

@@ -42,6 +42,8 @@ pub struct ReplayedGroup {
     pub unreadable: Option<Unreadable>,
     /// The assignor in use.
     pub protocol: Option<String>,
+    /// The protocol type of a classic group, such as `consumer`; empty before its first generation.
+    pub protocol_type: Option<String>,
     /// The last generation or group epoch.
     pub generation: Option<i32>,
     /// The members.
@@ -105,7 +107,7 @@ pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
         Some(GroupKind::Classic) => (
             if classic.is_none_or(ClassicGroup::is_empty) { "Empty" } else { "Stable" },
             classic.and_then(|found| found.protocol.clone()),
-            classic.map(ClassicGroup::members).unwrap_or_default(),
+            classic.map(|found| found.members(&state.group)).unwrap_or_default(),
         ),
         Some(kind) => {
             let group = state.epoch_group(kind);
@@ -125,6 +127,7 @@ pub(super) fn replayed(state: &GroupState) -> ReplayedGroup {
         state: name,
         unreadable: state.unreadable.clone(),
         protocol,
+        protocol_type: classic.filter(|_| current == Some(GroupKind::Classic)).map(|found| found.protocol_type.clone()),
         generation: match current {
             Some(kind) => state.generation_of(kind),
             None => last.map(|last| last.generation),

@@ -8,12 +8,14 @@ use crate::replay::{
     Comparison, ComparisonClass, Event, EventDetails, GroupKind, MemberSummary, Metadata, RecordedMember,
     ReplayedGroup, Span, classes, load, owned_spans, spans_of,
 };
+use crate::wire::{Library, Unconvertible};
 
 /// Columns of a history, see `assignor.spark.schemas.HISTORY`.
-const HISTORY: [Declared; 28] = [
+const HISTORY: [Declared; 29] = [
     ("kind", Type::Text),
     ("state", Type::Text),
     ("protocol", Type::Text),
+    ("protocol_type", Type::Text),
     ("generation", Type::Int32),
     ("topics", Type::Int32),
     ("partitions", Type::Int32),
@@ -64,7 +66,7 @@ const GENERATION: [Declared; 20] = [
     ("task_problems", TEXTS),
 ];
 
-const MEMBER: [Declared; 8] = [
+const MEMBER: [Declared; 11] = [
     ("member_id", Type::Text),
     ("group_instance_id", Type::Text),
     ("client_id", Type::Text),
@@ -73,6 +75,9 @@ const MEMBER: [Declared; 8] = [
     ("topics", TEXTS),
     ("pattern", Type::Text),
     ("partitions", Type::Int32),
+    ("library", Type::Text),
+    ("library_version", Type::Text),
+    ("conversion_problem", Type::Text),
 ];
 
 const GAP: [Declared; 4] =
@@ -95,7 +100,8 @@ impl<'a> HistoryColumns<'a> {
         let members = MemberSummary::of(group, self.metadata);
         let number = |count: usize| count as i32;
         let mut row = self.table.row();
-        row.put(group.kind.as_str())?.put(group.state)?.put(group.protocol.as_ref())?.put(group.generation)?;
+        row.put(group.kind.as_str())?.put(group.state)?.put(group.protocol.as_ref())?;
+        row.put(group.protocol_type.as_ref())?.put(group.generation)?;
         row.put(number(members.topics))?.put(number(members.partitions))?;
         row.put(members.unowned.as_ref().map(|unowned| number(unowned.len())))?;
         row.put(number(members.idle_members))?;
@@ -164,7 +170,8 @@ fn put_generation(row: &mut Row<'_>, (event, class): (&Event, Option<ComparisonC
 fn put_member(row: &mut Row<'_>, member: &RecordedMember) -> Result<(), ColumnFull> {
     row.put(&member.id)?.put(member.instance_id.as_ref())?.put(&member.client_id)?.put(&member.client_host)?;
     row.put(member.rack.as_ref())?.put(member.topics.as_ref().map(Texts))?.put(member.pattern.as_ref())?;
-    row.put(load(member).map(|count| count as i32)).map(drop)
+    row.put(load(member).map(|count| count as i32))?.put(member.client.library.map(Library::name))?;
+    row.put(member.client.version.as_ref())?.put(member.unconvertible.map(Unconvertible::name)).map(drop)
 }
 
 /// Put the owner or the problem of a span, and the span.
