@@ -486,3 +486,15 @@ class Clusters:
         *,
         column_bytes: int = 134217728,
     ) -> list[ArrowArray]: ...
+    def migrate(
+        self,
+        groups: ArrowArray,
+        rules: tuple[str, int, bool, tuple[int, int] | None, str],
+        *,
+        later: bool = False,
+        column_bytes: int = 134217728,
+    ) -> list[ArrowArray]: ...
+
+def classic_member(
+    group_id: str, assignor: str, client_id: str, metadata: bytes, assignment: bytes
+) -> tuple[str | None, str | None, str | None]: ...

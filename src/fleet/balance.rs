@@ -159,7 +159,8 @@ fn record_bytes(plan: &Plan, group_id: &str, assignor: Option<Assignor>) -> Opti
 /// Newest version of `ConsumerProtocol` subscriptions.
 const VERSION: i16 = 3;
 
-fn co_partition_breaks(plan: &Plan) -> usize {
+/// Return the number of partitions at which co-partitioned topics have different owners.
+pub(super) fn co_partition_breaks(plan: &Plan) -> usize {
     let group = plan.group();
     let mut sets = OwnerSets::default();
     // By the number of partitions of co-partitioned topics: the ranges of ids at which their owners differ (first id, one past the last).
@@ -254,6 +255,7 @@ fn covered(ranges: Vec<(i64, i64)>) -> i64 {
     length(&union(ranges))
 }
 
+/// Return the number of partitions without a replica on their owner's rack.
 pub(super) fn rack_misses(plan: &Plan) -> i64 {
     let group = plan.group();
     let (topics, sets) = (group.topics(), group.topics().racks().sets());

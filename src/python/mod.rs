@@ -37,6 +37,8 @@ mod _core {
     #[pymodule_export]
     use super::verbs::decoded_group::decoded_group;
     #[pymodule_export]
+    use super::verbs::fleet::classic_member::classic_member;
+    #[pymodule_export]
     use super::verbs::fleet::clusters::PyClusters;
     #[pymodule_export]
     use super::verbs::folded_hash::folded_hash;

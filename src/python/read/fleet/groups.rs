@@ -8,14 +8,17 @@ use rustc_hash::FxHashMap;
 
 use super::arrays::{field, lists, numbers, optional, rows, text_lists, texts};
 use super::clusters::ClusterColumn;
+use crate::assign::GroupProtocol;
 use crate::fleet::{
-    AssignorNames, Cluster, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription, assignor_of, reads_owned,
+    AssignorNames, Cluster, GroupFacts, MemberFacts, NotComputed, OwnedSpan, Roster, RosterMember, RosterSubscription,
+    assignor_of, reads_owned,
 };
 use crate::matching::dialect::Dialect;
 use crate::python::imports::IllegalArgumentError;
 use crate::python::read::arrow_types::{Lists, TextLists, Texts};
 use crate::python::read::pattern_column::{PatternColumn, split};
 use crate::python::read::patterns::unknown_dialect;
+use crate::wire::{Client, Library, Unconvertible};
 
 /// Column of groups.
 pub(crate) struct GroupColumn {
@@ -31,6 +34,11 @@ pub(crate) struct GroupColumn {
     assignors: Option<Texts>,
     group_protocols: Option<Texts>,
     generations: Option<Int32Array>,
+    libraries: Option<Texts>,
+    library_versions: Option<Texts>,
+    conversion_problems: Option<Texts>,
+    member_protocol_types: Option<Texts>,
+    protocol_types: Option<Texts>,
     current: Option<CurrentAssignment>,
 }
 
@@ -73,6 +81,11 @@ impl GroupColumn {
             assignors: optional(&of_members, "assignor", texts)?,
             group_protocols: optional(&of_members, "group_protocol", texts)?,
             generations: optional(&of_members, "generation", numbers)?,
+            libraries: optional(&of_members, "library", texts)?,
+            library_versions: optional(&of_members, "library_version", texts)?,
+            conversion_problems: optional(&of_members, "conversion_problem", texts)?,
+            member_protocol_types: optional(&of_members, "protocol_type", texts)?,
+            protocol_types: optional(&given, "protocol_type", texts)?,
             current: optional(&given, "current", current)?,
             members,
         })
@@ -299,6 +312,52 @@ impl<'a> GroupRow<'a> {
     /// Return an error about this group, for invalid input or for a result that is too large.
     pub(crate) fn wrong(&self, reason: &str) -> PyErr {
         IllegalArgumentError::new_err(format!("{}: {reason}", self.name()))
+    }
+
+    /// Return true unless the rows of the members name another group protocol than the classic one.
+    pub(crate) fn is_classic(&self) -> bool {
+        let mut names = self.roster.members.iter().filter_map(|member| member.names.group_protocol);
+        names.all(|name| name == GroupProtocol::Classic.name())
+    }
+
+    /// Return true if the partitions that the members own are known.
+    pub(crate) fn has_current(&self) -> bool {
+        self.groups.current.as_ref().is_some_and(|current| current.groups.get(self.row).is_some())
+    }
+
+    /// Return what is known of the group and its members for a move to KIP-848.
+    pub(crate) fn facts(&self) -> PyResult<GroupFacts<'a>> {
+        let groups = self.groups;
+        let mut found = GroupFacts {
+            protocol_type: groups.protocol_types.as_ref().and_then(|column| column.get(self.row)),
+            assignor: self.roster.members.iter().find_map(|member| member.names.assignor),
+            members: FxHashMap::default(),
+        };
+        let columns = [&groups.libraries, &groups.library_versions, &groups.conversion_problems];
+        if columns.iter().all(|column| column.is_none()) && groups.member_protocol_types.is_none() {
+            return Ok(found);
+        }
+        for member in groups.members.get(self.row).unwrap_or_default() {
+            let Some(id) = groups.ids.get(member) else { continue };
+            let text = |column: &'a Option<Texts>| column.as_ref().and_then(|column| column.get(member));
+            found.protocol_type = found.protocol_type.or_else(|| text(&groups.member_protocol_types));
+            let library = text(&groups.libraries).and_then(Library::named);
+            let version = text(&groups.library_versions).map(str::to_owned);
+            let unconvertible = match text(&groups.conversion_problems) {
+                None => None,
+                Some(name) => Some(Unconvertible::named(name).ok_or_else(|| {
+                    let known = Unconvertible::ALL.map(Unconvertible::name).join("', '");
+                    self.wrong(&format!(
+                        "member '{id}': conversion_problem must be null or one of '{known}', not '{name}'"
+                    ))
+                })?),
+            };
+            let facts = MemberFacts { client: Client { library, version }, unconvertible };
+            if facts != MemberFacts::default() {
+                found.members.insert(id, facts);
+            }
+        }
+        Ok(found)
     }
 
     /// Return the current assignment of the members; rows without a member or a topic are ignored.

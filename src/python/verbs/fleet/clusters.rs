@@ -6,13 +6,14 @@ use arrow_array::ArrayRef;
 use pyo3::prelude::*;
 
 use super::columns::{
-    ASSIGNMENT, BALANCE, MEMBERS, MOVES, OUTCOMES, PROBLEMS, SCALES, push_assignment, push_balance, push_members,
-    push_moves, push_outcome, push_problems, push_scale, push_unknown_balance,
+    ASSIGNMENT, BALANCE, MEMBERS, MIGRATIONS, MOVES, OUTCOMES, PROBLEMS, SCALES, push_assignment, push_balance,
+    push_members, push_migration, push_moves, push_outcome, push_problems, push_scale, push_unknown_balance,
 };
-use crate::assign::{Assignor, MAX_PARTITIONS, Options, assign, check_size};
+use crate::assign::{Assignor, GroupProtocol, MAX_PARTITIONS, Options, assign, check_size};
 use crate::cancellation;
 use crate::fleet::{
-    NotComputed, OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves, scale, starting_plan,
+    BrokerRules, Judged, NotComputed, OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves,
+    scale, starting_plan,
 };
 use crate::group::{Group, NameTable};
 use crate::memory;
@@ -170,6 +171,50 @@ impl PyClusters {
                 .map_err(|full| too_large(read, &full))
         })
     }
+
+    #[pyo3(signature = (groups, rules, *, later = false, column_bytes = 134_217_728))]
+    fn migrate(
+        &self,
+        py: Python<'_>,
+        groups: ArrowArray,
+        rules: Rules,
+        later: bool,
+        column_bytes: usize,
+    ) -> PyResult<Vec<ArrowArray>> {
+        let rules = Arc::new(read_rules(rules)?);
+        self.each(py, &groups, column_bytes, MIGRATIONS, move |clusters, read, column| {
+            let owned = read.current()?;
+            let is_known = !read.roster.members.is_empty() || (owned.is_empty() && read.unnamed_members == 0);
+            if read.has_group_id() && is_known && read.is_classic() {
+                group_of(read)?;
+                let today = if later { Some(starting_plan_of(read)?) } else { None };
+                let facts = read.facts()?;
+                let judged = Judged {
+                    cluster: read.cluster,
+                    group_id: read.group_id,
+                    roster: &read.roster,
+                    owned: read.has_current().then_some(&owned),
+                    facts: &facts,
+                };
+                let patterns = clusters.patterns(read.cluster_name);
+                let found = judged.migration(&rules, &patterns, today.as_ref());
+                let found = found.map_err(|reason| too_many(read, "the switch", reason))?;
+                push_migration(column, &found, &rules, read.roster.members.len())
+                    .map_err(|full| too_large(read, &full))?;
+            }
+            column.end_list();
+            Ok(())
+        })
+    }
+}
+
+/// Settings of the brokers in Python: policy, largest size, whether the protocol is enabled, version, and assignor.
+type Rules = (String, i64, bool, Option<(u32, u32)>, String);
+
+fn read_rules((policy, max_size, has_protocol, version, assignor): Rules) -> PyResult<BrokerRules> {
+    let assignor = Assignor::named(GroupProtocol::Consumer, &assignor)
+        .ok_or_else(|| IllegalArgumentError::new_err(format!("the brokers have no assignor '{assignor}'")))?;
+    Ok(BrokerRules { policy, max_size, has_protocol, version, assignor })
 }
 
 /// Return the error for a scenario with too many partitions.

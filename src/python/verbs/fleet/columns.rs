@@ -1,11 +1,15 @@
 //! Columns of results, with one row per group; `assignor.spark.schemas` describes them.
 
 use crate::assign::Assignor;
-use crate::fleet::{GroupBalance, Move, NotComputed, Outcome, PatternChange, Roster, ScaledGroup, balance};
+use crate::fleet::{
+    Blocker, BrokerRules, ClientCount, GroupBalance, Migration, Move, NotComputed, Outcome, PatternChange, Placement,
+    Roster, ScaledGroup, balance,
+};
 use crate::group::{Group, java_order};
 use crate::plan::{Plan, Span};
 use crate::python::read::fleet::groups::GroupRow;
-use crate::python::verbs::table::{Column, ColumnFull, Declared, Items, Row, SPANS, TEXTS, Texts, Type};
+use crate::python::verbs::table::{Column, ColumnFull, Declared, Fielded, Items, Row, SPANS, TEXTS, Texts, Type};
+use crate::wire::Library;
 
 /// Assignments: one struct per span.
 pub(crate) const ASSIGNMENT: Declared = ("assignment", SPANS);
@@ -110,6 +114,57 @@ const PATTERN_CHANGES: Declared = (
         ("problem", Type::Text),
     ])),
 );
+
+/// Answers about a move to KIP-848: a list with one struct, or with none for a group that is not classic.
+pub(crate) const MIGRATIONS: Declared = (
+    "migrations",
+    Type::List(&Type::Struct(&[
+        ("verdict", Type::Text),
+        ("reason", Type::Text),
+        ("path", Type::Text),
+        ("assignor", Type::Text),
+        ("nearest", Type::Text),
+        ("members", Type::Int32),
+        (
+            "blockers",
+            Type::List(&Type::Struct(&[
+                ("kind", Type::Text),
+                ("verdict", Type::Text),
+                ("reason", Type::Text),
+                ("members", TEXTS),
+            ])),
+        ),
+        (
+            "clients",
+            Type::List(&Type::Struct(&[
+                ("library", Type::Text),
+                ("version", Type::Text),
+                ("support", Type::Text),
+                ("members", Type::Int32),
+            ])),
+        ),
+        ("notes", TEXTS),
+        ("moved", Type::Int64),
+        ("before", Type::Struct(&PLACEMENT)),
+        ("after", Type::Struct(&PLACEMENT)),
+        ("problem", Type::Text),
+        ("rolling", Type::Int64),
+        ("later_today", Type::Struct(&LATER)),
+        ("later", Type::Struct(&LATER)),
+        PATTERN_CHANGES,
+    ])),
+);
+
+const PLACEMENT: [Declared; 6] = [
+    ("partitions", Type::Int64),
+    ("idle", TEXTS),
+    ("least_loaded", Type::Int64),
+    ("most_loaded", Type::Int64),
+    ("rack_misses", Type::Int64),
+    ("co_partition_breaks", Type::Int64),
+];
+
+const LATER: [Declared; 3] = [("join", Type::Int64), ("leave", Type::Int64), ("restart", Type::Int64)];
 
 const OUTCOME_FIELDS: [Declared; 4 + BALANCE_FIELDS.len()] = {
     let mut fields = [("scenario", Type::Text); 4 + BALANCE_FIELDS.len()];
@@ -254,10 +309,7 @@ pub(crate) fn push_outcome(
     let is_known = computed.is_some() || read.roster.members.is_empty();
     let mut row = column.item()?;
     row.put(scenario)?.put(is_known.then_some(outcome.rebalances as i64))?.put(is_known.then_some(outcome.moved))?;
-    row.put(Items(&outcome.pattern_changes, |row: &mut Row<'_>, change: &PatternChange| {
-        row.put(Texts(&change.members))?.put(Texts(&change.patterns))?.put(change.sent.as_ref())?;
-        row.put(Texts(&change.gained))?.put(Texts(&change.lost))?.put(change.problem.as_ref()).map(drop)
-    }))?;
+    row.put(Items(&outcome.pattern_changes, put_pattern_change))?;
     if is_known {
         let weights = read.cluster.weights(plan.group());
         let found = balance(plan, read.group_id, *computed).with_weights(plan, weights.as_ref());
@@ -265,4 +317,44 @@ pub(crate) fn push_outcome(
     } else {
         push_unknown_balance(&mut row, plan.group(), read, roster)
     }
+}
+
+fn put_pattern_change(row: &mut Row<'_>, change: &PatternChange) -> Result<(), ColumnFull> {
+    row.put(Texts(&change.members))?.put(Texts(&change.patterns))?.put(change.sent.as_ref())?;
+    row.put(Texts(&change.gained))?.put(Texts(&change.lost))?.put(change.problem.as_ref()).map(drop)
+}
+
+/// Add the answer for a classic group.
+pub(crate) fn push_migration(
+    column: &mut Column,
+    found: &Migration,
+    rules: &BrokerRules,
+    members: usize,
+) -> Result<(), ColumnFull> {
+    let mut row = column.item()?;
+    row.put(found.verdict.name())?.put(&found.reason)?.put(found.path.as_ref())?;
+    row.put(rules.assignor.name())?.put(found.nearest)?.put(int32(members))?;
+    row.put(Items(&found.blockers, |row: &mut Row<'_>, blocker: &Blocker| {
+        row.put(blocker.kind)?.put(blocker.verdict.name())?.put(&blocker.reason)?;
+        row.put(Texts(&blocker.members)).map(drop)
+    }))?;
+    row.put(Items(&found.clients, |row: &mut Row<'_>, count: &ClientCount| {
+        row.put(count.client.library.map(Library::name))?.put(count.client.version.as_ref())?;
+        row.put(count.support)?.put(int32(count.members)).map(drop)
+    }))?;
+    row.put(Texts(&found.notes))?.put(found.moved)?;
+    row.put(Fielded(|row: &mut Row<'_>| put_placement(row, &found.before)))?;
+    row.put(found.after.as_ref().map(|after| Fielded(move |row: &mut Row<'_>| put_placement(row, after))))?;
+    row.put(found.problem.as_ref())?.put(found.rolling)?;
+    for later in [found.later_today, found.later] {
+        row.put(later.map(|later| {
+            Fielded(move |row: &mut Row<'_>| row.put(later.join)?.put(later.leave)?.put(later.restart).map(drop))
+        }))?;
+    }
+    row.put(Items(&found.pattern_changes, put_pattern_change)).map(drop)
+}
+
+fn put_placement(row: &mut Row<'_>, found: &Placement) -> Result<(), ColumnFull> {
+    row.put(found.partitions)?.put(Texts(&found.idle))?.put(found.least_loaded)?.put(found.most_loaded)?;
+    row.put(found.rack_misses)?.put(found.co_partition_breaks).map(drop)
 }

@@ -1,0 +1,490 @@
+"""`migrate`: whether classic groups can move to the protocol of KIP-848, what blocks them, and what changes if they do.
+
+The rules are those of Kafka's group coordinator in versions 4.0 to 4.4. A broker turns a classic group into one of
+KIP-848 when the first member with `group.protocol=consumer` joins it, or rejects that member. The numbers are those of
+the broker's assignor, which starts from the partitions that the members own today.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from assignor import _core
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.validation import check_name, read_bool, read_entries, read_int, shown, wrong_type
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "DEFAULTS",
+    "Blocker",
+    "BrokerSettings",
+    "ClassicGroup",
+    "ClassicMember",
+    "ClientCount",
+    "LaterMoves",
+    "Migration",
+    "Placement",
+    "Verdict",
+    "classic_member",
+    "migrate",
+]
+
+Verdict = Literal["online", "offline only", "not yet"]
+"""Answers: members can be replaced one after another; all must stop first; something must change first."""
+
+ServerAssignor = Literal["uniform", "range"]
+"""Assignors of the broker."""
+
+Span = tuple[str, int, int]
+"""Topic, first partition and number of partitions."""
+
+_POLICY = "group.consumer.migration.policy"
+_MAX_SIZE = "group.consumer.max.size"
+_PROTOCOLS = "group.coordinator.rebalance.protocols"
+_ASSIGNORS = "group.consumer.assignors"
+_POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
+
+DEFAULTS: Mapping[str, str] = {
+    _POLICY: "bidirectional",
+    _MAX_SIZE: str(2**31 - 1),
+    _PROTOCOLS: "classic,consumer,streams",
+    _ASSIGNORS: "uniform,range",
+}
+"""Kafka's defaults of the settings of brokers that decide, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerSettings:
+    """Settings of the brokers that decide whether a group can move.
+
+    Args:
+        policy: `group.consumer.migration.policy`: `bidirectional`, `upgrade`, `downgrade` or `disabled`.
+        max_size: `group.consumer.max.size`, from 1 to 2^31 - 1.
+        has_protocol: Whether `group.coordinator.rebalance.protocols` has `consumer`.
+        assignor: The assignor after the switch: the first of `group.consumer.assignors`, unless members ask for
+            another one with `group.remote.assignor`.
+        version: Version of the brokers, such as `4.3`; None if it is not known.
+        assumed: Names of settings that are not known, for which Kafka's default is taken.
+
+    Raises:
+        WrongTypeError: A value has another type.
+        IllegalArgumentError: A value is not one of those named here.
+
+    Example:
+        >>> BrokerSettings.read({"group.consumer.max.size": "100"}).max_size
+        100
+    """
+
+    policy: str = "bidirectional"
+    max_size: int = 2**31 - 1
+    has_protocol: bool = True
+    assignor: ServerAssignor = "uniform"
+    version: str | None = None
+    assumed: tuple[str, ...] = tuple(DEFAULTS)
+
+    def __post_init__(self) -> None:
+        if check_name(self.policy, _POLICY).lower() not in _POLICIES:
+            raise IllegalArgumentError(f"{_POLICY} must be one of {', '.join(_POLICIES)}, not {shown(self.policy)}")
+        if not 1 <= read_int(self.max_size, _MAX_SIZE, bits=64) <= 2**31 - 1:
+            raise IllegalArgumentError(f"{_MAX_SIZE} must be from 1 to {2**31 - 1}, not {shown(self.max_size)}")
+        read_bool(self.has_protocol, "has_protocol")
+        if check_name(self.assignor, "assignor") not in get_args(ServerAssignor):
+            raise IllegalArgumentError(f"assignor must be 'uniform' or 'range', not {shown(self.assignor)}")
+        self.numbers()
+
+    @classmethod
+    def read(cls, given: Mapping[str, str], version: str | None = None) -> BrokerSettings:
+        """Return the settings from texts by Kafka's names; a setting that is missing has Kafka's default.
+
+        Raises:
+            WrongTypeError: A name or a value is not a str.
+            IllegalArgumentError: A name is not in `DEFAULTS`, or a value is invalid.
+        """
+        if not isinstance(given, Mapping):
+            raise wrong_type("settings", "a mapping of names and values", given)
+        for name in given:
+            if name not in DEFAULTS:
+                raise IllegalArgumentError(f"unknown setting {shown(name)}; the settings are {', '.join(DEFAULTS)}")
+            check_name(given[name], name)
+        found = {**DEFAULTS, **given}
+        size = found[_MAX_SIZE].strip()
+        if not re.fullmatch(r"[0-9]{1,10}", size):
+            raise IllegalArgumentError(f"{_MAX_SIZE} must be from 1 to {2**31 - 1}, not {shown(found[_MAX_SIZE])}")
+        first = found[_ASSIGNORS].split(",")[0].strip()
+        short = {"UniformAssignor": "uniform", "RangeAssignor": "range"}.get(first.rpartition(".")[2], first)
+        protocols = {each.strip().lower() for each in found[_PROTOCOLS].split(",")}
+        assumed = tuple(name for name in DEFAULTS if name not in given)
+        return cls(found[_POLICY].strip(), int(size), "consumer" in protocols, short, version, assumed)  # type: ignore[arg-type]  # checked by the class
+
+    def numbers(self) -> tuple[int, int] | None:
+        """Return major and minor version of the brokers; None if it is not known."""
+        if self.version is None:
+            return None
+        found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])", check_name(self.version, "version"))
+        if found is None:
+            raise IllegalArgumentError(f"version must be like 4.3, not {shown(self.version)}")
+        return int(found[1]), int(found[2])
+
+    def values(self) -> dict[str, str]:
+        """Return the settings by Kafka's names, as texts that `read` reads."""
+        protocols = DEFAULTS[_PROTOCOLS] if self.has_protocol else "classic"
+        other = "range" if self.assignor == "uniform" else "uniform"
+        texts = (self.policy, str(self.max_size), protocols, f"{self.assignor},{other}")
+        return dict(zip(DEFAULTS, texts, strict=True))
+
+    def to_json(self) -> dict[str, object]:
+        """Return the settings by Kafka's names, with those that are assumed."""
+        return {
+            _POLICY: self.policy,
+            _MAX_SIZE: self.max_size,
+            "has_protocol": self.has_protocol,
+            "assignor": self.assignor,
+            "version": self.version,
+            "assumed": list(self.assumed),
+        }
+
+    def rules(self) -> tuple[str, int, bool, tuple[int, int] | None, str]:
+        """Return the settings as `_core.Clusters.migrate` reads them."""
+        return self.policy, self.max_size, self.has_protocol, self.numbers(), self.assignor
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicMember:
+    """Member of a classic group.
+
+    Attributes:
+        member_id: The member id.
+        topics: The topics that it subscribes to.
+        spans: The partitions that it owns.
+        group_instance_id: Instance id of a static member, else None.
+        rack: Its rack; None if it has none.
+        library: Its client library, such as `java`; None if it is not known (`classic_member` finds it).
+        library_version: The version, as far as it is visible, such as `3.0.12` or `3.4+`.
+        conversion_problem: Why the broker cannot take the member over: `user_data`, `subscription` or `assignment`;
+            None if it can, or it is not known.
+        pattern: Patterns instead of topics, if they are known; members send topics only.
+        dialect: Dialect of the patterns, such as `librdkafka`.
+    """
+
+    member_id: str
+    topics: tuple[str, ...] = ()
+    spans: tuple[Span, ...] = ()
+    group_instance_id: str | None = None
+    rack: str | None = None
+    library: str | None = None
+    library_version: str | None = None
+    conversion_problem: str | None = None
+    pattern: tuple[str, ...] = ()
+    dialect: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ClassicGroup:
+    """Classic group.
+
+    Attributes:
+        group_id: The group id.
+        members: The members.
+        assignor: The protocol that its members agreed on, such as `range`; None if it is not known.
+        protocol_type: `consumer`, `connect` or another one; None or "" if it is not known.
+        unknown: Sentences on what is not known of the group, such as user data.
+        problem: Why the group cannot be judged, such as a rebalance in which brokers return no members; else None.
+        has_owners: False if the partitions of the members are not known.
+        generation: The generation in which the members got their partitions; None if it is not known.
+    """
+
+    group_id: str
+    members: tuple[ClassicMember, ...] = ()
+    assignor: str | None = None
+    protocol_type: str | None = None
+    unknown: tuple[str, ...] = ()
+    problem: str | None = None
+    has_owners: bool = True
+    generation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """Obstacle: its kind, the verdict that follows from it, a sentence, and the members that block (may be empty)."""
+
+    kind: str
+    verdict: Verdict
+    reason: str
+    members: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCount:
+    """Members with the same client: library, version, whether it has the protocol, and their number.
+
+    `support` is `yes`, `no`, `unknown`, `after an upgrade` if the version is too old, or `in newer versions` if it is
+    not visible.
+    """
+
+    library: str | None
+    version: str | None
+    support: str
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How the partitions of a group are placed.
+
+    Attributes:
+        partitions: Number of owned partitions.
+        idle: Members without partitions, in Kafka's order.
+        least_loaded: Partitions of the least loaded member; None without members.
+        most_loaded: Partitions of the most loaded member; None without members.
+        rack_misses: Partitions without a replica on the rack of their owner.
+        co_partition_breaks: Partition ids with different owners in topics with equal numbers of partitions.
+    """
+
+    partitions: int
+    idle: tuple[str, ...]
+    least_loaded: int | None
+    most_loaded: int | None
+    rack_misses: int
+    co_partition_breaks: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaterMoves:
+    """Partitions that move when a member joins, when one leaves, and when all restart one after another."""
+
+    join: int
+    leave: int
+    restart: int
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """Answer for a classic group.
+
+    Attributes:
+        group: The group id.
+        verdict: One of `Verdict`; None if the group cannot be judged.
+        reason: One sentence.
+        path: How to move; None if the verdict is `not yet` or None.
+        assignor: The broker's assignor after the switch.
+        nearest: The broker's assignor that is nearest to the one of today; None if today's is not known.
+        members: Number of members; None if the group cannot be judged.
+        blockers: All obstacles, the strongest first.
+        clients: The clients of the members, the most frequent first.
+        notes: Sentences on what else changes.
+        unknown: Sentences on what the verdict does not consider, because it is not known.
+        moved: Partitions that get another owner at the switch, if all members switch at once; None if not known.
+        before: The partitions before the switch; None if the group cannot be judged.
+        after: The partitions after it; None if they cannot be computed.
+        problem: Why there are no numbers; else None.
+        rolling: Partitions that move while members are replaced one after another; None if not asked for or not known.
+        later_today: Later moves with the assignor of today; None if not asked for or not computed.
+        later: Later moves with the broker's assignor; None if not asked for or not computed.
+        pattern_changes: What patterns mean after the switch, as in `Fleet.what_if`.
+    """
+
+    group: str
+    verdict: Verdict | None
+    reason: str
+    path: str | None = None
+    assignor: str | None = None
+    nearest: str | None = None
+    members: int | None = None
+    blockers: tuple[Blocker, ...] = ()
+    clients: tuple[ClientCount, ...] = ()
+    notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+    moved: int | None = None
+    before: Placement | None = None
+    after: Placement | None = None
+    problem: str | None = None
+    rolling: int | None = None
+    later_today: LaterMoves | None = None
+    later: LaterMoves | None = None
+    pattern_changes: tuple[dict[str, Any], ...] = field(default=())
+
+    def to_json(self) -> dict[str, object]:
+        """Return the object that `assignor migrate --json` prints for the group."""
+        return {name: _json(getattr(self, name)) for name in self.__slots__}
+
+    def summary(self) -> dict[str, object]:
+        """Return the part of `to_json` that a report has: verdict, reason, path, blocking members and moves."""
+        names = ("verdict", "reason", "path", "moved")
+        return {**{name: getattr(self, name) for name in names}, "blocking": list(self.blocking)}
+
+    @property
+    def blocking(self) -> tuple[str, ...]:
+        """Ids of all members that block, without duplicates."""
+        return tuple(dict.fromkeys(member for blocker in self.blockers for member in blocker.members))
+
+
+def classic_member(
+    group_id: str, assignor: str | None, client_id: str, metadata: bytes, assignment: bytes
+) -> dict[str, str | None]:
+    r"""Return the client of a classic member, and why a broker cannot take the member over.
+
+    Args:
+        group_id: The group.
+        assignor: The protocol of the group, such as `range`; None if it is not known.
+        client_id: The client id. A default one names the library.
+        metadata: Bytes of its subscription, whose form shows the library if the client id does not.
+        assignment: Bytes of its assignment; empty before its first one.
+
+    Returns:
+        The fields `library`, `library_version` and `conversion_problem` of `ClassicMember`.
+
+    Example:
+        >>> classic_member("billing", "range", "kafka-python-2.2.15", b"\0\0\0\0\0\0\0\0\0\0", b"")
+        {'library': 'kafka-python', 'library_version': '2.2.15', 'conversion_problem': None}
+    """
+    found = _core.classic_member(group_id, assignor or "", client_id, metadata, assignment)
+    return dict(zip(("library", "library_version", "conversion_problem"), found, strict=True))
+
+
+def migrate(
+    groups: Iterable[ClassicGroup],
+    topics: Iterable[Mapping[str, Any]],
+    *,
+    settings: BrokerSettings | None = None,
+    later: bool = True,
+) -> tuple[Migration, ...]:
+    """Return the answer for each classic group, in the order of the groups.
+
+    Args:
+        groups: The groups.
+        topics: The topics of their cluster: mappings with `topic`, `partitions` (their number), and optionally `racks`
+            (the racks of each partition) and `topic_id`, as the rows of `assignor.spark.schemas.TOPICS`.
+        settings: Settings of the brokers; Kafka's defaults if they are None.
+        later: Whether to compute later moves and the moves of a rolling replacement, which takes most of the time.
+
+    Raises:
+        WrongTypeError: An argument has another type.
+        IllegalArgumentError: A value is invalid, such as a member that is given twice; the message names the group.
+
+    Example:
+        >>> members = (
+        ...     ClassicMember("consumer-billing-1-x", ("orders",), (("orders", 0, 3),), library="java"),
+        ...     ClassicMember("consumer-billing-2-y", ("orders",), (("orders", 3, 1),), library="java"),
+        ... )
+        >>> topics = [{"topic": "orders", "partitions": 4}]
+        >>> (found,) = migrate([ClassicGroup("billing", members, "range", "consumer")], topics)
+        >>> found.verdict, found.moved, found.after.most_loaded
+        ('online', 1, 2)
+    """
+    rules = settings if settings is not None else BrokerSettings()
+    if not isinstance(rules, BrokerSettings):
+        raise wrong_type("settings", "a BrokerSettings", settings)
+    read_bool(later, "later")
+    given = []
+    for group in read_entries(groups, "groups", "an iterable of ClassicGroup"):
+        if not isinstance(group, ClassicGroup):
+            raise wrong_type("a group", "a ClassicGroup", group)
+        given.append(group)
+    judged = [group for group in given if group.problem is None]
+    found = iter(_computed(judged, topics, rules, later=later))
+    return tuple(
+        Migration(group.group_id, None, group.problem, unknown=group.unknown)
+        if group.problem is not None
+        else replace(next(found), unknown=group.unknown)
+        for group in given
+    )
+
+
+def _computed(
+    groups: list[ClassicGroup], topics: Iterable[Mapping[str, Any]], rules: BrokerSettings, *, later: bool
+) -> list[Migration]:
+    with dependency("pyarrow"):
+        import pyarrow as pa
+
+    if not groups:
+        return []
+    text, number = pa.string(), pa.int32()
+    texts = pa.list_(text)
+    topic = {"topic": text, "partitions": number, "racks": pa.list_(texts), "topic_id": text}
+    member = {"member_id": text, "group_instance_id": text, "rack": text, "topics": texts, "pattern": texts}
+    member |= dict.fromkeys(
+        ("dialect", "assignor", "library", "library_version", "conversion_problem", "protocol_type"), text
+    )
+    member["generation"] = number
+    span = {"member_id": text, "topic": text, "start": number, "count": number}
+    group_type = {"cluster": text, "group_id": text, "protocol_type": text}
+    group_type |= {"members": pa.list_(pa.struct(member)), "current": pa.list_(pa.struct(span))}
+    rows = []
+    for row in read_entries(topics, "topics", "an iterable of topics"):
+        if not isinstance(row, Mapping):
+            raise wrong_type("a topic", "a mapping with topic and partitions", row)
+        rows.append({name: row.get(name) for name in topic})
+    clusters = pa.list_(pa.struct({"cluster": text, "topics": pa.list_(pa.struct(topic))}))
+    try:
+        engine = _core.Clusters(pa.array([[{"cluster": "", "topics": rows}]], clusters))
+        column = pa.array([_row(group) for group in groups], pa.struct(group_type))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        if isinstance(error, (IllegalArgumentError, WrongTypeError)):
+            raise
+        kind = WrongTypeError if isinstance(error, TypeError) else IllegalArgumentError
+        raise kind(f"groups and topics cannot be read: {error}") from error
+    parts = engine.migrate(column, rules.rules(), later=later)
+    answers = [answer for part in parts for answer in pa.array(part).to_pylist()]
+    return [read_row(group.group_id, answer[0]) for group, answer in zip(groups, answers, strict=True)]
+
+
+def _row(group: ClassicGroup) -> dict[str, Any]:
+    """Return a group as the row that `_core.Clusters` reads."""
+    fields = ("member_id", "group_instance_id", "rack", "dialect", "library", "library_version", "conversion_problem")
+    members = [
+        {name: getattr(member, name) for name in fields}
+        | {"topics": list(member.topics), "pattern": list(member.pattern)}
+        | {"assignor": group.assignor, "generation": group.generation}
+        for member in group.members
+    ]
+    spans = [
+        {"member_id": member.member_id, "topic": topic, "start": start, "count": count}
+        for member in group.members
+        for topic, start, count in member.spans
+    ]
+    return {
+        "cluster": "",
+        "group_id": check_name(group.group_id, "a group id"),
+        "protocol_type": group.protocol_type,
+        "members": members,
+        "current": spans if group.has_owners else None,
+    }
+
+
+def read_row(group_id: str, row: Mapping[str, Any]) -> Migration:
+    """Return the answer from the row that the engine returns, which is also a row of `Fleet.migrate`."""
+    before, after = row["before"], row["after"]
+    return Migration(
+        group=group_id,
+        blockers=tuple(Blocker(**{**each, "members": tuple(each["members"])}) for each in row["blockers"]),
+        clients=tuple(ClientCount(**each) for each in row["clients"]),
+        notes=tuple(row["notes"]),
+        before=_placement(before),
+        after=None if after is None else _placement(after),
+        later_today=None if row["later_today"] is None else LaterMoves(**row["later_today"]),
+        later=None if row["later"] is None else LaterMoves(**row["later"]),
+        pattern_changes=tuple(row["pattern_changes"]),
+        **{name: row[name] for name in _PLAIN},
+    )
+
+
+_PLAIN = ("verdict", "reason", "path", "assignor", "nearest", "members", "moved", "problem", "rolling")
+
+
+def _placement(row: Mapping[str, Any]) -> Placement:
+    return Placement(**{**row, "idle": tuple(row["idle"])})
+
+
+def _json(value: Any) -> object:
+    """Return a value of a `Migration` as JSON has it."""
+    if isinstance(value, tuple):
+        return [_json(each) for each in value]
+    if isinstance(value, Blocker | ClientCount | Placement | LaterMoves):
+        return {name: _json(getattr(value, name)) for name in value.__slots__}
+    return value
