@@ -323,7 +323,7 @@ def describe_group(listed: Any, future: Any, with_members: Any = None, list_erro
         return GroupDescription(
             listed.group_id, kind, state, protocol, problem="the group was deleted before it could be described"
         )
-    metadata = {member.id: member.metadata for member in with_members.members} if with_members else {}
+    listed_members = {member.id: member for member in with_members.members} if with_members else {}
     members = []
     for member in description.members:
         if kind == "consumer":
@@ -331,7 +331,7 @@ def describe_group(listed: Any, future: Any, with_members: Any = None, list_erro
         elif list_error:
             subscription = f"the subscription could not be read: {list_error}"
         else:
-            subscription = decode_member_subscription(metadata.get(member.member_id) or b"")
+            subscription = decode_member_subscription(_bytes(listed_members.get(member.member_id), "metadata") or b"")
         members.append(
             MemberDescription(
                 member.member_id,
@@ -341,9 +341,16 @@ def describe_group(listed: Any, future: Any, with_members: Any = None, list_erro
                 _pairs(getattr(member, "target_assignment", None)),
                 member.client_id or "",
                 member.host or "",
+                metadata=_bytes(listed_members.get(member.member_id), "metadata") or b"",
+                assignment=_bytes(listed_members.get(member.member_id), "assignment"),
             )
         )
     return GroupDescription(listed.group_id, kind, state, protocol, members, coordinator=_coordinator(description))
+
+
+def _bytes(member: Any, name: str) -> bytes | None:
+    """Return bytes of a member in the result of `list_groups`; None if the member is not there."""
+    return None if member is None else getattr(member, name) or b""
 
 
 def _coordinator(description: Any) -> tuple[int, str, int] | None:

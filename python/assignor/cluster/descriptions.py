@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assignor.cluster.snapshot import ClusterSnapshot, CurrentRow, GroupRow, GuessedSubscription, MemberRow, Problem
 from assignor.errors import IllegalArgumentError, WireError
 from assignor.lines import spans_of
+from assignor.migration import classic_member
 from assignor.ordering import java_order
 from assignor.validation import check_name, read_entries, read_index, shown
 from assignor.wire import decode_subscription
@@ -72,6 +73,8 @@ class MemberDescription:
         client_id: Its client id.
         client_host: The host on which it runs, as the broker sees it.
         tasks: Its tasks, if it is a member of a streams group. `assigned` are the partitions of the active ones.
+        metadata: Bytes of the subscription of a classic member, if the client returns them.
+        assignment: Bytes of its assignment; None if the client does not return them.
     """
 
     member_id: str
@@ -82,6 +85,8 @@ class MemberDescription:
     client_id: str = ""
     client_host: str = ""
     tasks: MemberTasks | None = None
+    metadata: bytes = field(default=b"", repr=False)
+    assignment: bytes | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -178,6 +183,7 @@ def build_snapshot(
             else:
                 subscribed, rack = group_topics, None
                 guessed.append(GuessedSubscription(*key, reason=member.subscription))
+            client = _client(group, member)
             members.append(
                 MemberRow(
                     *key,
@@ -186,6 +192,10 @@ def build_snapshot(
                     subscribed,
                     assignor=group.protocol or None,
                     group_protocol=group.kind or None,
+                    protocol_type="consumer" if group.kind == "classic" else None,
+                    library=client.get("library"),
+                    library_version=client.get("library_version"),
+                    conversion_problem=client.get("conversion_problem"),
                 )
             )
             current.extend(CurrentRow(*key, *span) for span in spans_of(sorted(set(member.assigned))))
@@ -198,6 +208,13 @@ def build_snapshot(
         tuple(sorted(guessed)),
         tuple(sorted(all_problems)),
     )
+
+
+def _client(group: GroupDescription, member: MemberDescription) -> dict[str, str | None]:
+    """Return the columns that the bytes of a classic member show; none if the client did not return them."""
+    if group.kind != "classic" or member.assignment is None or not member.metadata:
+        return {}
+    return classic_member(group.group_id, group.protocol, member.client_id, member.metadata, member.assignment)
 
 
 def _assigned_topics(group: GroupDescription) -> tuple[str, ...]:

@@ -49,6 +49,11 @@ class MemberRow(NamedTuple):
         group_protocol: `"classic"` or `"consumer"`; None if the broker did not return it.
         generation: Always None: no admin client returns the generation of a group. All members of a stable group have
             the same generation.
+        protocol_type: Protocol type of a classic group, such as `"consumer"`; None if it is not known.
+        library: Client library, such as `"java"`; None if it is not known (see `assignor.migration.classic_member`).
+        library_version: Its version, as far as it is visible.
+        conversion_problem: Why a broker cannot take the member over into a group of KIP-848; None if it can, or it is
+            not known.
     """
 
     cluster: str
@@ -62,6 +67,10 @@ class MemberRow(NamedTuple):
     assignor: str | None = None
     group_protocol: str | None = None
     generation: int | None = None
+    protocol_type: str | None = None
+    library: str | None = None
+    library_version: str | None = None
+    conversion_problem: str | None = None
 
 
 class CurrentRow(NamedTuple):
