@@ -92,6 +92,8 @@ def examples(folder: Path) -> list[Example]:
         Example([*report, "--json", "--engine", "spark"], SPARK, is_run=False),
         *(Example([*live_report, *options], (*LIVE, "rich")) for options in ([], ["--admin"])),
         Example([*live_report, "--json"], LIVE),
+        *(Example(["migrate", path], ("pyarrow",)) for path in (recording, group)),
+        Example(["migrate", *NO_BROKER], LIVE),
         Example(["describe", *NO_BROKER], (*LIVE, "rich")),
         Example(["describe", "--json", *NO_BROKER], LIVE),
         Example(["mcp", recording], ("mcp", "pyarrow"), is_run=False),

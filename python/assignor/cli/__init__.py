@@ -35,6 +35,7 @@ COMMANDS = {
     "replay": "show the rebalances of a recorded cluster, their causes, and storms and stuck members",
     "watch": "show the rebalances of a live cluster as they happen, and serve metrics",
     "report": "report the consumer groups of a recorded or live cluster and check their assignments",
+    "migrate": "say whether classic groups can move to the protocol of KIP-848, and what changes",
     "describe": "show the groups, members, assignments and lag of a live cluster",
     "mcp": "serve tools for assistants that read a recording or a live cluster",
 }
