@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 NAMES = (
     *("Fleet", "Fleet.from_recording", "Fleet.from_admin", "Fleet.from_snapshot", "Fleet.resolve", "Fleet.assign"),
-    *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.scale", "Fleet.lag", "Fleet.lag_in_time"),
-    "Fleet.problems",
+    *("Fleet.balance", "Fleet.moves", "Fleet.what_if", "Fleet.scale", "Fleet.migrate", "Fleet.lag"),
+    *("Fleet.lag_in_time", "Fleet.problems"),
     *("decode", "replay", "events", "synthetic_fleet"),
     *("sources.recording_records", "sources.segments", "sources.segment_files"),
     *("sources.kafka_offsets", "sources.kafka_connector"),
@@ -39,6 +39,7 @@ def _entered(manager: Callable[..., Any], **given: Any) -> None:
 
 def spark_calls(spark: SparkSession) -> Iterator[Call]:
     """Yield the calls of `NAMES`."""
+    from assignor.migration import BrokerSettings
     from assignor.spark import Fleet, Scenario, decode, events, replay, schemas, sources, synthetic_fleet
     from assignor.spark.progress import progress
     from assignor.spark.session import session
@@ -63,6 +64,7 @@ def spark_calls(spark: SparkSession) -> Iterator[Call]:
     yield call("Fleet.balance", fleet.balance, of="current", max_message_bytes=5)
     yield call("Fleet.what_if", fleet.what_if, scenarios=[Scenario("s")], max_message_bytes=5)
     yield call("Fleet.scale", fleet.scale, max_members=2)
+    yield call("Fleet.migrate", fleet.migrate, settings=BrokerSettings(), later=True)
     offsets = {"committed": empty(schemas.COMMITTED), "end_offsets": empty(schemas.END_OFFSETS)}
     yield call("Fleet.lag", fleet.lag, **offsets, by="group")
     timed = {"committed": empty(schemas.TIMED_COMMITTED), "end_offsets": empty(schemas.TIMED_END_OFFSETS)}

@@ -126,6 +126,7 @@ SIGNATURES = {
     "assignor.spark.Fleet.moves": "self",
     "assignor.spark.Fleet.what_if": "self, scenarios",
     "assignor.spark.Fleet.scale": "self, max_members=None",
+    "assignor.spark.Fleet.migrate": "self",
     "assignor.spark.decode": "records",
     "assignor.spark.replay": "events",
 }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.lag_time import WINDOW_MS
+from assignor.migration import BrokerSettings
 from assignor.scaling import read_max_members
 from assignor.spark import schemas
 from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
@@ -15,7 +16,7 @@ from assignor.spark.fleet_time_lag import time_lag_by, time_lag_of_partitions
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
-from assignor.validation import read_index, shown, wrong_type
+from assignor.validation import read_bool, read_index, shown, wrong_type
 
 with dependency("pyspark"):
     from pyspark.sql import functions as F
@@ -301,6 +302,28 @@ class Fleet:
         most = None if max_members is None else read_max_members(max_members)
         return self._call("scale", _with_keys(schemas.SCALE), most, with_current=True)
 
+    def migrate(self, settings: BrokerSettings | None = None, *, later: bool = False) -> DataFrame:
+        """Return whether each classic group can move to KIP-848: a row per group, with the columns of `MIGRATION`.
+
+        The answers are those of `assignor.migration.migrate`, which describes them, and `assignor migrate`. Groups of
+        other protocols, and groups without rows of members, have no rows. `read_row` of `assignor.migration` makes a
+        `Migration` of a row.
+
+        Args:
+            settings: Settings of the brokers; Kafka's defaults by default. `BrokerSettings.read` reads them from texts.
+            later: Whether to compute the moves of later changes and of a rolling replacement, which takes much more
+                time than all else.
+
+        Raises:
+            WrongTypeError: An argument has another type.
+        """
+        rules = BrokerSettings() if settings is None else settings
+        if not isinstance(rules, BrokerSettings):
+            raise wrong_type("settings", "a BrokerSettings", settings)
+        read_bool(later, "later")
+        has_owners = self._current is not None
+        return self._call("migrate", schemas.MIGRATION, rules.rules(), with_current=has_owners, later=later)
+
     def lag(
         self,
         committed: DataFrame,
@@ -420,11 +443,15 @@ class Fleet:
         """True if a group may have an assignor other than range, and therefore need the owned partitions."""
         return bool({"assignor", "group_protocol"} & set(self._member_columns))
 
-    def _call(self, method: str, answer: StructType, *arguments: Any, with_current: bool = False) -> DataFrame:
+    def _call(
+        self, method: str, answer: StructType, *arguments: Any, with_current: bool = False, **options: Any
+    ) -> DataFrame:
         with_current = with_current or (self._names_assignors and method in _METHODS_OF_PLANS)
         current = self._current if with_current else None
-        rows, columns = group_rows(self._members, self._member_columns, current)
-        return call_engine(rows, columns, self._clusters, method, answer, *arguments)
+        left_out = () if method == "migrate" else schemas.MIGRATION_COLUMNS
+        names = [name for name in self._member_columns if name not in left_out]
+        rows, columns = group_rows(self._members, names, current)
+        return call_engine(rows, columns, self._clusters, method, answer, *arguments, **options)
 
 
 def _session(spark: SparkSession | None) -> SparkSession:

@@ -90,6 +90,7 @@ def call_engine(
     method: str,
     answer: StructType,
     *arguments: Any,
+    **options: Any,
 ) -> DataFrame:
     """Call a method of the engine for each group.
 
@@ -100,6 +101,7 @@ def call_engine(
         method: Name of the method of `Clusters`.
         answer: The keys and the columns of its result.
         *arguments: Arguments of the method after the groups.
+        **options: Its arguments by name.
 
     Returns:
         The columns of `answer`.
@@ -110,13 +112,13 @@ def call_engine(
     all_clusters = clusters.scalar()
     known = F.when(is_first, all_clusters).otherwise(F.slice(all_clusters, 1, 0))
     asked = rows.select(*columns, known.alias("clusters"))
-    return _mapped(asked, _answers(method, arguments), answer)
+    return _mapped(asked, _answers(method, arguments, options), answer)
 
 
 _Function = Callable[[Iterator[pa.RecordBatch]], Iterator[tuple[int, list[pa.RecordBatch]]]]
 
 
-def _answers(method: str, arguments: tuple[Any, ...]) -> _Function:
+def _answers(method: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> _Function:
     """Return the function that computes the answers of all rows of a Spark partition."""
 
     def answers(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[int, list[pa.RecordBatch]]]:
@@ -132,7 +134,7 @@ def _answers(method: str, arguments: tuple[Any, ...]) -> _Function:
                 yield batch.drop_columns("clusters")
 
         for count, groups in groups_of(rows()):
-            yield count, list(answer_rows(groups, getattr(known, method)(groups, *arguments)))
+            yield count, list(answer_rows(groups, getattr(known, method)(groups, *arguments, **options)))
 
     return answers
 

@@ -78,13 +78,11 @@ def _of_cluster(rows: DataFrame, wanted: StructType) -> DataFrame:
 
 def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
     """Return the entries of a list column of the groups of consumers."""
-    generations = F.filter("generations", lambda generation: generation["kind"] == F.lit("classic"))
-    # Null for a group that was never a classic group.
-    protocol_type = F.try_element_at(generations, F.lit(-1))["protocol_type"]
     kind = F.col("kind")
-    consuming = (kind == "consumer") | ((kind == "classic") & (protocol_type == "consumer"))
+    consuming = (kind == "consumer") | ((kind == "classic") & (F.col("protocol_type") == "consumer"))
     # `inline` of null gives no rows. A filter on columns of `replay` would make Spark run it twice.
-    return histories.select("group_id", "kind", "protocol", "generation", F.inline(F.when(consuming, F.col(name))))
+    names = ("group_id", "kind", "protocol", "protocol_type", "generation")
+    return histories.select(*names, F.inline(F.when(consuming, F.col(name))))
 
 
 def _last_topics(metadata: pa.RecordBatch) -> pa.Table:

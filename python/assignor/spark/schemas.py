@@ -15,6 +15,7 @@ from assignor import _core, lag, lag_time, lag_time_sums
 from assignor.cluster import metadata, records
 from assignor.dependencies import dependency
 from assignor.errors import WrongTypeError
+from assignor.migration import BrokerSettings
 from assignor.spark.engine_types import CLUSTERS, FLEET, GROUPS
 from assignor.validation import wrong_type
 
@@ -95,10 +96,19 @@ assignor        Kafka's name of the group's assignor: `range`, `roundrobin`, `st
                 `classic`, `uniform` or `range` of `consumer`, `simple` of `share`; if it is null in all rows of a
                 group, `range` for `classic`, `uniform` for `consumer` and `simple` for `share`
 generation      the generation in which the member got its partitions in `current`; null or negative for none
+protocol_type   protocol type of a classic group, such as `consumer` (also where it is null) or `connect`
+library         client library of the member, such as `java`; if it is null, a default client id in the id decides
+library_version  version of the library, as far as it is visible, such as `3.0.12` or `3.4+`
+conversion_problem  why a broker cannot take over the member: `user_data`, `subscription` or `assignment`, else null
+
+Only `migrate` reads the last four columns.
 
 A group is not computed if its rows have different values of `assignor` or `group_protocol`, or values not listed here,
 or if Kafka's class fails for the group or has several answers (only `simple`).
 """
+
+MIGRATION_COLUMNS = ("protocol_type", "library", "library_version", "conversion_problem")
+"""Columns of `MEMBERS` that only `migrate` reads."""
 
 PATTERN_LISTS = {"pattern": "array<string>"}
 """Other type that the column of members may have, so that a member can have several patterns.
@@ -280,6 +290,14 @@ pattern_changes  a struct for each subscription whose patterns mean something el
                  or cannot be used there: `members` and `patterns` of the subscription, the text that is `sent` to the
                  broker as one pattern (null if none is), the existing topics that the members have `gained` and `lost`,
                  and the `problem` if the patterns cannot be used or not be matched (null if they can)
+"""
+
+_DEFAULT_RULES = BrokerSettings().rules()
+
+MIGRATION = columns(_answer("migrate", _DEFAULT_RULES), KEYS)
+"""Whether a classic group can move to KIP-848: the fields of `assignor.migration.Migration`, which describes them.
+
+`group_id` is its field `group`. A fleet has no field `unknown`.
 """
 
 PROBLEMS = StructType(
