@@ -56,7 +56,11 @@ def described_page(title: str, report: Report, description: ClusterDescription, 
     return PageData(
         title=title,
         events=(),
-        groups=[{name: getattr(group, name) for name in _FIELDS} for group in report.groups],
+        groups=[
+            {name: getattr(group, name) for name in _FIELDS}
+            | {"migration": None if group.migration is None else group.migration.summary()}
+            for group in report.groups
+        ],
         findings=found["findings"],
         notes=(f"{NO_LOG[0].upper()}{NO_LOG[1:]}.",),
         members=members,

@@ -249,6 +249,10 @@ def _groups(found: Tables, groups: dict[str, int]) -> Iterator[str]:
         Column("protocol", "protocol"),
         *counted("generation", "rebalances", "members", "partitions"),
         Column("unowned", "without an owner", "number", NOT_KNOWN),
+        Column("migration", "move to KIP-848"),
+        Column("migration_reason", "reason", "long"),
     )
-    text = "State at the end of the log."
+    text = (
+        "State at the end of the log. The last columns say whether a classic group can move to group.protocol=consumer."
+    )
     yield from section("groups", text, with_count("groups", table("groups", "Groups", columns, found.groups, groups)))

@@ -310,7 +310,14 @@ def _causes(rebalances: Iterable[Row]) -> dict[str, int]:
 
 def _group(name: str, row: Mapping[str, Any], timeline: Timeline) -> Row:
     fields = ("kind", "state", "protocol", "generation", "members", "partitions", "unowned")
-    return {"group": name, "rebalances": timeline.rebalances[name], **{field: row.get(field) for field in fields}}
+    migration = row.get("migration") or {}
+    return {
+        "group": name,
+        "rebalances": timeline.rebalances[name],
+        **{field: row.get(field) for field in fields},
+        "migration": migration.get("verdict"),
+        "migration_reason": migration.get("reason"),
+    }
 
 
 def _rates(row: Mapping[str, Any]) -> Mapping[str, float | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from assignor.model import Subscription
 from assignor.replay.polled_groups import polled_members
 from assignor.report.group_report import Compared, GroupReport, MemberReport
 from assignor.report.lag import GroupLag
+from assignor.report.migrations import described_migrations
 from assignor.report.report import ADMIN, MOST_GROUPS_WITH_MEMBERS, Report
 
 if TYPE_CHECKING:
@@ -44,13 +46,15 @@ def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int, 
     for row in topics.select(["topic", "partition"]).to_pylist():
         partitions[row["topic"]].append(row["partition"])
     groups, members, undescribed = [], [], set()
+    migrations = described_migrations(description, topics)
     for group in description.groups:
         found = sorted(polled_members(group), key=lambda member: (member.client_id, member.id))
         if group.problem is not None or group.state in REBALANCING:
             undescribed.add(group.group_id)
             found = []
         lag = _lag(description, group.group_id, at)
-        groups.append(_group(group, found, partitions, lag))
+        reported = _group(group, found, partitions, lag)
+        groups.append(dataclasses.replace(reported, migration=migrations.get(group.group_id)))
         members += [_member(group.group_id, each) for each in found]
     return Report(
         records=0,

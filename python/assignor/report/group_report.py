@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from assignor.migration import Migration
     from assignor.replay.loop import Loop
     from assignor.report.group_costs import GroupCosts
     from assignor.report.group_tasks import GroupTasks
@@ -120,6 +121,8 @@ class GroupReport:
         traffic: Records per second of the members; None if no member with partitions has commits.
         tasks: Tasks of a group that assigns tasks; None for other groups, and if no assignment is known.
         costs: Cost of its rebalances; None without any.
+        migration: Whether a classic group can move to KIP-848, by Kafka's default settings of brokers; None for other
+            groups.
     """
 
     group: str
@@ -151,6 +154,7 @@ class GroupReport:
     traffic: GroupTraffic | None = None
     tasks: GroupTasks | None = None
     costs: GroupCosts | None = None
+    migration: Migration | None = None
 
     @property
     def is_stormy(self) -> bool:
@@ -182,6 +186,7 @@ class GroupReport:
             "traffic": None if self.traffic is None else self.traffic.to_json(),
             "tasks": None if self.tasks is None else self.tasks.to_json(),
             "cost": None if self.costs is None else self.costs.to_json(),
+            "migration": None if self.migration is None else self.migration.summary(),
         }
 
 

@@ -20,6 +20,7 @@ from assignor.report.group_loops import read_loops
 from assignor.report.group_report import Compared, ComparedAssignments, GroupReport, MemberReport, OfClass, Remark
 from assignor.report.group_tasks import read_tasks
 from assignor.report.lag import empty_partitions, lag_by_group
+from assignor.report.migrations import read_migrations
 from assignor.report.report import MOST_GROUPS_WITH_MEMBERS, Report
 from assignor.report.report_folder import REPORT_FILE
 from assignor.report.share_lag import NO_SHARE_OFFSETS
@@ -160,6 +161,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
     traffic = traffic_by_group(recording, part)
     costs = read_costs(part)
     loops, tasks = read_loops(part, end_of(recording)), read_tasks(part)
+    migrations = read_migrations(recording, part, rows)
     return [
         GroupReport(
             group=row["group_id"],
@@ -173,6 +175,7 @@ def _groups(part: Path, recording: Recording, bad: dict[str, tuple[int, int]]) -
             traffic=traffic.get(row["group_id"]),
             tasks=tasks.get(row["group_id"]),
             costs=costs.get(row["group_id"]),
+            migration=migrations.get(row["group_id"]),
             bad_records_between=bad.get(row["group_id"], (None, None)),
             **{name: row[name] for name in _GROUP_FIELDS},
         )

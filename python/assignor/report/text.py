@@ -55,6 +55,7 @@ _HEADER = (
     "behind",
     "catches up",
     "range = Kafka",
+    "KIP-848",
     "remark",
 )
 _RIGHT = frozenset(
@@ -63,7 +64,7 @@ _RIGHT = frozenset(
 _UNLIMITED = 100_000
 _NO_NAME = '""'
 """Name of a group whose id is empty."""
-_LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle")
+_LEFT_OUT_FIRST = ("topics", "kind", "partitions", "protocol", "generation", "idle", "KIP-848")
 _DIFFERENT = {
     "explained": "different because of other topic metadata",
     "healed": "different, but corrected within seconds",
@@ -82,6 +83,7 @@ _LEGEND = {
     "lag": "lag: end offsets minus committed offsets; +n: n partitions with unknown lag",
     "behind": "behind: age of the oldest record that is not read; > is a lower bound",
     "catches up": "catches up: time until the lag is 0 if it goes on falling, or why it does not",
+    "KIP-848": "KIP-848: whether a classic group can move to group.protocol=consumer, see `assignor migrate`",
     "range = Kafka": "range = Kafka: range assignments equal to Kafka's / range assignments compared",
 }
 
@@ -269,6 +271,7 @@ def _table(report: Report, colour: bool, width: int | None) -> tuple[str, list[s
     optional = {
         **dict.fromkeys(("lag", "behind", "catches up"), any(group.lag for group in groups)),
         "remark": any(group.is_stormy for group in groups),
+        "KIP-848": any(group.migration is not None for group in groups),
         "generation": has_log,
         "range = Kafka": has_log,
     }
@@ -325,6 +328,7 @@ def _row(group: GroupReport, *, is_known: bool) -> tuple[str, ...]:
         _lag(group),
         *(("", "") if group.lag is None else (behind_text(group.lag.sums), catch_up_text(group.lag.sums))),
         compared,
+        "" if group.migration is None else group.migration.verdict or "?",
         "REBALANCE STORM" if group.is_stormy else "",
     )
 
