@@ -56,7 +56,7 @@ def test_the_json_has_all_keys_of_a_report_and_null_where_only_a_log_has_the_ans
     (row,), (other,) = found["groups"], of_log["groups"]
     assert row.keys() == other.keys()
     nulls = {"generation", "range_generations", "rebalances", "busiest_minute", "bad_records", "invalid_timestamps"}
-    assert nulls | {"assignments", "remarks", "lag", "tasks", "traffic"} == {
+    assert nulls | {"assignments", "remarks", "lag", "cost", "tasks", "traffic"} == {
         name for name, value in row.items() if value is None
     }
 

@@ -83,6 +83,7 @@ def test_json_has_the_promised_keys() -> None:
                 "lag": None,
                 "traffic": None,
                 "tasks": None,
+                "cost": None,
                 "migration": None,
                 "remarks": [],
                 "assigned": [],
