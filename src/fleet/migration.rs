@@ -189,7 +189,7 @@ impl Judged<'_> {
     /// are computed as well.
     ///
     /// # Errors
-    /// The broker's assignor does not support so many partitions.
+    /// The group has more partitions than the broker's assignor supports.
     pub fn migration(
         &self,
         rules: &BrokerRules,

@@ -31,7 +31,7 @@ pub struct RecordedMember {
     pub partitions: Option<OwnedPartitions>,
     /// The client library of a classic member; not known for other members, which need no migration.
     pub client: Client,
-    /// Why a broker could not take over the member into a group of KIP-848; None if it could, or the group is none of consumers.
+    /// Why a broker could not take over the member into a group of KIP-848; None if it could, or if the group has no consumers.
     pub unconvertible: Option<Unconvertible>,
 }
 

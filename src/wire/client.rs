@@ -88,7 +88,7 @@ impl Library {
 pub struct Client {
     /// The library; None if it is not visible.
     pub library: Option<Library>,
-    /// The version, such as `3.0.12`; a range such as `2.4-3.3`, or `3.4+`, if only the form of the subscription tells it.
+    /// The version, such as `3.0.12`; a range such as `2.4-3.3`, or `3.4+`, if only the form of the subscription shows it.
     pub version: Option<String>,
 }
 

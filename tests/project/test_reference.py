@@ -48,6 +48,7 @@ ONLY_IN_ENGINE = {
     "offsets": "Records of `__consumer_offsets`, which the tests compare with Kafka's serializers and JSON.",
     "python": "The Python binding.",
     "replay": OWN_BEHAVIOUR,
+    "wire.client": OWN_BEHAVIOUR,
     "segments": "Formats of log segments, which the tests compare with Kafka's own reader and writer.",
     "cancellation": "Cancellation of long calls from another thread; Python interrupts the reference.",
     "error": "Errors of the reference are those of `assignor.errors`.",
