@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 _OTHER_KINDS = ("consumer", "share", "streams", "offsets", "")
 """Kinds of groups that are not classic. A classic group without consumers has its protocol type as its kind."""
+
+_TOPIC_ID = re.compile("[A-Za-z0-9_-]{21}[AQgw]")
+"""A topic id as Kafka prints it: 16 bytes in URL-safe base64."""
 
 NO_BYTES = "the client did not return the bytes of the members, so user data and unreadable subscriptions are not seen"
 
@@ -112,7 +116,8 @@ def classic_groups(groups: Iterable[Row], members: Iterable[Row], spans: Iterabl
 def last_topics(metadata: pa.RecordBatch) -> list[dict[str, Any]]:
     """Return the topics of the last snapshot of topic metadata, as `assignor.migration.migrate` reads them.
 
-    Topics whose partition ids are not 0 to n - 1 are left out: the metadata of some partitions is missing.
+    Topics whose partition ids are not 0 to n - 1 are left out: the metadata of some partitions is missing. An id that
+    is not in Kafka's form counts as not known.
     """
     if not metadata.num_rows:
         return []
@@ -121,7 +126,7 @@ def last_topics(metadata: pa.RecordBatch) -> list[dict[str, Any]]:
     ids: dict[str, str | None] = {}
     for row in rows.select(["topic", "topic_id", "partition", "racks"]).to_pylist():
         partitions.setdefault(row["topic"], {})[row["partition"]] = row["racks"] or []
-        ids[row["topic"]] = row["topic_id"] or None
+        ids[row["topic"]] = row["topic_id"] if _TOPIC_ID.fullmatch(row["topic_id"] or "") else None
     return [
         {
             "topic": topic,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
+from assignor.cluster.classic_groups import last_topics
 from assignor.cluster.copies import CopyMarker
 from assignor.cluster.metadata import topics_table
 from assignor.cluster.records import by_group
@@ -165,7 +166,12 @@ def _final_group(
             pattern=pattern,
             dialect="re2j" if pattern else "java",
         )
-    topics, topic_ids = _last_topics(metadata)
+    found = last_topics(metadata)
+    topics = {
+        topic["topic"]: [PartitionInfo(number, tuple(racks)) for number, racks in enumerate(topic["racks"])]
+        for topic in found
+    }
+    topic_ids = {topic["topic"]: topic["topic_id"] for topic in found if topic["topic_id"]}
     owned = [(name, *place) for places in assignment.values() for place in places]
     keys = pa.table(
         {
@@ -177,15 +183,3 @@ def _final_group(
     ends = recording.end_offset_rows()
     traffic = partition_traffic(commits, None if ends is None else ends.to_table(), partitions=keys)
     return FinalGroup(name, assignor, kind, topics, topic_ids, subscriptions, assignment, traffic)
-
-
-def _last_topics(metadata: pa.RecordBatch) -> tuple[dict[str, list[PartitionInfo]], dict[str, str]]:
-    """Return the partitions and the ids of the topics of the last snapshot."""
-    topics: dict[str, list[PartitionInfo]] = {}
-    topic_ids: dict[str, str] = {}
-    rows = metadata.filter(pc.equal(metadata["t"], pc.max(metadata["t"])))
-    for row in rows.select(["topic", "topic_id", "partition", "racks"]).to_pylist():
-        topics.setdefault(row["topic"], []).append(PartitionInfo(row["partition"], tuple(row["racks"] or ())))
-        if row["topic_id"]:
-            topic_ids[row["topic"]] = row["topic_id"]
-    return topics, topic_ids
