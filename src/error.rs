@@ -61,6 +61,14 @@ pub enum GroupError {
         /// The largest supported number of partitions.
         limit: u64,
     },
+    /// The group has more partitions than owners can be listed for.
+    #[error("the topics have {partitions} partitions; the limit without a computed assignment is {limit}")]
+    TooManyOwners {
+        /// The number of partitions of all topics.
+        partitions: u64,
+        /// The largest supported number of partitions.
+        limit: u64,
+    },
     /// The partitions do not fit into memory.
     #[error(transparent)]
     OutOfMemory(#[from] OutOfMemory),

@@ -15,7 +15,7 @@ use super::owned::OwnedSpan;
 use super::pattern_meaning::{PatternChange, Patterns};
 use super::placement::Placement;
 use super::rebalance::rebalance;
-use super::roster::Roster;
+use super::roster::{Roster, check_owners};
 use super::scenario::{Scenario, Step, TooManyPartitions};
 use crate::assign::{Assignor, GroupProtocol};
 use crate::plan::Plan;
@@ -196,7 +196,9 @@ impl Judged<'_> {
         patterns: &dyn Patterns,
         today: Option<&Arc<Plan>>,
     ) -> Result<Migration, TooManyPartitions> {
-        let order = self.order();
+        let group = self.roster.group(self.cluster, None, &[]);
+        check_owners(&group)?;
+        let order: Vec<usize> = group.order().iter().map(|member| *member as usize).collect();
         let (roster, pattern_changes) = self.switched(rules, patterns)?;
         let blockers = self.blockers(rules, &order, &pattern_changes);
         let owned = self.owned.unwrap_or_default();
@@ -241,12 +243,6 @@ impl Judged<'_> {
         }
         found.notes = self.notes(&found, rules, &order);
         Ok(found)
-    }
-
-    /// Return the indices of the members in Kafka's order.
-    fn order(&self) -> Vec<usize> {
-        let group = self.roster.group(self.cluster, None, &[]);
-        group.order().iter().map(|member| *member as usize).collect()
     }
 
     fn ids(&self, order: &[usize], wanted: impl Fn(&str) -> bool) -> Vec<String> {

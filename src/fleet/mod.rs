@@ -33,6 +33,6 @@ pub use owned::{OwnedSpan, owned_spans, reads_owned};
 pub use pattern_meaning::{PatternChange, Patterns};
 pub use placement::Placement;
 pub use rebalance::{Rebalanced, rebalance, starting_plan};
-pub use roster::{Roster, RosterMember, RosterSubscription};
+pub use roster::{Roster, RosterMember, RosterSubscription, check_owners};
 pub use scaling::{ScaledGroup, ScaledLoad, scale};
 pub use scenario::{Outcome, Scenario, Step, TooManyPartitions};

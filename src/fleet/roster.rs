@@ -6,9 +6,26 @@ use std::sync::Arc;
 use super::assignor::AssignorNames;
 use super::cluster::{Changed, Cluster};
 use super::owned::{Claims, OwnedSpan, PreviousTarget, reads_owned, sent_sizes};
-use crate::assign::{Assignor, GroupProtocol, Options, assign};
+use crate::assign::{Assignor, GroupProtocol, MAX_PARTITIONS, Options, assign};
+use crate::error::GroupError;
 use crate::group::{FieldSizes, Group, Names, Topics, java_order};
+use crate::memory;
 use crate::plan::{NO_OWNER, Owners, Plan};
+
+/// Memory for a partition of the plan of owned partitions: its owner and, in the worst case, its span.
+const BYTES_PER_OWNER: u64 = 32;
+
+/// Check that a plan can have the owner of each partition of a group, one by one.
+///
+/// # Errors
+/// The topics have more than `MAX_PARTITIONS` partitions, or their owners do not fit into memory.
+pub fn check_owners(group: &Group) -> Result<(), GroupError> {
+    let partitions = group.topics().total();
+    if partitions > MAX_PARTITIONS {
+        return Err(GroupError::TooManyOwners { partitions, limit: MAX_PARTITIONS });
+    }
+    Ok(memory::check_each("a plan", "partitions", partitions, BYTES_PER_OWNER)?)
+}
 
 /// Member of a group.
 #[derive(Debug, Clone)]
@@ -139,7 +156,7 @@ impl Roster<'_> {
         Arc::new(group)
     }
 
-    /// Return the plan of the owned partitions of subscribed topics; the first owner of a partition counts.
+    /// Return the plan of the owned partitions of subscribed topics; the first owner of a partition counts. Call `check_owners` first.
     #[must_use]
     pub fn owned_plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Plan {
         let group = self.group(cluster, changed, &[]);

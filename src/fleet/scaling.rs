@@ -7,7 +7,7 @@ use super::cluster::Cluster;
 use super::membership::{NewIds, add_members, remove_members};
 use super::owned::OwnedSpan;
 use super::rebalance::starting_plan;
-use super::roster::Roster;
+use super::roster::{Roster, check_owners};
 use crate::assign::{Assignor, check_size};
 use crate::cancellation;
 use crate::error::GroupError;
@@ -63,7 +63,7 @@ pub struct ScaledLoad {
 /// empty, the moves start from the plan for today's members. A group without members, or whose plan is not computed, has no plans.
 ///
 /// # Errors
-/// The topics have more partitions than the assignor supports.
+/// The topics have more partitions than the assignor supports, or than owners can be listed for.
 pub fn scale(
     roster: &Roster<'_>,
     cluster: &Cluster,
@@ -78,6 +78,7 @@ pub fn scale(
     let before = if today.is_empty() {
         starting_plan(roster, cluster, roster.plan(cluster, None, &roster.owned))
     } else {
+        check_owners(&group)?;
         Arc::new(roster.owned_plan(cluster, None, today))
     };
     let mut largest = roster.clone();

@@ -14,6 +14,7 @@ import pytest
 
 from assignor import Group, MemberColumns, TopicColumns, Topics, _core, assign, check, plan
 from assignor.errors import AssignorError, IllegalArgumentError, OutOfMemoryError
+from assignor.migration import BrokerSettings
 from tests.fleet import columns as fleet
 
 MOST = 2**31 - 1
@@ -126,17 +127,19 @@ def _fleet(topics: dict[str, int], assignor: str | None, count: int) -> tuple[An
     return fleet.clusters(fleet.cluster(topics)), fleet.groups(fleet.group(*members, current=current))
 
 
-VERBS = ("resolve", "assign", "balance", "current_balance", "problems", "moves", "what_if", "scale")
+VERBS = ("resolve", "assign", "balance", "current_balance", "problems", "moves", "what_if", "scale", "migrate")
 
 
 @pytest.mark.parametrize("assignor", ["range", "roundrobin", "sticky", "uniform", "custom"])
 @pytest.mark.parametrize("verb", VERBS)
 def test_fleets_of_huge_topics_get_an_answer_or_a_named_error(verb: str, assignor: str) -> None:
     known, asked = _fleet({"t": MOST, "u": MOST, "v": MOST}, assignor, MOST)
-    arguments = [[("x", None, [("remove_members", 1)])]] if verb == "what_if" else []
+    arguments = {"what_if": [[("x", None, [("remove_members", 1)])]], "migrate": [BrokerSettings().rules()]}
     message = ""
     try:
-        getattr(_core.Clusters(known), verb)(asked, *arguments)
+        getattr(_core.Clusters(known), verb)(
+            asked, *arguments.get(verb, ()), **({"later": True} if verb == "migrate" else {})
+        )
     except (OutOfMemoryError, IllegalArgumentError) as error:
         message = str(error)
     assert not message or re.match(rf"group 'g' of cluster 'c': .*\b({MOST}|{3 * MOST}) ", message)

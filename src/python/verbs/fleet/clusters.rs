@@ -9,11 +9,11 @@ use super::columns::{
     ASSIGNMENT, BALANCE, MEMBERS, MIGRATIONS, MOVES, OUTCOMES, PROBLEMS, SCALES, push_assignment, push_balance,
     push_members, push_migration, push_moves, push_outcome, push_problems, push_scale, push_unknown_balance,
 };
-use crate::assign::{Assignor, GroupProtocol, MAX_PARTITIONS, Options, assign, check_size};
+use crate::assign::{Assignor, GroupProtocol, Options, assign, check_size};
 use crate::cancellation;
 use crate::fleet::{
-    BrokerRules, Judged, NotComputed, OwnedSpan, TooManyPartitions, balance, current_balance, current_plan, moves,
-    scale, starting_plan,
+    BrokerRules, Judged, NotComputed, OwnedSpan, TooManyPartitions, balance, check_owners, current_balance,
+    current_plan, moves, scale, starting_plan,
 };
 use crate::group::{Group, NameTable};
 use crate::memory;
@@ -272,9 +272,6 @@ const BYTES_PER_OWNED: u64 = 16;
 /// Memory for an owned partition of a share group, which its assignor also sorts and looks up.
 const BYTES_PER_SHARED: u64 = 80;
 
-/// Memory for a partition of the plan of owned partitions: its owner and, in the worst case, its span.
-const BYTES_PER_OWNER: u64 = 32;
-
 /// Check that the partitions that the members own fit into memory.
 fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
     let topics = read.cluster.topics();
@@ -296,13 +293,7 @@ fn check_owned(read: &GroupRow<'_>) -> PyResult<()> {
 fn starting_plan_of(read: &GroupRow<'_>) -> PyResult<Arc<Plan>> {
     let (group, plan) = group_and_plan(read)?;
     if plan.is_none() {
-        let partitions = group.topics().total();
-        if partitions > MAX_PARTITIONS {
-            let limit = format!("the limit without a computed assignment is {MAX_PARTITIONS}");
-            return Err(read.wrong(&format!("the topics have {partitions} partitions; {limit}")));
-        }
-        memory::check_each("a plan", "partitions", partitions, BYTES_PER_OWNER)
-            .map_err(|error| group_error(error.into(), &format!("{}: ", read.name())))?;
+        check_owners(&group).map_err(|error| group_error(error, &format!("{}: ", read.name())))?;
     }
     Ok(starting_plan(&read.roster, read.cluster, plan))
 }
