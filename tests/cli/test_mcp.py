@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 LAGGING = RECORDING.parent / "lagging_groups"
-TOOLS = {"explain_group", "what_if", "scale", "match_pattern"}
+TOOLS = {"explain_group", "what_if", "scale", "can_migrate", "match_pattern"}
 
 Call = tuple[str, dict[str, Any]]
 
@@ -40,6 +40,7 @@ CALLS: dict[str, Call] = {
     "wrong step": ("what_if", {"group": "billing", "steps": ["add=3"]}),
     "no members": ("what_if", {"group": "nightly-audit", "steps": ["add_members=1"]}),
     "scale": ("scale", {"group": "billing", "max_members": 5}),
+    "migrate": ("can_migrate", {"group": "billing"}),
     "pattern": ("match_pattern", {"pattern": "sea.*"}),
     "wrong pattern": ("match_pattern", {"pattern": "sea("}),
 }
@@ -87,6 +88,10 @@ def test_answers_are_those_of_the_commands(
     scaled = json.loads(text(found["scale"]))
     assert [1, 2, 3, 4, 5] == [each["members"] for each in scaled["counts"]]
     assert [1, 2, 3, 4] == scaled["good"]
+    assert 0 == main(["migrate", str(LAGGING), "--group", "billing", "--json"])
+    (migration,) = json.loads(capsys.readouterr().out)["groups"]
+    migrated = json.loads(text(found["migrate"]))
+    assert migration == {name: migrated[name] for name in migration}
     assert matched == json.loads(text(found["pattern"]))["matches"]
 
 

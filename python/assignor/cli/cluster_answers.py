@@ -30,7 +30,10 @@ with dependency("pyarrow"):
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import pyarrow as pa
+
     from assignor.cluster import Recording
+    from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.connection import ClientSettings
     from assignor.names import Dialect
     from assignor.page.data import MemberRow, PageData
@@ -55,12 +58,14 @@ class ClusterView:
         source: Name of the recording, or the address of the cluster.
         events: Folder with the events of a recording; None for a live cluster, whose past is not known.
         recording: The recording; None for a live cluster.
+        described: Description and topic metadata of a live cluster; None for a recording.
     """
 
     data: PageData
     source: str
     events: Path | None
     recording: Recording | None = None
+    described: tuple[ClusterDescription, pa.RecordBatch] | None = None
 
     def group(self, name: str) -> Mapping[str, Any]:
         """Return a group as in `report.json`.
@@ -136,6 +141,29 @@ class ClusterAnswers(contextlib.ExitStack):
         )
         return bounded({"source": view.source, "group": group, **found.to_json()})
 
+    def can_migrate(self, group: str) -> Row:
+        """Return whether a classic group can move to KIP-848, who blocks it, and what changes."""
+        from assignor.cluster.classic_groups import described_groups, last_topics, recorded_groups
+        from assignor.migration import BrokerSettings, migrate
+
+        view = self._view([group])
+        kind = view.group(group)["kind"]
+        settings, notes = BrokerSettings(), list(view.data.notes)
+        if view.recording is not None:
+            groups, topics = recorded_groups(view.recording)
+        elif view.described is not None and self.settings is not None:
+            from assignor.cluster.broker_settings import read_broker_settings
+
+            description, metadata = view.described
+            groups, topics = described_groups(description), last_topics(metadata)
+            settings, unread = read_broker_settings(self.settings, self.settings.admin())
+            notes += unread
+        chosen = [each for each in groups if each.group_id == group]
+        if not chosen:
+            raise IllegalArgumentError(f"group {shown(group)} is {kind}; only classic groups can move")
+        (found,) = migrate(chosen, topics, settings=settings)
+        return bounded({"source": view.source, "settings": settings.to_json(), "notes": notes, **found.to_json()})
+
     def match_pattern(self, pattern: str, dialect: Dialect = "java") -> Row:
         """Return the topics that a pattern matches, and an explanation of the pattern."""
         from assignor import explain_pattern, match_topics
@@ -189,7 +217,8 @@ def _described(settings: ClientSettings, groups: list[str]) -> ClusterView:
     description = describe(settings, admin=admin, groups=groups and ["*"])
     topics = topic_rows(settings, admin, local_ms())
     report = report_of(description, topics, at)
-    return ClusterView(described_page(settings.address, report, description, topics), settings.address, None)
+    page = described_page(settings.address, report, description, topics)
+    return ClusterView(page, settings.address, None, described=(description, topics))
 
 
 def _last_rebalances(part: Path, group: str) -> list[Row]:

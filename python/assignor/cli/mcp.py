@@ -27,8 +27,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the description and the options to the parser of the command."""
     command.description = (
         "Serve tools for assistants over the Model Context Protocol, on standard input and output: explain_group, "
-        "what_if, scale and match_pattern. They read a recording, or a live cluster with --bootstrap-server, and "
-        "change nothing. The client of an assistant starts this command."
+        "what_if, scale, can_migrate and match_pattern. They read a recording, or a live cluster with "
+        "--bootstrap-server, and change nothing. The client of an assistant starts this command."
     )
     command.add_argument("paths", nargs="*", metavar="PATH", help=PATHS_HELP)
     add_connection(command)
@@ -94,11 +94,19 @@ def server_of(answers: ClusterAnswers) -> Any:
         """
         return _answered(answers.scale, group, max_members)
 
+    def can_migrate(group: str) -> dict[str, Any]:
+        """Say whether a classic consumer group can move to the protocol of KIP-848 (group.protocol=consumer).
+
+        The answer has the verdict (online, offline only, or not yet) with its reason, the members that block, and what
+        changes: partitions that move, load before and after, and the moves of later changes.
+        """
+        return _answered(answers.can_migrate, group)
+
     def match_pattern(pattern: str, dialect: Dialect = "java") -> dict[str, Any]:
         """Find the topics that a topic pattern matches, and explain the pattern with probable mistakes in it."""
         return _answered(answers.match_pattern, pattern, dialect)
 
-    for tool in (explain_group, what_if, scale, match_pattern):
+    for tool in (explain_group, what_if, scale, can_migrate, match_pattern):
         server.add_tool(tool, annotations=reading)
     return server
 
