@@ -156,21 +156,23 @@ impl Roster<'_> {
         Arc::new(group)
     }
 
-    /// Return the plan of the owned partitions of subscribed topics; the first owner of a partition counts. Call `check_owners` first.
+    /// Return the plan of the owned partitions of subscribed topics. Of several owners of a partition, that with the first id
+    /// in Java's order counts, because rows have no order. Call `check_owners` first.
     #[must_use]
     pub fn owned_plan(&self, cluster: &Cluster, changed: Option<&Changed>, owned: &[OwnedSpan<'_>]) -> Plan {
         let group = self.group(cluster, changed, &[]);
         let mut owners = Owners::new(&group);
+        let id = |member: u32| self.members[member as usize].id.as_ref();
         let mut claims = Claims::of(owned, self.members.iter().map(|member| member.id.as_ref()), &group);
         for member in 0..self.members.len() as u32 {
             let topics = group.topics_of(group.subscription_of(member as usize));
             for span in claims.next_spans(member).iter().filter(|span| topics.binary_search(&span.topic).is_ok()) {
                 // The partition ids of a cluster's topics start at 0 and have no gaps.
                 let first = owners.starts[span.topic as usize] as usize + span.start as usize;
-                for owner in
-                    owners.members[first..][..span.count as usize].iter_mut().filter(|owner| **owner == NO_OWNER)
-                {
-                    *owner = member;
+                for owner in &mut owners.members[first..][..span.count as usize] {
+                    if *owner == NO_OWNER || java_order(id(member), id(*owner)).is_lt() {
+                        *owner = member;
+                    }
                 }
             }
         }
