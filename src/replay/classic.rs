@@ -64,8 +64,8 @@ pub(super) struct ParsedMember {
     pub(super) subscription: Result<ParsedSubscription, String>,
     /// The assignment, or the error.
     pub(super) assignment: Result<OwnedPartitions, String>,
-    /// The bytes of the assignment; None after a snapshot, which does not have them.
-    pub(super) assigned: Option<Arc<[u8]>>,
+    /// The bytes of the assignment.
+    pub(super) assigned: Arc<[u8]>,
 }
 
 impl ClassicGroup {
@@ -113,7 +113,7 @@ impl ClassicGroup {
     pub(super) fn members(&self, group_id: &str) -> Vec<RecordedMember> {
         let assignor = self.protocol.as_deref().unwrap_or_default();
         let member = |member: &Arc<ParsedMember>| {
-            let assigned = member.assigned.as_deref().filter(|_| self.is_consumer());
+            let assigned = Some(&*member.assigned).filter(|_| self.is_consumer());
             let metadata: &[u8] = if self.is_consumer() { &member.metadata } else { &[] };
             let subscription = member.subscription.as_ref().ok().filter(|_| self.is_consumer());
             RecordedMember {
@@ -179,7 +179,7 @@ impl<'a> MemberBytes<'a> {
     fn are_of(&self, member: &ParsedMember) -> bool {
         self.id == member.id
             && *self.metadata == *member.metadata
-            && member.assigned.as_deref() == Some(self.assigned)
+            && *member.assigned == *self.assigned
             && self.instance_id.as_deref() == member.instance_id.as_deref()
             && self.client_id == member.client_id
             && self.client_host == member.client_host
@@ -198,7 +198,7 @@ impl<'a> MemberBytes<'a> {
             metadata: self.metadata.into(),
             subscription: read_subscription(self.metadata),
             assignment: read_assignment(self.assigned),
-            assigned: Some(self.assigned.into()),
+            assigned: self.assigned.into(),
         }
     }
 }

@@ -259,8 +259,8 @@ stored_structs! {
     TopicPartitions { topic, partitions }
     ParsedSubscription { version, topics, rack, owned, generation, user_data, strict_error }
     ParsedMember {
-        id, instance_id, client_id, client_host, session_timeout, rebalance_timeout, metadata, subscription, assignment;
-        assigned: None
+        id, instance_id, client_id, client_host, session_timeout, rebalance_timeout, metadata, subscription, assignment,
+        assigned
     }
     ClassicGroup { protocol_type, generation, protocol, leader, members }
     MemberMetadata { instance_id, client_id, client_host, rack, assignor, topics, pattern, process, topology_epoch }

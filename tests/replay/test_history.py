@@ -120,7 +120,7 @@ def test_a_loop_is_one_entry() -> None:
         "      most likely causes: leader_rejoined 99",
     ]
     assert lines[1].startswith("  2023-11-14 22:13:20.000  generation 1, range, 2 members: consumer_subscribed")
-    assert expected == lines[4:8]
+    assert expected == lines[5:9]
     assert lines[-4].startswith("  2023-11-14 23:27:21.500  generation 101, range, 3 members")
     assert len(lines) < 16
 

@@ -70,7 +70,7 @@ def test_a_batch_has_the_events_of_the_replay(spark: SparkSession, *, finish: bo
     assert expected(finish=finish) == found
     counts, _ = found
     kinds = {"generation", "rebalance", "member", "storm", "stuck", "offsets", "bad_record"}
-    assert kinds | {"group_deleted", "offsets_deleted"} == counts.keys()
+    assert kinds | {"cost", "group_deleted", "offsets_deleted"} == counts.keys()
     first = [
         (row["group"], row["generation"]) for row in rows.to_pylist() if "coordinator_moved" in (row["causes"] or ())
     ]
