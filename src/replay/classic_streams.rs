@@ -70,7 +70,7 @@ fn read_member<'a>(member: &'a ParsedMember, remarks: &mut Vec<String>) -> Strea
         Ok(None) => remarks.push(format!("the subscription of {id} has no user data")),
         Err(error) => remarks.push(format!("the subscription of {id} cannot be read: {error}")),
     }
-    let assigned = member.assigned.as_deref().unwrap_or_default();
+    let assigned = &*member.assigned;
     if assigned.is_empty() {
         return found;
     }

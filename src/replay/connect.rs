@@ -21,7 +21,7 @@ pub(super) fn connect_tasks(members: &[Arc<ParsedMember>], last: &mut LastTasks)
     let mut shown = Vec::with_capacity(members.len());
     for member in members {
         let subscription = connect::decode_subscription(&member.metadata);
-        let assigned = member.assigned.as_deref().unwrap_or_default();
+        let assigned = &*member.assigned;
         let assignment = (!assigned.is_empty()).then(|| connect::decode_assignment(assigned)).transpose();
         for (what, error) in [("subscription", subscription.as_ref().err()), ("assignment", assignment.as_ref().err())]
         {
