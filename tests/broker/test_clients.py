@@ -239,6 +239,10 @@ def test_both_clients_return_the_same_rows_of_classic_groups(
             [row for row in getattr(snapshot, rows) if row.group_id in both]
             for snapshot in (by_confluent, by_kafka_python)
         )
+        if rows == "members":
+            # kafka-python decodes the bytes that show the library, and does not return them.
+            unseen = dict.fromkeys(("library", "library_version", "conversion_problem"))
+            first = [row._replace(**unseen) for row in first]
         assert first == second
         assert first
 

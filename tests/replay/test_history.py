@@ -121,8 +121,8 @@ def test_a_loop_is_one_entry() -> None:
     ]
     assert lines[1].startswith("  2023-11-14 22:13:20.000  generation 1, range, 2 members: consumer_subscribed")
     assert expected == lines[5:9]
-    assert lines[-4].startswith("  2023-11-14 23:27:21.500  generation 101, range, 3 members")
-    assert len(lines) < 16
+    assert lines[-5].startswith("  2023-11-14 23:27:21.500  generation 101, range, 3 members")
+    assert len(lines) < 18
 
 
 def test_a_loop_in_which_members_change_is_one_entry() -> None:

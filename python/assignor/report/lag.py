@@ -26,7 +26,7 @@ with dependency("pyarrow"):
     from pyarrow.dataset import dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     import numpy.typing as npt
@@ -144,19 +144,11 @@ class _Ends:
 
     @classmethod
     def read(cls, source: Dataset, path: Path) -> _Ends:
-        try:
-            read = source.to_table(columns=["at"]).cast(pa.schema([TIMED_END_OFFSETS.field("at")]))
-            times = np.unique(read["at"].filter(is_valid(read["at"])).to_numpy())
-            if len(times) > MOST_TIMES:
-                times = times[np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(int)]
-            rows = source.to_table(columns=TIMED_END_OFFSETS.names, filter=pc.field("at").isin(pa.array(times)))
-            rows = rows.cast(TIMED_END_OFFSETS).drop_null()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-            raise WrongTypeError(
-                f"{path} must have the columns {_described(TIMED_END_OFFSETS)}: {_one_line(error)}"
-            ) from error
-        except (pa.ArrowException, OSError) as error:
-            raise parquet_error(path, error) from error
+        read = read_end_offsets(source, path, ["at"])
+        times = np.unique(read["at"].filter(is_valid(read["at"])).to_numpy())
+        if len(times) > MOST_TIMES:
+            times = times[np.linspace(0, len(times) - 1, MOST_TIMES).round().astype(int)]
+        rows = read_end_offsets(source, path, chosen=pc.field("at").isin(pa.array(times))).drop_null()
         topics, ids = rows["topic"].combine_chunks().dictionary_encode(), rows["partition"].to_numpy()
         names, codes = topics.dictionary.to_pylist(), topics.indices.to_numpy()
         keys, place = np.unique(codes.astype(np.int64) << 32 | ids, return_inverse=True)
@@ -403,6 +395,32 @@ def _created(folder: Path) -> Path:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())
+
+
+def read_end_offsets(
+    source: Dataset, path: Path, names: Sequence[str] = TIMED_END_OFFSETS.names, *, chosen: pc.Expression | None = None
+) -> pa.Table:
+    """Return columns of the end offsets of a recording.
+
+    Args:
+        source: The end offsets.
+        path: Their file, for errors.
+        names: The columns.
+        chosen: The rows; all by default.
+
+    Raises:
+        IllegalArgumentError: The file cannot be read as Parquet.
+        WrongTypeError: A column is of another type.
+    """
+    try:
+        rows = source.to_table(columns=list(names), filter=chosen)
+        return rows.cast(pa.schema([TIMED_END_OFFSETS.field(name) for name in names]))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
+        raise WrongTypeError(
+            f"{path} must have the columns {_described(TIMED_END_OFFSETS)}: {_one_line(error)}"
+        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise parquet_error(path, error) from error
 
 
 def _described(schema: pa.Schema) -> str:

@@ -10,8 +10,8 @@ import numpy as np
 from assignor import _core
 from assignor.cluster.timestamps import is_valid
 from assignor.dependencies import dependency
-from assignor.lag import TIMED_END_OFFSETS
 from assignor.names import MEMBERS_ASSIGNORS
+from assignor.report.lag import read_end_offsets
 from assignor.single_group import CLUSTERS, GROUPS
 from assignor.traffic import COMMITS, member_traffic, partition_traffic, uneven_ratio
 
@@ -165,7 +165,7 @@ def _ends(recording: Recording, owners: pa.Table) -> pa.Table | None:
     if rows is None:
         return None
     chosen = pc.field("topic").isin(pc.unique(owners["topic"]))
-    ends = rows.to_table(TIMED_END_OFFSETS.names, filter=chosen).cast(TIMED_END_OFFSETS)
+    ends = read_end_offsets(rows, recording.end_offsets, chosen=chosen)
     return ends.filter(is_valid(ends["at"]))
 
 
