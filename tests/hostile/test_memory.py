@@ -134,7 +134,10 @@ VERBS = ("resolve", "assign", "balance", "current_balance", "problems", "moves",
 @pytest.mark.parametrize("verb", VERBS)
 def test_fleets_of_huge_topics_get_an_answer_or_a_named_error(verb: str, assignor: str) -> None:
     known, asked = _fleet({"t": MOST, "u": MOST, "v": MOST}, assignor, MOST)
-    arguments = {"what_if": [[("x", None, [("remove_members", 1)])]], "migrate": [BrokerSettings().rules()]}
+    arguments: dict[str, list[Any]] = {
+        "what_if": [[("x", None, [("remove_members", 1)])]],
+        "migrate": [BrokerSettings().rules()],
+    }
     message = ""
     try:
         getattr(_core.Clusters(known), verb)(
