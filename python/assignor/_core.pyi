@@ -31,6 +31,7 @@ __all__ = [
     "assign",
     "assign_tasks",
     "check",
+    "classic_member",
     "coordinator_partition",
     "decode_assignment",
     "decode_batch",
