@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assignor.dependencies import dependency
-from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.lag import TIMED_END_OFFSETS
-from assignor.validation import read_int, wrong_type
+from assignor.errors import IllegalArgumentError
+from assignor.lag import TIMED_END_OFFSETS, select_columns
+from assignor.validation import read_int
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -175,11 +175,11 @@ def partition_traffic(
     """
     if read_int(window_ms, "window_ms", bits=64) < 1:
         raise IllegalArgumentError(f"window_ms must be at least 1, got {window_ms}")
-    rows = _select(commits, COMMITS, "commits")
+    rows = select_columns(commits, "commits", COMMITS)
     rows = rows.filter(pc.is_valid(rows["committed"]))
     keys = rows.select(list(_KEYS))
     if partitions is not None:
-        keys = pa.concat_tables([keys, _select(partitions, _WITHOUT_OFFSETS, "partitions")])
+        keys = pa.concat_tables([keys, select_columns(partitions, "partitions", _WITHOUT_OFFSETS)])
     if not len(keys):
         return PARTITION_TRAFFIC.empty_table()
     groups, places = _codes(keys)
@@ -203,7 +203,7 @@ def partition_traffic(
     seconds[~has_commit] = 0
     measurements = np.bincount(places[at >= since[groups]], minlength=len(distinct))
     if end_offsets is not None:
-        ends = _select(end_offsets, TIMED_END_OFFSETS, "end_offsets")
+        ends = select_columns(end_offsets, "end_offsets", TIMED_END_OFFSETS)
         written, elapsed, numbers = _of_ends(found, ends, since[group_of], last[group_of])
         by_ends = elapsed > 0
         records, seconds = np.where(by_ends, written, records), np.where(by_ends, elapsed, seconds)
@@ -245,7 +245,8 @@ def member_traffic(traffic: pa.Table, owners: pa.Table) -> pa.Table:
         [('a', 5.0)]
     """
     wanted = pa.schema([*_WITHOUT_OFFSETS, ("member_id", pa.string())])
-    rows = _select(owners, wanted, "owners").join(_select(traffic, PARTITION_TRAFFIC, "traffic"), list(_KEYS))
+    measured = select_columns(traffic, "traffic", PARTITION_TRAFFIC)
+    rows = select_columns(owners, "owners", wanted).join(measured, list(_KEYS))
     is_measured = pc.and_(pc.is_valid(rows["rate"]), pc.greater(pc.fill_null(rows["measurements"], 0), 0))
     columns = {name: rows[name] for name in ("group_id", "member_id", "rate", "records", "seconds", "measurements")}
     columns["unknown"] = pc.cast(pc.is_null(rows["rate"]), pa.int64())
@@ -367,17 +368,3 @@ def _codes(keys: pa.Table) -> tuple[Numbers, Numbers]:
     groups = group.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     pairs = groups * len(topic.dictionary) + topic.indices.to_numpy(zero_copy_only=False)
     return groups, pairs << 32 | keys["partition"].to_numpy()
-
-
-def _select(table: pa.Table, wanted: pa.Schema, what: str) -> pa.Table:
-    """Return the columns of a table with their types."""
-    if not isinstance(table, (pa.Table, pa.RecordBatch)):
-        raise wrong_type(what, "a pyarrow.Table", table)
-    for name in wanted.names:
-        if name not in table.schema.names:
-            raise WrongTypeError(f"{what} has no column {name}; its columns are {', '.join(table.schema.names)}")
-    try:
-        return pa.table(table).select(wanted.names).cast(wanted)
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        described = ", ".join(f"{field.name}: {field.type}" for field in wanted)
-        raise WrongTypeError(f"{what} cannot be read as {described}: {error}") from error

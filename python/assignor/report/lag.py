@@ -105,7 +105,7 @@ def lag_by_group(recording: Recording, part: Path, *, has_details: bool = True) 
     if not len(ends.times):
         return {}
     commits = _Commits.read(part, ends.times)
-    committed, owners = with_share_groups(recording, part, commits.last(), _owners(part))
+    committed, owners = with_share_groups(recording, part, commits.last(), read_owners(part))
     lags = partition_lag(join_owners(committed, owners), ends.last())
     keys = {key: index for index, key in enumerate(commits.keys)}
     lags = timed_lags(lags, ends.times, (ends.places, ends.starts, ends.ends), (keys, commits.offsets))
@@ -284,8 +284,12 @@ def _filled(offsets: Numbers) -> Numbers:
     return filled
 
 
-def _owners(part: Path) -> pa.Table:
-    """Return the owner of each partition at the end of the log."""
+def read_owners(part: Path) -> pa.Table:
+    """Return the owner of each partition at the end of the log: group_id, topic, member_id and partition.
+
+    Args:
+        part: Folder with the table `assignments`.
+    """
     spans = pq.read_table(part / "assignments", columns=["group_id", "member_id", "topic", "start", "count"])
     counts = spans["count"].to_numpy().astype(np.int64)
     rows = np.repeat(np.arange(len(spans)), counts)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from assignor import _core
 from assignor.cluster.timestamps import is_valid
 from assignor.dependencies import dependency
 from assignor.names import MEMBERS_ASSIGNORS
-from assignor.report.lag import read_end_offsets
+from assignor.report.lag import read_end_offsets, read_owners
 from assignor.single_group import CLUSTERS, GROUPS
 from assignor.traffic import COMMITS, member_traffic, partition_traffic, uneven_ratio
 
@@ -113,7 +111,7 @@ def traffic_by_group(recording: Recording, part: Path) -> dict[str, GroupTraffic
         recording: The recording, whose end offsets and topics are read.
         part: Folder with the tables `groups`, `commits`, `members` and `assignments`.
     """
-    owners = _owners(part)
+    owners = read_owners(part)
     if not len(owners):
         return {}
     is_owned = pc.field("group_id").isin(pc.unique(owners["group_id"]))
@@ -147,17 +145,6 @@ def traffic_by_group(recording: Recording, part: Path) -> dict[str, GroupTraffic
         )
         busiest[group] = max(known, key=lambda row: row["rate"])["measurements"]
     return {**found, **dict(_judged(recording, part, found, busiest, traffic))}
-
-
-def _owners(part: Path) -> pa.Table:
-    """Return a row per partition of a member."""
-    spans = pq.read_table(part / "assignments", columns=["group_id", "member_id", "topic", "start", "count"])
-    counts = spans["count"].to_numpy()
-    places = np.repeat(np.arange(len(spans)), counts)
-    first = np.repeat(np.cumsum(counts) - counts, counts)
-    ids = np.arange(len(places)) - first + spans["start"].to_numpy()[places]
-    rows = spans.select(["group_id", "member_id", "topic"]).take(pa.array(places))
-    return rows.append_column("partition", pa.array(ids, pa.int32()))
 
 
 def _ends(recording: Recording, owners: pa.Table) -> pa.Table | None:
@@ -207,13 +194,7 @@ def _judged(
             uneven = Unevenness(
                 ratio, now["weight_bound"], now["packed_weight"], (*heaviest, rates[heaviest]), assignors
             )
-            each = found[name]
-            yield (
-                name,
-                GroupTraffic(
-                    each.seconds, each.records, each.rate, each.unknown, each.members, each.partitions, uneven
-                ),
-            )
+            yield name, replace(found[name], uneven=uneven)
 
 
 def _ratio(each: GroupTraffic, measurements: int, *, packed: float) -> float | None:
