@@ -71,6 +71,21 @@ GROUPS = pa.struct(
 _CLUSTER = ""
 
 
+def topic_rows(
+    partitions_per_topic: Mapping[str, Any], *, topic_ids: Mapping[str, Any] | None, place: str
+) -> list[dict[str, Any]]:
+    """Return a row per topic: its name, number of partitions, racks of each if they are given, and id.
+
+    Raises:
+        IllegalArgumentError: A topic has other ids than 0 to n-1; `place` is the name of the input.
+    """
+    rows = []
+    for topic, given in partitions_per_topic.items():
+        count, racks = (int(given), None) if is_int(given) else _racks(given, f"{place}: topic {topic!r}")
+        rows.append({"topic": topic, "partitions": count, "racks": racks, "topic_id": (topic_ids or {}).get(topic)})
+    return rows
+
+
 def cluster_column(
     partitions_per_topic: Mapping[str, Any],
     *,
@@ -90,10 +105,7 @@ def cluster_column(
         IllegalArgumentError: A topic has other ids than 0 to n-1, or a weight is invalid.
         WrongTypeError: The weights have no form of `assignor.weights`.
     """
-    topics: list[dict[str, Any]] = []
-    for topic, given in partitions_per_topic.items():
-        count, racks = (int(given), None) if is_int(given) else _racks(given, f"{place}: topic {topic!r}")
-        topics.append({"topic": topic, "partitions": count, "racks": racks, "topic_id": (topic_ids or {}).get(topic)})
+    topics = topic_rows(partitions_per_topic, topic_ids=topic_ids, place=place)
     if weights is not None:
         counts = [int(topic["partitions"]) for topic in topics]
         columns = weight_columns(weights, [topic["topic"] for topic in topics], counts)

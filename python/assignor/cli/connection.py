@@ -41,6 +41,24 @@ def add_connection(command: argparse.ArgumentParser) -> None:
     )
 
 
+def check_source(options: argparse.Namespace, needs: str, *names: str) -> None:
+    """Check that a command reads either paths or a live cluster, and that options of a cluster stand with its address.
+
+    Args:
+        options: The options, with `paths` and those of `add_connection`.
+        needs: Error for both or none.
+        names: Further options of a live cluster.
+
+    Raises:
+        IllegalArgumentError: Both or none are given, or an option needs `--bootstrap-server`.
+    """
+    if bool(options.paths) == (options.bootstrap_server is not None):
+        raise IllegalArgumentError(needs)
+    for name in (*names, "command_config", "timeout"):
+        if getattr(options, name) is not None and options.bootstrap_server is None:
+            raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
+
+
 def connection_settings(options: argparse.Namespace) -> ClientSettings:
     """Return the settings of the clients from the options.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.cli.connection import add_connection, connection_settings
+from assignor.cli.connection import add_connection, check_source, connection_settings
 from assignor.cli.sources import PATHS_HELP
 from assignor.dependencies import dependency, require
-from assignor.errors import AssignorError, IllegalArgumentError
+from assignor.errors import AssignorError
 from assignor.names import Dialect
 
 if TYPE_CHECKING:
@@ -36,11 +36,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    if bool(options.paths) == (options.bootstrap_server is not None):
-        raise IllegalArgumentError("mcp needs either the PATH of a recording, or --bootstrap-server")
-    for name in ("command_config", "timeout"):
-        if getattr(options, name) is not None and options.bootstrap_server is None:
-            raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
+    check_source(options, "mcp needs either the PATH of a recording, or --bootstrap-server")
     require("mcp", "pyarrow", *(() if options.paths else ("confluent_kafka",)))
     from assignor.cli.cluster_answers import ClusterAnswers
 

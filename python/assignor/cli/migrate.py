@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assignor.cli.connection import add_connection, connection_settings
+from assignor.cli.connection import add_connection, check_source, connection_settings
 from assignor.cli.inputs import STDIN, group_of, parse_json, place_of, read_text
 from assignor.cli.selection import add_groups, time_value
 from assignor.cli.sources import PATHS_HELP, opened
@@ -72,11 +72,7 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     from assignor.migration_text import markdown, text_lines
 
-    if bool(options.paths) == (options.bootstrap_server is not None):
-        raise IllegalArgumentError("migrate needs either a PATH or --bootstrap-server")
-    for name in ("command_config", "timeout"):
-        if getattr(options, name) is not None and options.bootstrap_server is None:
-            raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
+    check_source(options, "migrate needs either a PATH or --bootstrap-server")
     given = _given_settings(options.broker_setting)
     if options.assignor is not None:
         other = "range" if options.assignor == "uniform" else "uniform"
@@ -144,6 +140,7 @@ def _from_paths(options: argparse.Namespace) -> tuple[list[ClassicGroup], list[d
 
 def _described(path: str) -> tuple[list[ClassicGroup], list[dict[str, Any]]] | None:
     """Return the groups of a description; None for a recording or files that are read as one."""
+    from assignor.single_group import topic_rows
     from assignor.sources import group_text
     from assignor.sources.described_classic_groups import described_text_groups, group_of_subscriptions
 
@@ -164,7 +161,7 @@ def _described(path: str) -> tuple[list[ClassicGroup], list[dict[str, Any]]] | N
     if protocol not in (None, "classic"):
         raise IllegalArgumentError(f"{place}: the group has the protocol {protocol}; only classic groups can move")
     found = group_of_subscriptions("", group.subscriptions, group.settings.get("assignor"))
-    return [found], _topics(group.partitions_per_topic, group.settings.get("topic_ids") or {})
+    return [found], topic_rows(group.partitions_per_topic, topic_ids=group.settings.get("topic_ids"), place=place)
 
 
 def _is_text(path: Path) -> bool:
@@ -179,19 +176,6 @@ def _is_text(path: Path) -> bool:
     except OSError:
         return False
     return b"\0" not in start and not is_dump_file(path)
-
-
-def _topics(partitions_per_topic: dict[str, Any], ids: dict[str, Any]) -> list[dict[str, Any]]:
-    rows = []
-    for topic, given in partitions_per_topic.items():
-        count, racks = given, None
-        if not isinstance(given, int):
-            infos = {getattr(each, "partition", each): list(getattr(each, "racks", ())) for each in given}
-            if sorted(infos) != list(range(len(infos))):
-                raise IllegalArgumentError(f"topic {topic!r}: migrate needs the partition ids 0 to n - 1")
-            count, racks = len(infos), [infos[number] for number in range(len(infos))]
-        rows.append({"topic": topic, "partitions": count, "racks": racks, "topic_id": ids.get(topic)})
-    return rows
 
 
 def _from_cluster(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from assignor.cli.admin_report import DESCRIBED, print_admin_report
 from assignor.cli.broker_log import add_broker_log, read_broker_log
-from assignor.cli.connection import add_connection
+from assignor.cli.connection import add_connection, check_source
 from assignor.cli.engines import add_engine, modules_of, start_spark, uses_spark
 from assignor.cli.selection import add_broker_version, add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
@@ -78,13 +78,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    if bool(options.paths) == (options.bootstrap_server is not None):
-        raise IllegalArgumentError(
-            "report needs either the PATH of a recording or of a broker's data directory, or --bootstrap-server"
-        )
-    for name in ("keep", "command_config", "timeout"):
-        if getattr(options, name) is not None and options.bootstrap_server is None:
-            raise IllegalArgumentError(f"--{name.replace('_', '-')} {getattr(options, name)} needs --bootstrap-server")
+    needs = "report needs either the PATH of a recording or of a broker's data directory, or --bootstrap-server"
+    check_source(options, needs, "keep")
     if options.admin and (options.bootstrap_server is None or options.keep is not None):
         wrong = "--keep cannot be used with it" if options.keep is not None else "it needs --bootstrap-server"
         raise IllegalArgumentError(f"--admin describes a live cluster and records nothing: {wrong}")
