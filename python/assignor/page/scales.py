@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assignor.errors import AssignorError
-from assignor.names import MEMBERS_ASSIGNORS
-from assignor.page.what_if import MOST_PARTITIONS, subscription_of
+from assignor.page.what_if import is_computed, subscription_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,16 +30,7 @@ def scales(group: Mapping[str, Any], members: Sequence[MemberRow], topics: Mappi
         A row per number of members. Empty if `assignor.page.what_if.what_ifs` has no rows for the group, or if it has
         more than `MOST_COUNTS` members.
     """
-    kind, assignor = group["kind"], group["protocol"]
-    partitions = sum(member.partitions for member in members)
-    if (
-        topics is None
-        or not partitions
-        or partitions > MOST_PARTITIONS
-        or assignor not in MEMBERS_ASSIGNORS.get(kind, ())
-    ):
-        return []
-    if len(members) > MOST_COUNTS:
+    if topics is None or not is_computed(group, members) or len(members) > MOST_COUNTS:
         return []
     names = {topic for member in members for topic in (*member.topics, *(span[0] for span in member.spans))}
     has_pattern = any(member.pattern for member in members)
@@ -52,8 +42,8 @@ def scales(group: Mapping[str, Any], members: Sequence[MemberRow], topics: Mappi
             chosen,
             {member.member_id: subscription_of(member, group) for member in members},
             max_members=min(MOST_COUNTS, max(2 * len(members), len(members) + 2)),
-            assignor=assignor,
-            group_protocol=kind,
+            assignor=group["protocol"],
+            group_protocol=group["kind"],
             group=group["group"],
         )
     except AssignorError:  # for example a pattern that the engine does not support, or pyarrow is missing

@@ -43,13 +43,7 @@ def what_ifs(
         `names.MEMBERS_ASSIGNORS`, if the topics are not known, or if `assignor.plan` rejects the input.
     """
     kind, assignor = group["kind"], group["protocol"]
-    partitions = sum(member.partitions for member in members)
-    if (
-        topics is None
-        or not partitions
-        or partitions > MOST_PARTITIONS
-        or assignor not in MEMBERS_ASSIGNORS.get(kind, ())
-    ):
+    if topics is None or not is_computed(group, members):
         return [], []
     from assignor import plan
 
@@ -87,6 +81,12 @@ def what_ifs(
         for member_id, name in names.items()
     ]
     return rows, by_member
+
+
+def is_computed(group: Mapping[str, Any], members: Sequence[MemberRow]) -> bool:
+    """Return whether a page computes other assignments of a group: it has partitions, and an assignor of Kafka."""
+    partitions = sum(member.partitions for member in members)
+    return 0 < partitions <= MOST_PARTITIONS and group["protocol"] in MEMBERS_ASSIGNORS.get(group["kind"], ())
 
 
 def subscription_of(member: MemberRow, group: Mapping[str, Any], *, is_new: bool = False) -> Subscription:
