@@ -18,7 +18,7 @@ TOPICS = {"t": 3, "u": 2}
 MEMBERS = {"a": ["t", "u"], "b": ["t", "u"]}
 BY_TOPIC = {"t": [5.0, 1.0, 2.0], "u": [10.0, 0.0]}
 BY_PARTITION = {(topic, id): weight for topic, weights in BY_TOPIC.items() for id, weight in enumerate(weights)}
-COLUMNS = [list(column) for column in zip(*((topic, id, weight) for (topic, id), weight in BY_PARTITION.items()))]  # noqa: B905
+COLUMNS = [list(column) for column in zip(*((*key, weight) for key, weight in BY_PARTITION.items()), strict=True)]
 
 
 @pytest.mark.parametrize(

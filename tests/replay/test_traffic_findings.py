@@ -70,7 +70,7 @@ def test_uneven_traffic_has_the_bound_and_what_to_change(tmp_path: Path) -> None
 def test_end_offsets_count_more_than_commits(tmp_path: Path) -> None:
     report = report_of(tmp_path, UNEVEN, ends=dict.fromkeys(range(6), 50))
 
-    assert {"a": 100.0, "b": 100.0, "c": 100.0} == only(report).to_json()["traffic"]["members"]  # type: ignore[index]
+    assert {"a": 100.0, "b": 100.0, "c": 100.0} == only(report).to_json()["traffic"]["members"]  # type: ignore[index]  # it has traffic
     assert "uneven_traffic" not in kinds(report)
 
 
