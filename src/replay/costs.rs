@@ -76,16 +76,16 @@ impl Succession<'_> {
     }
 }
 
-/// Begin the pauses of a rebalance of a classic group, before its owners are replaced; return what is known of its cost.
+/// Begin the pauses of a rebalance of a classic group, before its owners are replaced; return what is known of its cost. `topics` are
+/// those that the members subscribe to; None if they are not known.
 pub(super) fn begin_classic(
     state: &mut GroupState,
     place: (i64, i64),
     (before, after): (Option<&GroupRecord>, &GroupRecord),
+    topics: Option<&BTreeSet<&str>>,
     events: &mut Vec<Event>,
 ) -> Cost {
-    let topics = after.topics();
-    let is_subscribed =
-        |topic: &str| after.members.is_empty() || topics.as_ref().is_none_or(|topics| topics.contains(topic));
+    let is_subscribed = |topic: &str| after.members.is_empty() || topics.is_none_or(|topics| topics.contains(topic));
     note_members(state, !after.members.is_empty());
     end_unsubscribed(state, place, &is_subscribed, events);
     let is_readable = |record: &GroupRecord| {
@@ -99,7 +99,7 @@ pub(super) fn begin_classic(
     let mut exchanged = Exchanged::default();
     let mut cost = OpenCost::new(GroupKind::Classic, after.generation, place);
     for member in before.members.values() {
-        let successor = successor(member, after);
+        let successor = same_member(member, after);
         let pair = Succession { before: Some(member), after: successor };
         let keeps_some = pair.keeps_some();
         let last = state.commit_times.get(&member.id).or_else(|| state.former_commits.get(&member.id));
@@ -135,7 +135,7 @@ pub(super) fn begin_classic(
     }
     let now = state.now();
     for member in after.members.values() {
-        let pair = Succession { before: predecessor(member, before), after: Some(member) };
+        let pair = Succession { before: same_member(member, before), after: Some(member) };
         let keeps_some = pair.keeps_some();
         let mut count = 0;
         for entries in by_topic(member) {
@@ -179,15 +179,7 @@ fn by_topic(member: &KnownMember) -> impl Iterator<Item = &[Partition]> {
     member.assigned.as_deref().unwrap_or_default().chunk_by(|left, right| left.0 == right.0)
 }
 
-/// Return the member that continues another one: with its id, or with its instance id.
-fn successor<'a>(member: &KnownMember, after: &'a GroupRecord) -> Option<&'a KnownMember> {
-    same_member(member, after)
-}
-
-fn predecessor<'a>(member: &KnownMember, before: &'a GroupRecord) -> Option<&'a KnownMember> {
-    same_member(member, before)
-}
-
+/// Return the member of another record that a member continues, or that continues it: with its id, or with its instance id.
 fn same_member<'a>(member: &KnownMember, record: &'a GroupRecord) -> Option<&'a KnownMember> {
     if let Some(found) = record.members.get(&member.id) {
         return Some(found);

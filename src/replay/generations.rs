@@ -84,8 +84,9 @@ pub(super) fn apply_classic(
     let owners = if is_consumer || group.protocol_type.is_empty() { after.assigned() } else { None };
     let is_new = after.generation > 0
         && state.last.is_none_or(|(last, _)| (last.kind, last.generation) != (after.kind, after.generation));
+    let topics = after.topics();
     let cost = if is_new && owners.is_some() {
-        begin_classic(state, place, (before.as_deref().filter(|_| !is_partial), &after), events)
+        begin_classic(state, place, (before.as_deref().filter(|_| !is_partial), &after), topics.as_ref(), events)
     } else {
         Cost::default()
     };
@@ -118,7 +119,7 @@ pub(super) fn apply_classic(
     let same_members = held.generation.same_members;
     generation_event(context, state, held, false, events);
     if is_rebalance {
-        let topics = after.topics().map(|topics| topics.into_iter().map(Arc::from).collect());
+        let topics = topics.map(|topics| topics.into_iter().map(Arc::from).collect());
         let (moved, free) = move_owners(context, state, owners, topics.as_ref(), (place.0, true)).unzip();
         let open = open_rebalance(&changes, causes.names.clone(), causes.evidence());
         let moved = if is_partial { None } else { moved };
