@@ -15,9 +15,9 @@ use super::owned::OwnedSpan;
 use super::pattern_meaning::{PatternChange, Patterns};
 use super::placement::Placement;
 use super::rebalance::rebalance;
-use super::roster::{Roster, check_owners};
+use super::roster::{Roster, RosterMember, check_owners};
 use super::scenario::{Scenario, Step, TooManyPartitions};
-use crate::assign::{Assignor, GroupProtocol};
+use crate::assign::{Assignor, GroupProtocol, check_size};
 use crate::plan::Plan;
 use crate::wire::{Client, Library, Support, Unconvertible, VERSION_0};
 
@@ -224,7 +224,7 @@ impl Judged<'_> {
         found.path = self.path(&found, rules);
         if found.problem.is_none() {
             let group = roster.group(self.cluster, None, owned);
-            crate::assign::check_size(&group, rules.assignor)?;
+            check_size(&group, rules.assignor)?;
             let plan = roster.plan(self.cluster, None, owned);
             if let Some(plan) = plan {
                 found.after = Some(Placement::of(&plan));
@@ -245,9 +245,9 @@ impl Judged<'_> {
         Ok(found)
     }
 
-    fn ids(&self, order: &[usize], wanted: impl Fn(&str) -> bool) -> Vec<String> {
-        let ids = order.iter().map(|member| self.roster.members[*member].id.as_ref());
-        ids.filter(|id| wanted(id)).map(str::to_owned).collect()
+    fn ids(&self, order: &[usize], wanted: impl Fn(&RosterMember<'_>) -> bool) -> Vec<String> {
+        let members = order.iter().map(|member| &self.roster.members[*member]);
+        members.filter(|member| wanted(member)).map(|member| member.id.as_ref().to_owned()).collect()
     }
 
     /// Return the client of a member.
@@ -340,8 +340,8 @@ impl Judged<'_> {
         }
         if !is_streams {
             let has = |wanted: Unconvertible| {
-                self.ids(order, |id| {
-                    self.facts.members.get(id).is_some_and(|facts| facts.unconvertible == Some(wanted))
+                self.ids(order, |member| {
+                    self.facts.members.get(&*member.id).is_some_and(|facts| facts.unconvertible == Some(wanted))
                 })
             };
             for (wanted, text) in [
@@ -363,10 +363,7 @@ impl Judged<'_> {
                 push("user_data", Verdict::OfflineOnly, reason, members);
             }
         }
-        let rejected = patterns.iter().filter(|change| change.sent.is_some() && change.problem.is_some());
-        let rejected: Vec<&PatternChange> = rejected
-            .filter(|change| change.problem.as_ref().is_some_and(|text| text.contains("cannot join")))
-            .collect();
+        let rejected: Vec<&PatternChange> = patterns.iter().filter(|change| change.is_rejected).collect();
         if let Some(first) = rejected.first() {
             let members = rejected.iter().flat_map(|change| change.members.clone()).collect();
             push("pattern", Verdict::NotYet, first.problem.clone().unwrap_or_default(), members);
@@ -378,7 +375,7 @@ impl Judged<'_> {
 
     /// Add the members whose library has no new protocol.
     fn push_clients(&self, order: &[usize], found: &mut Vec<Blocker>) {
-        let members = self.ids(order, |id| support(&self.client(id)) == NO);
+        let members = self.ids(order, |member| support(&self.client(&member.id)) == NO);
         let Some(first) = members.first() else { return };
         let mut names: Vec<&str> = members.iter().filter_map(|id| self.client(id).library).map(Library::name).collect();
         names.sort_unstable();
@@ -577,8 +574,7 @@ impl Judged<'_> {
                 ));
             }
         }
-        let statics =
-            self.ids(order, |id| members.iter().any(|member| member.id == id && member.instance_id.is_some()));
+        let statics = self.ids(order, |member| member.instance_id.is_some());
         if !statics.is_empty() {
             let mut text = format!(
                 "{} static: each keeps its partitions if it comes back with its instance id; the broker balances them at the next change",

@@ -51,6 +51,8 @@ pub struct PatternChange {
     pub lost: Vec<String>,
     /// Why the members cannot use these patterns after the switch; None if they can.
     pub problem: Option<String>,
+    /// True if the broker rejects the pattern, so that its members cannot join.
+    pub is_rejected: bool,
 }
 
 /// Patterns of a subscription after a switch.
@@ -91,6 +93,7 @@ impl Matching<'_> {
             return None;
         }
         let mut meaning = self.meaning(subscription, protocol);
+        let is_rejected = meaning.matched_by.is_none();
         let before = self.existing(&subscription.topics);
         match meaning.matched_by.as_deref().map(|numbers| self.topics(subscription, numbers)) {
             None => subscription.topics.clear(),
@@ -114,6 +117,7 @@ impl Matching<'_> {
             gained,
             lost,
             problem: meaning.problem,
+            is_rejected,
         })
     }
 
