@@ -10,7 +10,7 @@ from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.selection import add_groups, utf8_name
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
-from assignor.terminal import colours, flush, needs_ascii, notice, print_json_text, print_lines
+from assignor.terminal import colours, flush, needs_ascii, notice, print_json, print_json_text, print_lines
 from assignor.validation import check_path
 
 if TYPE_CHECKING:
@@ -65,6 +65,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="name of the cluster in the events of --json (default: empty)",
     )
     command.add_argument("--json", action="store_true", help="print one JSON object per event and line instead of text")
+    command.add_argument(
+        "--lag",
+        action="store_true",
+        help="also print the lag of every group, in records and in time, each time that it is measured",
+    )
     command.add_argument(
         "--from",
         dest="start",
@@ -121,7 +126,8 @@ def run(options: argparse.Namespace) -> int:
         state_file=None if options.state is None else Path(options.state),
         seconds=options.seconds,
         has_lag=True,
-        waits_for_lag=options.metrics is not None or options.page is not None,
+        waits_for_lag=options.metrics is not None or options.page is not None or options.lag,
+        reports_each_lag=options.lag,
         cluster=options.cluster,
         interval=_INTERVAL if options.interval is None else options.interval,
     )
@@ -135,6 +141,7 @@ def run(options: argparse.Namespace) -> int:
         notice(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
     watch = _watch(settings, wanted, report, is_admin=options.admin)
     reports.append(_printer(watch, is_json=options.json))
+    watch.report_lag = _lag_printer(is_json=options.json, is_complete=options.lag)
     if options.metrics is not None:
         from assignor.replay.metrics import WatchMetrics, serve
 
@@ -221,12 +228,12 @@ def _printer(watch: WatchLoop, *, is_json: bool) -> Report:
 
         ascii_only = needs_ascii()
 
-        def print_json(events: list[dict[str, Any]]) -> None:
+        def print_events(events: list[dict[str, Any]]) -> None:
             for event in events:
                 print_json_text(to_json(event, ascii_only=ascii_only))
             flush()
 
-        return print_json
+        return print_events
     from assignor.replay.event_lines import EventLines
 
     lines: EventLines | None = None
@@ -238,6 +245,30 @@ def _printer(watch: WatchLoop, *, is_json: bool) -> Report:
         watcher = watch.watcher
         storms = [group for group, found in watcher.conditions.groups.items() if found.storm_since is not None]
         print_lines(lines.lines(events, watcher.loop_changes, loops=watcher.loops.current(), storms=storms))
+        flush()
+
+    return print_text
+
+
+def _lag_printer(*, is_json: bool, is_complete: bool) -> Report | None:
+    """Return a function that prints the lag of groups, each on one line.
+
+    In text, that the lag of a group grows is a line on standard error, which `--json` has, too.
+    """
+    if is_json:
+
+        def print_rows(rows: list[dict[str, Any]]) -> None:
+            for row in rows:
+                print_json(row)
+            flush()
+
+        return print_rows
+    if not is_complete:
+        return None
+    from assignor.report.lag_text import measured_lines
+
+    def print_text(rows: list[dict[str, Any]]) -> None:
+        print_lines(measured_lines(rows))
         flush()
 
     return print_text

@@ -14,6 +14,7 @@ from assignor.cluster.topics import no_end_offsets
 from assignor.lines import format_count, format_duration
 from assignor.replay.growing_lag import note_growth
 from assignor.replay.lag_history import LagHistory
+from assignor.replay.measured_lag import measured_lag
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -53,6 +54,8 @@ class WatchOptions:
         has_lag: True to compute the lag of all groups again and again. Without it, no member is reported as stuck and
             no lag as growing. A watch by polls always computes it.
         waits_for_lag: True to end only when the lag has been computed.
+        reports_each_lag: True to report the lag of every group at each measurement; False to report that of a group
+            when it begins to grow and when it no longer grows.
         cluster: Name of the cluster in the events.
         interval: Seconds from the start of a poll to the start of the next, for a watch by polls.
     """
@@ -63,6 +66,7 @@ class WatchOptions:
     seconds: float | None = None
     has_lag: bool = False
     waits_for_lag: bool = False
+    reports_each_lag: bool = False
     cluster: str = ""
     interval: float = INTERVAL_SECONDS
 
@@ -84,6 +88,7 @@ class WatchLoop:
         metrics: Metrics to update, or None.
         lag: Lag of partitions, with the columns of `assignor.lag_time.TIME_LAG`; None before it is known.
         lag_history: Lag of groups over time.
+        report_lag: Function that gets the rows of `measured_lag` after each measurement that has any, or None.
     """
 
     def __init__(
@@ -100,6 +105,8 @@ class WatchLoop:
         self.metrics: WatchMetrics | None = None
         self.lag: pa.Table | None = None
         self.lag_history = LagHistory()
+        self.report_lag: Callable[[list[dict[str, Any]]], None] | None = None
+        self._lag_rows: list[dict[str, Any]] = []
         self._settings = dataclasses.replace(settings, client={**_RECONNECT, **settings.client})
         self._admin = self._settings.admin()
         self._options = options
@@ -157,11 +164,14 @@ class WatchLoop:
             self._lost_since = None
 
     def _deliver_events(self, events: list[Event]) -> bool:
-        """Report events and loops; return True if there are any."""
+        """Report events, loops and lag; return True if there are events or loops."""
         is_changed = bool(events or self.watcher.loop_changes)
         if is_changed:
             self._report(events)
             self.watcher.loop_changes.clear()
+        if self._lag_rows and self.report_lag is not None:
+            self.report_lag(self._lag_rows)
+        self._lag_rows = []
         return is_changed
 
     def _apply_lag(self, found: LagMeasurement) -> tuple[list[Event], int | None]:
@@ -173,8 +183,18 @@ class WatchLoop:
             self.metrics.in_time.sums = {by: table.to_pylist() for by, table in found.sums.items()}
         self._note_unanswered(found.unanswered)
         in_time = {row["group_id"]: row for row in found.sums["group"].to_pylist()}
-        for text in note_growth(found.growing, self.watcher.conditions, in_time):
+        conditions = self.watcher.conditions
+        before = {group for group, each in conditions.groups.items() if each.growing_since is not None}
+        for text in note_growth(found.growing, conditions, in_time):
             self._notice(text)
+        if self.report_lag is not None:
+            self._lag_rows += measured_lag(
+                found,
+                {each.group: each.kind for each in self.watcher.summaries()},
+                growing_before=before,
+                cluster=self._options.cluster,
+                is_complete=self._options.reports_each_lag,
+            )
         return self.watcher.confirm_stuck(found.waiting, found.at)
 
     def _note_unanswered(self, partitions: frozenset[Place]) -> None:

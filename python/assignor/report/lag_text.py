@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from assignor.lag_time import REASONS
-from assignor.lines import format_count, format_duration
+from assignor.lines import escape, format_count, format_duration, format_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     Row = Mapping[str, Any]
 
@@ -56,13 +56,7 @@ def lag_lines(group: str, lag: Row) -> Iterator[str]:
         return
     behind = behind_text(lag)
     parts = [f"{behind} behind" if behind != "-" else f"{format_count(lag['lag'] or 0, 'record')} behind"]
-    if lag["growth_per_second"] is not None:
-        parts.append(f"lag changes by {lag['growth_per_second']:+,.1f} records/s")
-    seconds, reason = lag["catch_up_seconds"], lag["catch_up_reason"]
-    parts.append(f"catches up in {_duration(seconds)}" if reason is None else f"does not catch up: {REASONS[reason]}")
-    if lag["deleted_in_seconds"] is not None:
-        parts.append(f"the next unread record is deleted in {_duration(lag['deleted_in_seconds'])}")
-    yield f"{group}: {'; '.join(parts)}"
+    yield f"{group}: {'; '.join([*parts, *_course(lag)])}"
     furthest = [
         f"{what} {worst[name]} ({behind_text(worst)}, {catch_up_text(worst)})"
         for what, name, rows in (("topic", "topic", lag["topics"]), ("member", "member_id", lag["members"]))
@@ -70,6 +64,48 @@ def lag_lines(group: str, lag: Row) -> Iterator[str]:
     ]
     if furthest:
         yield f"  furthest behind: {', '.join(furthest)}"
+
+
+def measured_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield a line for each group that has lag or could have it. What is not known is left out.
+
+    Args:
+        rows: Rows of `assignor.replay.measured_lag.measured_lag`.
+
+    Example:
+        >>> lag = {"lag": 672, "partitions": 4, "unknown": 1, "behind_seconds": 3.5, "behind_at_least": None,
+        ...        "growth_per_second": 0.0, "trend": "keeping_up", "deleted_in_seconds": None}
+        >>> list(measured_lines([{"group": "billing", "at": 0, "lag": lag}]))
+        ['1970-01-01 00:00:00.000  billing  lag 672, unknown of 1 of 4 partitions; 3.5 s behind; keeps up']
+    """
+    for row in rows:
+        lag = row["lag"]
+        if lag is not None:
+            yield f"{format_time(row['at'])}  {escape(row['group'])}  {'; '.join(_measured(lag))}"
+
+
+def _measured(lag: Row) -> Iterator[str]:
+    """Yield what is known of the lag of a group, in records and in time."""
+    unknown = f", unknown of {lag['unknown']:,} of {format_count(lag['partitions'], 'partition')}"
+    number = "unknown" if lag["lag"] is None else f"{lag['lag']:,}{unknown if lag['unknown'] else ''}"
+    yield f"lag {number}"
+    behind = behind_text(lag)
+    if lag["lag"] and behind != "-":
+        yield f"{behind} behind"
+    if lag["trend"] in WORST:
+        yield from _course(lag)
+    elif lag["trend"] is not None:
+        yield "caught up" if lag["trend"] == "caught_up" else "keeps up"
+
+
+def _course(lag: Row) -> Iterator[str]:
+    """Yield how the lag of a group that does not keep up changes, and when unread records are deleted."""
+    if lag["growth_per_second"] is not None:
+        yield f"lag changes by {lag['growth_per_second']:+,.1f} records/s"
+    seconds, reason = lag["catch_up_seconds"], lag["catch_up_reason"]
+    yield f"catches up in {_duration(seconds)}" if reason is None else f"does not catch up: {REASONS[reason]}"
+    if lag["deleted_in_seconds"] is not None:
+        yield f"the next unread record is deleted in {_duration(lag['deleted_in_seconds'])}"
 
 
 def _age(row: Row) -> tuple[float, int]:
