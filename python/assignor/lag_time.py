@@ -6,7 +6,6 @@ committed offsets. `docs/lag.md` explains the rules. `assignor.lag_time_sums` su
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,15 +13,20 @@ import numpy as np
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lag import PARTITION_LAG, POSITIONS, TIMED_END_OFFSETS, compute_lag, select_columns
+from assignor.lag_retention import row_retention
 from assignor.lag_samples import UNKNOWN, Samples, align, range_of_rows
-from assignor.validation import check_name, read_int, read_items, shown, wrong_type
+from assignor.validation import read_int
 
 with dependency("pyarrow"):
     import pyarrow as pa
     import pyarrow.compute as pc
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     import numpy.typing as npt
+
+    from assignor.lag_retention import RowRetention
 
     Numbers = npt.NDArray[np.int64]
     Floats = npt.NDArray[np.float64]
@@ -64,6 +68,7 @@ REASONS = {
     "before_start": "the committed offset is before the start: records that were not read are deleted",
     "start_does_not_move": "the start of the log did not move",
     "kept_forever": "the topic keeps its records",
+    "compacted": "the topic is compacted and deletes no record by age: it keeps the last record of each key",
     "nothing_unread": "all records are read",
 }
 """Values of the columns that end with `_reason`, and what they say: why the value beside it is null."""
@@ -108,6 +113,8 @@ def lag_in_time(
     *,
     window_ms: int = WINDOW_MS,
     retention_ms: Mapping[str, int] | None = None,
+    size_limited: Iterable[str] = (),
+    compacted: Iterable[str] = (),
 ) -> pa.Table:
     """Return the lag of each partition in time.
 
@@ -126,6 +133,9 @@ def lag_in_time(
         retention_ms: The setting `retention.ms` by topic, -1 for no limit. With it, a record is deleted when it is that
             old. For other topics the time is that in which the start of the log reaches the record at the speed with
             which it has moved.
+        size_limited: Topics with the setting `retention.bytes`. Their records can be deleted before they are as old as
+            `retention_ms` says, so the earlier of the two times counts.
+        compacted: Topics whose `cleanup.policy` is `compact` alone: neither setting deletes a record of theirs.
 
     Returns:
         The rows of `lags`, in their order, with the columns of `TIME_LAG`.
@@ -156,13 +166,13 @@ def lag_in_time(
     ends = ends.filter(pc.is_valid(ends["end_offset"]))
     commits = select_columns(committed, "committed", TIMED_COMMITTED)
     at, window_ms = read_int(at, "at", bits=64), read_int(window_ms, "window_ms", bits=64)
-    retention = _retention(rows, retention_ms)
+    retention = row_retention(rows, retention_ms, size_limited, compacted)
     samples = align(rows, ends.filter(pc.field("at") < at), commits.filter(pc.field("at") < at))
     return add_time(rows, at, samples, window_ms=window_ms, retention=retention)
 
 
 def add_time(
-    lags: pa.Table, at: int, samples: Samples, *, window_ms: int = WINDOW_MS, retention: Numbers | None = None
+    lags: pa.Table, at: int, samples: Samples, *, window_ms: int = WINDOW_MS, retention: RowRetention | None = None
 ) -> pa.Table:
     """Return the lag of each partition in time, as `lag_in_time`, from measurements that are already aligned.
 
@@ -171,7 +181,7 @@ def add_time(
         at: Time in milliseconds at which the offsets in `lags` were read.
         samples: Measurements before `at`; their rows are indices of `lags`.
         window_ms: Length of the time in which growth is measured.
-        retention: Retention of each row in milliseconds, -1 for no limit, and a lower number if it is not known.
+        retention: Retention of the topic of each row; None if it is not known.
     """
     if window_ms < 1:
         raise IllegalArgumentError(f"window_ms must be at least 1, got {window_ms}")
@@ -194,7 +204,7 @@ class _Rows:
         self._problem = lags["problem"].to_numpy(zero_copy_only=False).astype(object)
         self._samples, self._is_recreated = self._comparable(self._with_last(samples))
 
-    def columns(self, retention: Numbers | None) -> dict[str, pa.Array]:
+    def columns(self, retention: RowRetention | None) -> dict[str, pa.Array]:
         """Return the columns by name."""
         behind, at_least, behind_reason = self._behind()
         growth, change, growth_reason = self._growth()
@@ -335,7 +345,7 @@ class _Rows:
         start_reason: npt.NDArray[np.object_],
         behind: Floats,
         behind_reason: npt.NDArray[np.object_],
-        retention: Numbers | None,
+        retention: RowRetention | None,
     ) -> tuple[Floats, npt.NDArray[np.object_]]:
         """Return the time until the record at the committed offset is deleted, and the reason."""
         samples = self._samples.filter(self._samples.start != UNKNOWN)
@@ -346,11 +356,9 @@ class _Rows:
         found = np.where(is_moving, distance * span / np.where(is_moving, moved, 1.0), np.nan)
         reason = np.where(counts > 1, "start_does_not_move", "one_measurement").astype(object)
         if retention is not None:
-            is_set = retention >= UNKNOWN
-            found[is_set] = np.maximum(retention / 1_000 - behind, 0.0)[is_set]
-            reason[is_set] = behind_reason[is_set]
-            found[retention == UNKNOWN] = np.nan
-            reason[retention == UNKNOWN] = "kept_forever"
+            found, reasons = retention.deletion(found, behind)
+            for name, is_so in reasons.items():
+                reason[is_so] = behind_reason[is_so] if name == "behind" else name
         is_before = np.isnan(distance)
         found[is_before], reason[is_before] = np.nan, start_reason[is_before]
         is_read = self._is_known & (self._lag == 0)
@@ -362,23 +370,6 @@ class _Rows:
         found = reason.copy()
         found[~self._is_known] = self._problem[~self._is_known]
         return found
-
-
-def _retention(rows: pa.Table, retention_ms: Mapping[str, int] | None) -> Numbers | None:
-    """Return the retention of each row in milliseconds; -1 without a limit, and -2 if it is not known."""
-    if retention_ms is None:
-        return None
-    if not isinstance(retention_ms, Mapping):
-        raise wrong_type("retention_ms", "a mapping", retention_ms)
-    entries = read_items(retention_ms, "retention_ms")
-    known = {
-        check_name(topic, "retention_ms: topic"): read_int(value, f"retention_ms[{shown(topic)}]", bits=64)
-        for topic, value in entries
-    }
-    for topic, value in known.items():
-        if value < UNKNOWN:
-            raise IllegalArgumentError(f"retention_ms[{shown(topic)}] must be at least -1, got {value}")
-    return np.array([known.get(topic, -2) for topic in rows["topic"].to_pylist()], np.int64)
 
 
 def _floats(values: Floats, digits: int = 3) -> pa.Array:

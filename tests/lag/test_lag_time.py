@@ -160,6 +160,39 @@ def test_a_retention_that_is_known_decides_when_records_are_deleted() -> None:
     assert "start_does_not_move" == in_time(ends, commits, retention_ms={"u": 5})["deletion_reason"]
 
 
+def test_a_limit_of_the_size_can_delete_records_sooner_but_not_later() -> None:
+    moving = [(at, at // 10, at // 20) for at in times()]  # the start reaches the committed offset in 40 s
+    commits = [(NOW, NOW // 20 + 2_000)]
+    age = in_time(moving, commits)["behind_seconds"]
+
+    def deletion(retention_ms: int, *size_limited: str) -> tuple[float | None, str | None]:
+        row = in_time(moving, commits, retention_ms={"t": retention_ms}, size_limited=size_limited)
+        check_reasons(row)
+        return row["deleted_in_seconds"], row["deletion_reason"]
+
+    hour, soon = round(1_000 * age) + 3_600_000, round(1_000 * age) + 5_000
+    assert [(3_600.0, None), (40.0, None)] == [deletion(hour, *topics) for topics in ((), ("t",))]
+    assert [(5.0, None), (5.0, None)] == [deletion(soon, *topics) for topics in ((), ("t",))]
+    assert [(None, "kept_forever"), (40.0, None)] == [deletion(-1, *topics) for topics in ((), ("t",))]
+    assert (3_600.0, None) == deletion(hour, "other")
+    still, last = [(0, 0), (60_000, 600), (120_000, 1_200)], [(120_000, 900)]
+    row = in_time(still, last, retention_ms={"t": -1}, size_limited=["t"])
+    assert (None, "start_does_not_move") == (row["deleted_in_seconds"], row["deletion_reason"])
+    assert 70.0 == in_time(still, last, retention_ms={"t": 100_000}, size_limited=["t"])["deleted_in_seconds"]
+
+
+def test_neither_age_nor_size_deletes_records_of_a_compacted_topic() -> None:
+    moving = [(at, at // 10, at // 20) for at in times()]
+    commits = [(NOW, NOW // 20 + 2_000)]
+
+    for given in ({}, {"retention_ms": {"t": 5}}, {"size_limited": ["t"]}):
+        row = in_time(moving, commits, compacted=["t"], **given)
+        assert (None, "compacted") == (row["deleted_in_seconds"], row["deletion_reason"])
+    assert 40.0 == in_time(moving, commits, compacted=["other"])["deleted_in_seconds"]
+    read = in_time([(0, 0), (60_000, 600)], [(60_000, 600)], compacted=["t"])
+    assert "nothing_unread" == read["deletion_reason"]
+
+
 # ---- what is not known
 
 
@@ -384,6 +417,8 @@ def test_arguments_are_checked() -> None:
     wrongs: list[tuple[Row, str]] = [
         ({"window_ms": 0}, "window_ms must be at least 1, got 0"),
         ({"retention_ms": {"t": -2}}, r"retention_ms\['t'\] must be at least -1, got -2"),
+        ({"size_limited": "orders"}, "size_limited must be an iterable of topics, not "),
+        ({"compacted": [5]}, "compacted: topic must be "),
         ({"committed": lags}, "committed has no column at; "),
         ({"at": "now"}, "at must be"),
     ]

@@ -321,6 +321,8 @@ def test_a_report_without_the_permission_to_read_the_log_describes_the_cluster(
     ) == err
     assert "admin" == found["mode"]
     assert found["records"] is None
+    (note,) = found["notes"]
+    assert note.startswith(f"the setting retention.ms of 1 topic, such as '{TOPIC}', could not be read, so the time ")
     (group,) = (each for each in found["groups"] if each["group"] == "before")
     assert ("Empty", 0, RECORDS - 1) == (group["state"], group["members"], group["lag"]["lag"])
     assert found == json.loads((tmp_path / "out" / "report.json").read_text())

@@ -26,6 +26,7 @@ from assignor.cluster.connection import ClientSettings
 from assignor.cluster.description import UNREAD, describe
 from assignor.cluster.descriptions import MemberSubscription, MemberTasks
 from assignor.cluster.request_client import client_configuration
+from assignor.cluster.topic_retention import TopicRetention
 from assignor.lag import PROBLEMS
 from assignor.lag_time import TIME_COLUMNS
 from assignor.lag_time_sums import SUMMED_TIME
@@ -432,6 +433,18 @@ def test_two_measurements_show_the_growth(groups: LiveGroups) -> None:
     sums = later.lag["described-offsets"]
     assert (0.0, None) == (sums["growth_per_second"], sums["growth_reason"])
     assert sums["trend"] in ("steady", "keeping_up")
+
+
+def test_the_setting_of_a_topic_says_when_unread_records_are_deleted(found: ClusterDescription) -> None:
+    week = TopicRetention("delete", 604_800_000, -1)
+
+    assert dict.fromkeys([*RECORDS, TOPIC], week) == found.retention
+    assert () == found.notes
+    rows = [row for row in found.partitions["described-offsets"] if row["lag"]]
+    assert 2 == len(rows)
+    for row in rows:
+        wanted = None if row["behind_seconds"] is None else round(604_800 - row["behind_seconds"], 3)
+        assert (wanted, row["behind_reason"]) == (row["deleted_in_seconds"], row["deletion_reason"])
 
 
 def test_json_has_what_the_text_says(

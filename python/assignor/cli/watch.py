@@ -120,14 +120,16 @@ def run(options: argparse.Namespace) -> int:
     )
     from assignor.replay.watch_loop import WatchOptions
 
+    has_views = options.metrics is not None or options.page is not None or options.lag
     wanted = WatchOptions(
         groups=tuple(options.group),
         is_earliest=options.start == "earliest",
         state_file=None if options.state is None else Path(options.state),
         seconds=options.seconds,
         has_lag=True,
-        waits_for_lag=options.metrics is not None or options.page is not None or options.lag,
+        waits_for_lag=has_views,
         reports_each_lag=options.lag,
+        has_retention=has_views or options.json,
         cluster=options.cluster,
         interval=_INTERVAL if options.interval is None else options.interval,
     )

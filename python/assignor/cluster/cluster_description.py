@@ -10,6 +10,7 @@ from assignor.ordering import java_order
 
 if TYPE_CHECKING:
     from assignor.cluster.descriptions import GroupDescription, MemberDescription
+    from assignor.cluster.topic_retention import TopicRetention
     from assignor.cluster.topics import Place
 
 
@@ -33,6 +34,8 @@ class ClusterDescription:
         brokers: Ids of the brokers that ran when the groups were listed.
         topic_lag: Rows of `lag_time_sums.sum_lag_in_time` for the topics of each group.
         read_at: Time in milliseconds at which the offsets of each group were read.
+        retention: Settings of topics with unread records that say when these are deleted.
+        notes: Sentences on what could not be read and is estimated otherwise.
     """
 
     cluster: str
@@ -47,6 +50,8 @@ class ClusterDescription:
     brokers: frozenset[int] = frozenset()
     topic_lag: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     read_at: dict[str, int] = field(default_factory=dict)
+    retention: dict[str, TopicRetention] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, object]:
         """Return the object that `assignor describe --json` prints."""
@@ -54,6 +59,8 @@ class ClusterDescription:
             "cluster": self.cluster,
             "groups": [self._group(group) for group in self.groups],
             "problems": [{"group": group or None, "problem": problem} for group, problem in self.problems],
+            "retention": {topic: each._asdict() for topic, each in sorted(self.retention.items())},
+            "notes": list(self.notes),
         }
 
     def _group(self, group: GroupDescription) -> dict[str, object]:

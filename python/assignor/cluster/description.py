@@ -10,6 +10,7 @@ from assignor.cluster.descriptions import GroupDescription, batches
 from assignor.cluster.earlier_offsets import consistent, earlier_offsets
 from assignor.cluster.group_patterns import GroupPatterns
 from assignor.cluster.other_groups import OtherGroups
+from assignor.cluster.topic_retention import RetentionReader
 from assignor.cluster.topics import MARGIN_SECONDS, offsets
 from assignor.cluster.written_times import local_ms, written_times
 from assignor.dependencies import dependency
@@ -79,7 +80,8 @@ def describe(
         on_progress: Called with a line of text before each batch of requests.
         has_other_groups: False to describe neither kind nor members of share and streams groups, which needs a second
             connection.
-        has_times: False to leave out the times of records, from which the seconds behind are computed.
+        has_times: False to leave out the times of records, from which the seconds behind are computed, and the settings
+            of topics that say when records are deleted.
         earlier: An earlier description of the cluster. With it, growth and the time to catch up are known.
 
     Raises:
@@ -101,6 +103,7 @@ class _Reader:
         self._admin = admin
         self._others = others
         self._on_progress = on_progress
+        self._retention = RetentionReader(settings, admin)
         self._share_offsets: dict[tuple[str, str, int], ShareOffset] = {}
         self._problems: list[tuple[str, str]] = []
         self._failed: dict[Place, str] = {}
@@ -150,6 +153,8 @@ class _Reader:
             frozenset(metadata.brokers),
             _topic_rows(rows),
             read_at,
+            dict(self._retention.found),
+            (note,) if (note := self._retention.note()) else (),
         )
 
     def _in_time(self, lags: pa.Table, at: int, earlier: ClusterDescription | None, *, has_times: bool) -> pa.Table:
@@ -162,7 +167,8 @@ class _Reader:
             places = [(row["topic"], row["partition"]) for row in behind]
             written = written_times(self._settings, self._admin, places, at)
             ends = pa.concat_tables([consistent(written, ends), ends])
-        return lag_in_time(lags, at, ends, committed)
+            self._retention.read({topic for topic, _ in places}, at)
+        return lag_in_time(lags, at, ends, committed, **self._retention.arguments())
 
     def _groups(self, wanted: list[str], counts: dict[str, int] | None) -> list[GroupDescription]:
         """Return the descriptions of groups, sorted by id.

@@ -62,7 +62,7 @@ def described_page(title: str, report: Report, description: ClusterDescription, 
             for group in report.groups
         ],
         findings=found["findings"],
-        notes=(f"{NO_LOG[0].upper()}{NO_LOG[1:]}.",),
+        notes=tuple(f"{note[0].upper()}{note[1:]}." for note in (NO_LOG, *report.notes)),
         members=members,
         topics=last_topics(pa.Table.from_batches([topics])),
         lag=lambda groups: lag_rows(lag, groups),

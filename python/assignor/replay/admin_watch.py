@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.cluster.background import Background
 from assignor.cluster.description import UNREAD, describe
+from assignor.cluster.topic_retention import RetentionReader
 from assignor.cluster.topics import topic_rows
 from assignor.dependencies import dependency
 from assignor.errors import ClusterError
 from assignor.lag import PARTITION_LAG
 from assignor.lines import escape, format_count
-from assignor.replay.lag_meter import LagSeries
+from assignor.replay.lag_meter import LagSeries, read_retention
 from assignor.replay.long_rebalances import LongRebalances
 from assignor.replay.poll_watcher import PollWatcher
 from assignor.replay.polled_groups import Poll
@@ -77,6 +78,7 @@ class AdminWatch(WatchLoop):
         watcher = PollWatcher(groups=options.groups, cluster=options.cluster)
         super().__init__(settings, options, watcher, LongRebalances(TIMEOUT_NAME), report, notice)
         self._series = LagSeries(watcher)
+        self._retention = RetentionReader(self._settings, self._admin) if options.has_retention else None
         self._polls = Background(self._try)
         self._problems: set[tuple[str, bool]] = set()
 
@@ -126,7 +128,10 @@ class AdminWatch(WatchLoop):
             self._settings, self._options.groups, admin=self._admin, has_other_groups=False, has_times=False
         )
         rows = [row for found in description.partitions.values() for row in found]
-        return Polled(asked, local_ms(), topics, description, pa.Table.from_pylist(rows, PARTITION_LAG))
+        lag = pa.Table.from_pylist(rows, PARTITION_LAG)
+        at = local_ms()
+        read_retention(self._retention, lag, at)
+        return Polled(asked, at, topics, description, lag)
 
     def _lose(self, error: ClusterError) -> None:
         if self._settings.errors.fatal:
@@ -142,7 +147,7 @@ class AdminWatch(WatchLoop):
             events = self.watcher.poll(Poll.of(description, polled.asked, polled.at), polled.topics)
             self._rebalances.note(events)
             self._note_long_rebalances(polled.at, self.watcher.polled.rebalancing())
-            measured = self._series.add(polled.asked, polled.lag, description.unanswered)
+            measured = self._series.add(polled.asked, polled.lag, description.unanswered, self._retention)
             events += self._apply_lag(measured)[0]
             self._forget_gone()
             if self.metrics is not None:

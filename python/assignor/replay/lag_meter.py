@@ -6,9 +6,11 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.cluster.background import Background
+from assignor.cluster.topic_retention import RetentionReader
 from assignor.cluster.topics import end_offsets
 from assignor.dependencies import dependency
 from assignor.lag import group_lag, partition_lag
+from assignor.lag_retention import row_retention
 from assignor.lag_time_sums import BY, sum_lag_in_time
 from assignor.replay.growing_lag import GroupMeasurement, GrowingLag
 from assignor.replay.lag_progress import LagProgress
@@ -16,6 +18,7 @@ from assignor.replay.offset_history import OffsetHistory
 
 with dependency("pyarrow"):
     import pyarrow as pa
+    import pyarrow.compute as pc
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -42,6 +45,7 @@ class LagMeasurement(NamedTuple):
         waiting: Partitions in which records wait, see `LagProgress.waiting`.
         growing: Groups whose lag grows.
         unanswered: Partitions whose leader did not return the end offset.
+        note: Sentence on settings of topics that could not be read, or an empty text.
     """
 
     at: int
@@ -51,6 +55,7 @@ class LagMeasurement(NamedTuple):
     waiting: pa.Table
     growing: dict[str, Growth]
     unanswered: frozenset[Place]
+    note: str = ""
 
 
 class LagSeries:
@@ -66,20 +71,29 @@ class LagSeries:
         self._growing = GrowingLag()
         self._offsets = OffsetHistory()
 
-    def add(self, at: int, partitions: pa.Table, unanswered: frozenset[Place]) -> LagMeasurement:
+    def add(
+        self,
+        at: int,
+        partitions: pa.Table,
+        unanswered: frozenset[Place],
+        retention: RetentionReader | None = None,
+    ) -> LagMeasurement:
         """Add the lag of partitions at a time, and return the measurement.
 
         Args:
             at: The time in milliseconds.
             partitions: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`.
             unanswered: Partitions whose leader did not return the end offset.
+            retention: Settings of topics; None if they are not read.
         """
         groups = group_lag(partitions)
         self._progress.add(at, partitions)
         growing = self._growing.add(at, self._measured(groups))
-        timed = self._offsets.add(at, partitions)
+        settings = {} if retention is None else retention.arguments()
+        timed = self._offsets.add(at, partitions, row_retention(partitions, **settings))
         sums = {by: sum_lag_in_time(timed, by=by) for by in BY}
-        return LagMeasurement(at, timed, groups, sums, self._progress.waiting(), growing, unanswered)
+        note = "" if retention is None else retention.note()
+        return LagMeasurement(at, timed, groups, sums, self._progress.waiting(), growing, unanswered, note)
 
     def _measured(self, groups: pa.Table) -> Iterator[GroupMeasurement]:
         generations = {found.group: found.generation for found in self._watcher.summaries() if found.members}
@@ -97,6 +111,7 @@ class LagMeter:
         admin: AdminClient of the cluster.
         watcher: The watcher, which knows the committed offsets.
         clock: Function that returns the local time in milliseconds.
+        has_retention: True to read the settings of topics that say when records are deleted.
     """
 
     def __init__(
@@ -105,12 +120,15 @@ class LagMeter:
         admin: Any,
         watcher: Watcher,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        *,
+        has_retention: bool = False,
     ) -> None:
         self._settings = settings
         self._admin = admin
         self._watcher = watcher
         self._clock = clock
         self._series = LagSeries(watcher)
+        self._retention = RetentionReader(settings, admin) if has_retention else None
         self._calls = Background(self._measure)
         self._started: int | None = None
         self._requested: int | None = None
@@ -141,4 +159,18 @@ class LagMeter:
         wanted = [(place["topic"], place["partition"]) for place in places]
         at = self._clock()
         ends, unanswered = end_offsets(self._settings, self._admin, wanted, at)
-        return self._series.add(at, partition_lag(committed, pa.Table.from_batches([ends])), unanswered)
+        lags = partition_lag(committed, pa.Table.from_batches([ends]))
+        read_retention(self._retention, lags, at)
+        return self._series.add(at, lags, unanswered, self._retention)
+
+
+def read_retention(reader: RetentionReader | None, lags: pa.Table, at: int) -> None:
+    """Read the settings of the topics with unread records that are not known yet, or are old.
+
+    Args:
+        reader: The reader; None to read nothing.
+        lags: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`.
+        at: Time in milliseconds.
+    """
+    if reader is not None:
+        reader.read(lags.filter(pc.greater(lags["lag"], 0))["topic"].unique().to_pylist(), at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from assignor.lag_time import WINDOW_MS, add_time
 with dependency("pyarrow"):
     import pyarrow as pa
     import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from assignor.lag_retention import RowRetention
 
 MOST_MEASUREMENTS = 200
 """Number of measurements at which every second one of those before the window of growth is dropped."""
@@ -30,18 +34,19 @@ class OffsetHistory:
     def __init__(self) -> None:
         self._measurements: list[tuple[int, pa.Table]] = []
 
-    def add(self, at: int, lags: pa.Table) -> pa.Table:
+    def add(self, at: int, lags: pa.Table, retention: RowRetention | None = None) -> pa.Table:
         """Add a measurement, and return its partitions with their lag in time.
 
         Args:
             at: The time in milliseconds.
             lags: Lag of partitions, with the columns of `assignor.lag.PARTITION_LAG`.
+            retention: Retention of the topic of each row; None if it is not known.
 
         Returns:
             The rows of `lags` with the columns of `assignor.lag_time.TIME_LAG`.
         """
         earlier = [(time, table) for time, table in self._measurements if time < at]
-        timed = add_time(lags, at, _samples(lags, earlier))
+        timed = add_time(lags, at, _samples(lags, earlier), retention=retention)
         self._measurements = _thinned([*earlier, (at, lags.select([*_KEYS, *_OFFSETS]))], at)
         return timed
 

@@ -56,6 +56,7 @@ class WatchOptions:
         waits_for_lag: True to end only when the lag has been computed.
         reports_each_lag: True to report the lag of every group at each measurement; False to report that of a group
             when it begins to grow and when it no longer grows.
+        has_retention: True to read the settings of topics that say when records are deleted.
         cluster: Name of the cluster in the events.
         interval: Seconds from the start of a poll to the start of the next, for a watch by polls.
     """
@@ -67,6 +68,7 @@ class WatchOptions:
     has_lag: bool = False
     waits_for_lag: bool = False
     reports_each_lag: bool = False
+    has_retention: bool = False
     cluster: str = ""
     interval: float = INTERVAL_SECONDS
 
@@ -107,6 +109,7 @@ class WatchLoop:
         self.lag_history = LagHistory()
         self.report_lag: Callable[[list[dict[str, Any]]], None] | None = None
         self._lag_rows: list[dict[str, Any]] = []
+        self._has_note = False
         self._settings = dataclasses.replace(settings, client={**_RECONNECT, **settings.client})
         self._admin = self._settings.admin()
         self._options = options
@@ -182,6 +185,9 @@ class WatchLoop:
             self.metrics.lag = found.groups
             self.metrics.in_time.sums = {by: table.to_pylist() for by, table in found.sums.items()}
         self._note_unanswered(found.unanswered)
+        if found.note and not self._has_note:
+            self._notice(found.note)
+        self._has_note |= bool(found.note)
         in_time = {row["group_id"]: row for row in found.sums["group"].to_pylist()}
         conditions = self.watcher.conditions
         before = {group for group, each in conditions.groups.items() if each.growing_since is not None}

@@ -67,6 +67,7 @@ def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int, 
         mode=ADMIN,
         undescribed=frozenset(undescribed),
         problems=description.problems,
+        notes=description.notes,
     )
 
 

@@ -13,10 +13,11 @@ with dependency("rich"):
 from assignor.report.lag_text import behind_text, catch_up_text, deletion_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.descriptions import GroupDescription, MemberDescription
+    from assignor.cluster.topic_retention import TopicRetention
 
 GROUPS_WITH_MEMBERS = 20
 """Highest number of groups whose members and partitions are listed, unless the groups are named."""
@@ -53,6 +54,8 @@ def render(description: ClusterDescription, *, is_detailed: bool | None = None) 
     if description.problems:
         named = [f"  {escape(f'{group}: ' if group else '')}{escape(text)}" for group, text in description.problems]
         parts.append("\n".join(["Not described", *named]))
+    if description.notes:
+        parts.append("\n".join(["Notes", *(f"  {escape(note)}" for note in description.notes)]))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -142,7 +145,7 @@ def _details(description: ClusterDescription, group: GroupDescription) -> Iterat
                 *("-" if row[name] is None else str(row[name]) for name in ("committed", "start_offset", "end_offset")),
                 _number(row["lag"]),
                 *_in_time(row),
-                deletion_text(row),
+                _deletion(row, description.retention),
                 _note(row),
             )
             for row in partitions
@@ -158,6 +161,12 @@ def _sums(lag: dict[str, Any]) -> tuple[str, ...]:
 
 def _in_time(row: dict[str, Any]) -> tuple[str, str]:
     return _shown(behind_text(row)), _shown(catch_up_text(row))
+
+
+def _deletion(row: dict[str, Any], retention: Mapping[str, TopicRetention]) -> str:
+    """Return the time until unread records are deleted: the latest one if the size of the log is limited, too."""
+    text, settings = deletion_text(row), retention.get(row["topic"])
+    return text.replace("in ", "within ", 1) if settings is not None and settings.has_size else text
 
 
 def _shown(text: str) -> str:

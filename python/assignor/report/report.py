@@ -61,7 +61,7 @@ class Report:
         share_lag_unknown: Why the lag of share groups is not known; None if it is, or without share groups.
         silences: Silences of the log, by time.
         since: Time in milliseconds; findings that ended before it are left out. None for no limit.
-        notes: What a recording lacks that was converted from other files.
+        notes: What a recording lacks that was converted from other files, or what a description has only estimated.
         mode: `LOG`, or `ADMIN` for a report without a log. What only a log has is then null in JSON.
         undescribed: Of a report without a log: ids of the groups whose members or owners are not known.
         problems: Of a report without a log: group id, or "" for the cluster, and what could not be read.

@@ -165,7 +165,7 @@ def _sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     if members:
         yield "Assigned partitions", list(_assigned_partitions(members))
     if report.notes:
-        yield "Notes on the files", list(report.notes)
+        yield "Notes" if report.mode == ADMIN else "Notes on the files", list(report.notes)
 
 
 def _costs(groups: Iterable[GroupReport]) -> Iterator[str]:
