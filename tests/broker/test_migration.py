@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 import uuid
 from typing import TYPE_CHECKING, Any
 
@@ -31,11 +32,13 @@ from tests.broker.classic_members import ClassicGroup, ClassicMember
 from tests.broker.cluster import Cluster
 from tests.broker.heartbeat import to_wire
 from tests.broker.running import running
+from tests.support.assistant import ask, text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from tests.broker.connection import Connection
+    from tests.support.assistant import Call
 
 pytestmark = pytest.mark.broker
 
@@ -123,6 +126,30 @@ def assigned(names: list[str], assignor: str = "range", user_data: bytes | None 
 def dynamic(count: int) -> list[ClassicMember]:
     """Return members without instance ids."""
     return [ClassicMember(SUBSCRIPTION) for _ in range(count)]
+
+
+def test_tools_for_assistants_answer_about_a_live_cluster(stage: Stage) -> None:
+    """The first test, because librdkafka ends the process that describes a group of a later one."""
+    with ClassicGroup(stage.cluster, "asked") as group:
+        group.start(*dynamic(2), assignments=assigned)
+        found = stage.judge(group.name)
+        named = {"group": group.name}
+        calls: list[Call] = [
+            *(("explain_group", named), ("can_migrate", named), ("scale", {**named, "max_members": 3})),
+            ("what_if", {**named, "steps": ["add_members=1"]}),
+            *(("match_pattern", {"pattern": "moving-[op].*"}), ("explain_group", {"group": "aske"})),
+        ]
+        _, answers = ask(["--bootstrap-server", stage.cluster.address], calls)
+
+    explained, migrated, scaled, changed, matched = (json.loads(text(answer)) for answer in answers[:-1])
+    assert explained["group"]["members"] == 2
+    assert explained["last_rebalances"] is None
+    assert (migrated["verdict"], migrated["moved"]) == (found.verdict, found.moved)
+    assert [each["most_loaded"] for each in scaled["counts"]] == [14, 8, 6]
+    assert [each["members"] for each in changed["outcomes"]] == [2, 3]
+    assert matched["matches"] == list(NAMES)
+    assert answers[-1].is_error
+    assert "has no group 'aske'; its " in text(answers[-1])
 
 
 REFUSED: dict[str, tuple[Callable[[ClassicGroup], None], str, str, str]] = {

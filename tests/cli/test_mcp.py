@@ -2,36 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
 
 from assignor.cli import main
 from assignor.cli.bounded import MOST_CHARACTERS, MOST_TEXT, bounded
+from tests.support.assistant import Call, ask, text
 from tests.support.recorded_fleet import RECORDING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LAGGING = RECORDING.parent / "lagging_groups"
 TOOLS = {"explain_group", "what_if", "scale", "can_migrate", "match_pattern"}
-
-Call = tuple[str, dict[str, Any]]
-
-
-async def _asked(calls: Iterable[Call]) -> tuple[list[Any], list[Any]]:
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", "assignor", "mcp", str(LAGGING)], env=dict(os.environ)
-    )
-    async with Client(stdio_client(server)) as client:
-        listed = await client.list_tools()
-        return listed.tools, [await client.call_tool(name, arguments) for name, arguments in calls]
-
 
 CALLS: dict[str, Call] = {
     "group": ("explain_group", {"group": "invoices"}),
@@ -49,13 +31,8 @@ CALLS: dict[str, Call] = {
 @pytest.fixture(scope="module")
 def answers() -> tuple[list[Any], dict[str, Any]]:
     """Return the tools of a server, and its answers to `CALLS`."""
-    tools, found = asyncio.run(asyncio.wait_for(_asked(CALLS.values()), 120))
+    tools, found = ask([str(LAGGING)], CALLS.values())
     return tools, dict(zip(CALLS, found, strict=True))
-
-
-def text(answer: Any) -> str:
-    (content,) = answer.content
-    return str(content.text)
 
 
 def test_the_tools_only_read(answers: tuple[list[Any], dict[str, Any]]) -> None:
