@@ -113,6 +113,7 @@ _MODULES = (
     "lag_time_sums",
     "matching",
     "member",
+    "migration",
     "names",
     "offsets",
     "page",

@@ -7,18 +7,30 @@ the broker's assignor, which starts from the partitions that the members own tod
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from assignor import _core
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.validation import check_name, read_bool, read_entries, read_int, shown, wrong_type
+from assignor.migration_settings import DEFAULTS, BrokerSettings
+from assignor.validation import (
+    as_bytes,
+    check_name,
+    read_bool,
+    read_entries,
+    read_items,
+    read_names,
+    read_patterns,
+    shown,
+    wrong_type,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+
+    from assignor.weights import Weights
 
 __all__ = [
     "DEFAULTS",
@@ -38,120 +50,8 @@ __all__ = [
 Verdict = Literal["online", "offline only", "not yet"]
 """Answers: members can be replaced one after another; all must stop first; something must change first."""
 
-ServerAssignor = Literal["uniform", "range"]
-"""Assignors of the broker."""
-
 Span = tuple[str, int, int]
 """Topic, first partition and number of partitions."""
-
-_POLICY = "group.consumer.migration.policy"
-_MAX_SIZE = "group.consumer.max.size"
-_PROTOCOLS = "group.coordinator.rebalance.protocols"
-_ASSIGNORS = "group.consumer.assignors"
-_POLICIES = ("bidirectional", "upgrade", "downgrade", "disabled")
-
-DEFAULTS: Mapping[str, str] = {
-    _POLICY: "bidirectional",
-    _MAX_SIZE: str(2**31 - 1),
-    _PROTOCOLS: "classic,consumer,streams",
-    _ASSIGNORS: "uniform,range",
-}
-"""Kafka's defaults of the settings of brokers that decide, by name."""
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerSettings:
-    """Settings of the brokers that decide whether a group can move.
-
-    Args:
-        policy: `group.consumer.migration.policy`: `bidirectional`, `upgrade`, `downgrade` or `disabled`.
-        max_size: `group.consumer.max.size`, from 1 to 2^31 - 1.
-        has_protocol: Whether `group.coordinator.rebalance.protocols` has `consumer`.
-        assignor: The assignor after the switch: the first of `group.consumer.assignors`, unless members ask for
-            another one with `group.remote.assignor`.
-        version: Version of the brokers, such as `4.3`; None if it is not known.
-        assumed: Names of settings that are not known, for which Kafka's default is taken.
-
-    Raises:
-        WrongTypeError: A value has another type.
-        IllegalArgumentError: A value is not one of those named here.
-
-    Example:
-        >>> BrokerSettings.read({"group.consumer.max.size": "100"}).max_size
-        100
-    """
-
-    policy: str = "bidirectional"
-    max_size: int = 2**31 - 1
-    has_protocol: bool = True
-    assignor: ServerAssignor = "uniform"
-    version: str | None = None
-    assumed: tuple[str, ...] = tuple(DEFAULTS)
-
-    def __post_init__(self) -> None:
-        if check_name(self.policy, _POLICY).lower() not in _POLICIES:
-            raise IllegalArgumentError(f"{_POLICY} must be one of {', '.join(_POLICIES)}, not {shown(self.policy)}")
-        if not 1 <= read_int(self.max_size, _MAX_SIZE, bits=64) <= 2**31 - 1:
-            raise IllegalArgumentError(f"{_MAX_SIZE} must be from 1 to {2**31 - 1}, not {shown(self.max_size)}")
-        read_bool(self.has_protocol, "has_protocol")
-        if check_name(self.assignor, "assignor") not in get_args(ServerAssignor):
-            raise IllegalArgumentError(f"assignor must be 'uniform' or 'range', not {shown(self.assignor)}")
-        self.numbers()
-
-    @classmethod
-    def read(cls, given: Mapping[str, str], version: str | None = None) -> BrokerSettings:
-        """Return the settings from texts by Kafka's names; a setting that is missing has Kafka's default.
-
-        Raises:
-            WrongTypeError: A name or a value is not a str.
-            IllegalArgumentError: A name is not in `DEFAULTS`, or a value is invalid.
-        """
-        if not isinstance(given, Mapping):
-            raise wrong_type("settings", "a mapping of names and values", given)
-        for name in given:
-            if name not in DEFAULTS:
-                raise IllegalArgumentError(f"unknown setting {shown(name)}; the settings are {', '.join(DEFAULTS)}")
-            check_name(given[name], name)
-        found = {**DEFAULTS, **given}
-        size = found[_MAX_SIZE].strip()
-        if not re.fullmatch(r"[0-9]{1,10}", size):
-            raise IllegalArgumentError(f"{_MAX_SIZE} must be from 1 to {2**31 - 1}, not {shown(found[_MAX_SIZE])}")
-        first = found[_ASSIGNORS].split(",")[0].strip()
-        short = {"UniformAssignor": "uniform", "RangeAssignor": "range"}.get(first.rpartition(".")[2], first)
-        protocols = {each.strip().lower() for each in found[_PROTOCOLS].split(",")}
-        assumed = tuple(name for name in DEFAULTS if name not in given)
-        return cls(found[_POLICY].strip(), int(size), "consumer" in protocols, short, version, assumed)  # type: ignore[arg-type]  # checked by the class
-
-    def numbers(self) -> tuple[int, int] | None:
-        """Return major and minor version of the brokers; None if it is not known."""
-        if self.version is None:
-            return None
-        found = re.match(r"([0-9]{1,9})\.([0-9]{1,9})(?![0-9])", check_name(self.version, "version"))
-        if found is None:
-            raise IllegalArgumentError(f"version must be like 4.3, not {shown(self.version)}")
-        return int(found[1]), int(found[2])
-
-    def values(self) -> dict[str, str]:
-        """Return the settings by Kafka's names, as texts that `read` reads."""
-        protocols = DEFAULTS[_PROTOCOLS] if self.has_protocol else "classic"
-        other = "range" if self.assignor == "uniform" else "uniform"
-        texts = (self.policy, str(self.max_size), protocols, f"{self.assignor},{other}")
-        return dict(zip(DEFAULTS, texts, strict=True))
-
-    def to_json(self) -> dict[str, object]:
-        """Return the settings by Kafka's names, with those that are assumed."""
-        return {
-            _POLICY: self.policy,
-            _MAX_SIZE: self.max_size,
-            "has_protocol": self.has_protocol,
-            "assignor": self.assignor,
-            "version": self.version,
-            "assumed": list(self.assumed),
-        }
-
-    def rules(self) -> tuple[str, int, bool, tuple[int, int] | None, str]:
-        """Return the settings as `_core.Clusters.migrate` reads them."""
-        return self.policy, self.max_size, self.has_protocol, self.numbers(), self.assignor
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +97,8 @@ class ClassicGroup:
         problem: Why the group cannot be judged, such as a rebalance in which brokers return no members; else None.
         has_owners: False if the partitions of the members are not known.
         generation: The generation in which the members got their partitions; None if it is not known.
+        weights: Weights of the partitions, such as their records per second, in a form of `assignor.weights`; None if
+            they are not known.
     """
 
     group_id: str
@@ -207,6 +109,7 @@ class ClassicGroup:
     problem: str | None = None
     has_owners: bool = True
     generation: int | None = None
+    weights: Weights | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,6 +147,13 @@ class Placement:
         most_loaded: Partitions of the most loaded member; None without members.
         rack_misses: Partitions without a replica on the rack of their owner.
         co_partition_breaks: Partition ids with different owners in topics with equal numbers of partitions.
+        unweighted: Partitions of subscribed topics whose weight is unknown; None without weights.
+        least_weight: Lowest sum of the weights of a member's partitions; None without weights, or if one is unknown,
+            like the following fields.
+        most_weight: Highest sum of the weights of a member's partitions.
+        mean_weight: Mean of these sums.
+        weight_bound: `most_weight` cannot be lower with these members, whatever assigns.
+        packed_weight: `most_weight` if the heaviest partitions are given first, each to the least loaded member.
     """
 
     partitions: int
@@ -252,6 +162,12 @@ class Placement:
     most_loaded: int | None
     rack_misses: int
     co_partition_breaks: int
+    unweighted: int | None = None
+    least_weight: float | None = None
+    most_weight: float | None = None
+    mean_weight: float | None = None
+    weight_bound: float | None = None
+    packed_weight: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,11 +255,20 @@ def classic_member(
     Returns:
         The fields `library`, `library_version` and `conversion_problem` of `ClassicMember`.
 
+    Raises:
+        WrongTypeError: An argument has another type.
+
     Example:
         >>> classic_member("billing", "range", "kafka-python-2.2.15", b"\0\0\0\0\0\0\0\0\0\0", b"")
         {'library': 'kafka-python', 'library_version': '2.2.15', 'conversion_problem': None}
     """
-    found = _core.classic_member(group_id, assignor or "", client_id, metadata, assignment)
+    found = _core.classic_member(
+        check_name(group_id, "group_id"),
+        "" if assignor is None else check_name(assignor, "assignor"),
+        check_name(client_id, "client_id"),
+        as_bytes(metadata, "metadata"),
+        as_bytes(assignment, "assignment"),
+    )
     return dict(zip(("library", "library_version", "conversion_problem"), found, strict=True))
 
 
@@ -359,7 +284,8 @@ def migrate(
     Args:
         groups: The groups.
         topics: The topics of their cluster: mappings with `topic`, `partitions` (their number), and optionally `racks`
-            (the racks of each partition) and `topic_id`, as the rows of `assignor.spark.schemas.TOPICS`.
+            (the racks of each partition), `topic_id` and `weights` (the weight of each partition for groups without
+            weights of their own), as the rows of `assignor.spark.schemas.TOPICS`.
         settings: Settings of the brokers; Kafka's defaults if they are None.
         later: Whether to compute later moves and the moves of a rolling replacement, which takes most of the time.
 
@@ -385,6 +311,12 @@ def migrate(
     for group in read_entries(groups, "groups", "an iterable of ClassicGroup"):
         if not isinstance(group, ClassicGroup):
             raise wrong_type("a group", "a ClassicGroup", group)
+        check_name(group.group_id, "a group id")
+        read_bool(group.has_owners, f"group {shown(group.group_id)}: has_owners")
+        for member in read_entries(group.members, f"group {shown(group.group_id)}: members", "an iterable of members"):
+            if not isinstance(member, ClassicMember):
+                raise wrong_type(f"group {shown(group.group_id)}: a member", "a ClassicMember", member)
+            check_name(member.member_id, f"group {shown(group.group_id)}: a member id")
         given.append(group)
     judged = [group for group in given if group.problem is None]
     found = iter(_computed(judged, topics, rules, later=later))
@@ -396,17 +328,54 @@ def migrate(
     )
 
 
+_TOPIC_FIELDS = ("topic", "partitions", "racks", "topic_id", "weights")
+
+
 def _computed(
     groups: list[ClassicGroup], topics: Iterable[Mapping[str, Any]], rules: BrokerSettings, *, later: bool
 ) -> list[Migration]:
-    with dependency("pyarrow"):
-        import pyarrow as pa
-
+    """Return the answers for groups; those with weights have topics of their own."""
+    rows = []
+    for row in read_entries(topics, "topics", "an iterable of topics"):
+        if not isinstance(row, Mapping):
+            raise wrong_type("a topic", "a mapping with topic and partitions", row)
+        rows.append({name: row.get(name) for name in _TOPIC_FIELDS})
     if not groups:
         return []
+    plain = [group for group in groups if group.weights is None]
+    found = iter(_answers(plain, rows, rules, later=later))
+    return [
+        next(found)
+        if group.weights is None
+        else _answers([group], _weighted(group, group.weights, rows), rules, later=later)[0]
+        for group in groups
+    ]
+
+
+def _weighted(group: ClassicGroup, weights: Weights, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the topics that a group can use, with its weights."""
+    from assignor.single_group import add_weights
+
+    chosen = rows
+    if isinstance(weights, Mapping) and not any(member.pattern for member in group.members):
+        names = {topic for member in group.members for topic in (*member.topics, *(span[0] for span in member.spans))}
+        names |= {key[0] if isinstance(key, tuple) and key else key for key, _ in read_items(weights, "weights")}
+        chosen = [row for row in rows if row["topic"] in names]
+    try:
+        return add_weights([dict(row) for row in chosen], weights)
+    except (IllegalArgumentError, WrongTypeError) as error:
+        raise type(error)(f"group {shown(group.group_id)}: {error}") from error
+
+
+def _answers(
+    groups: list[ClassicGroup], topics: Sequence[Mapping[str, Any]], rules: BrokerSettings, *, later: bool
+) -> list[Migration]:
+    with dependency("pyarrow"):
+        import pyarrow as pa
+    from assignor.single_group import CLUSTERS
+
     text, number = pa.string(), pa.int32()
     texts = pa.list_(text)
-    topic = {"topic": text, "partitions": number, "racks": pa.list_(texts), "topic_id": text}
     member = {"member_id": text, "group_instance_id": text, "rack": text, "topics": texts, "pattern": texts}
     member |= dict.fromkeys(
         ("dialect", "assignor", "library", "library_version", "conversion_problem", "protocol_type"), text
@@ -415,14 +384,8 @@ def _computed(
     span = {"member_id": text, "topic": text, "start": number, "count": number}
     group_type = {"cluster": text, "group_id": text, "protocol_type": text}
     group_type |= {"members": pa.list_(pa.struct(member)), "current": pa.list_(pa.struct(span))}
-    rows = []
-    for row in read_entries(topics, "topics", "an iterable of topics"):
-        if not isinstance(row, Mapping):
-            raise wrong_type("a topic", "a mapping with topic and partitions", row)
-        rows.append({name: row.get(name) for name in topic})
-    clusters = pa.list_(pa.struct({"cluster": text, "topics": pa.list_(pa.struct(topic))}))
     try:
-        engine = _core.Clusters(pa.array([[{"cluster": "", "topics": rows}]], clusters))
+        engine = _core.Clusters(pa.array([[{"cluster": "", "topics": topics}]], CLUSTERS))
         column = pa.array([_row(group) for group in groups], pa.struct(group_type))
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         if isinstance(error, (IllegalArgumentError, WrongTypeError)):
@@ -439,7 +402,7 @@ def _row(group: ClassicGroup) -> dict[str, Any]:
     fields = ("member_id", "group_instance_id", "rack", "dialect", "library", "library_version", "conversion_problem")
     members = [
         {name: getattr(member, name) for name in fields}
-        | {"topics": list(member.topics), "pattern": list(member.pattern)}
+        | _names(member, f"group {shown(group.group_id)}: member {shown(member.member_id)}")
         | {"assignor": group.assignor, "generation": group.generation}
         for member in group.members
     ]
@@ -450,11 +413,17 @@ def _row(group: ClassicGroup) -> dict[str, Any]:
     ]
     return {
         "cluster": "",
-        "group_id": check_name(group.group_id, "a group id"),
+        "group_id": group.group_id,
         "protocol_type": group.protocol_type,
         "members": members,
         "current": spans if group.has_owners else None,
     }
+
+
+def _names(member: ClassicMember, owner: str) -> dict[str, list[str]]:
+    """Return topics and patterns of a member."""
+    pattern = read_patterns(member.pattern, f"{owner}: pattern")
+    return {"topics": list(read_names(member.topics, owner)), "pattern": list(pattern)}
 
 
 def read_row(group_id: str, row: Mapping[str, Any]) -> Migration:

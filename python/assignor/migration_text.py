@@ -19,10 +19,17 @@ _UNKNOWN = "?"
 _HEADER = ("group", "verdict", "members", "load", "idle", "moved", "rolling", "join", "leave", "restart")
 
 
+_BUSIEST = "busiest"
+"""Header of the column that the table has if the traffic of a group is known."""
+
+
 def text_lines(found: Sequence[Migration], settings: BrokerSettings) -> Iterator[str]:
     """Yield the lines of `assignor migrate`: a table, and the reason, the path and the notes of each group."""
     rows = [_HEADER, *map(_cells, found)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(_HEADER))]
+    has_weights = any(each.before is not None and each.before.most_weight is not None for each in found)
+    if has_weights:
+        rows = [(*row, last) for row, last in zip(rows, (_BUSIEST, *map(_busiest, found)), strict=True)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [
             cell.ljust(size) if place < 2 else cell.rjust(size)
@@ -33,6 +40,8 @@ def text_lines(found: Sequence[Migration], settings: BrokerSettings) -> Iterator
     yield "load: fewest-most partitions of a member, today > after the switch; idle: members without partitions"
     yield "moved: partitions with another owner after the switch; rolling: while members are replaced one after another"
     yield "join, leave, restart: partitions that move then, with today's assignor > with the broker's; ?: not known"
+    if has_weights:
+        yield "busiest: records per second, or weight, of the member with the most, today > after the switch"
     for migration in found:
         yield ""
         yield f"{escape(migration.group)}: {migration.verdict or 'not known'}, {escape(migration.reason)}"
@@ -125,6 +134,15 @@ def _cells(migration: Migration) -> tuple[str, ...]:
         _number(migration.rolling),
         *later,
     )
+
+
+def _busiest(migration: Migration) -> str:
+    before, after = (None if each is None else each.most_weight for each in (migration.before, migration.after))
+    return f"{_weight(before)} > {_weight(after)}"
+
+
+def _weight(value: float | None) -> str:
+    return _UNKNOWN if value is None else f"{value:,.1f}"
 
 
 def _load(placement: Placement) -> str:

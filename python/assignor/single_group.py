@@ -107,12 +107,24 @@ def cluster_column(
     """
     topics = topic_rows(partitions_per_topic, topic_ids=topic_ids, place=place)
     if weights is not None:
-        counts = [int(topic["partitions"]) for topic in topics]
-        columns = weight_columns(weights, [topic["topic"] for topic in topics], counts)
-        for row, column in zip(topics, columns, strict=True):
-            # The engine takes null as an unknown weight.
-            row["weights"] = None if column is None else pa.array(column, pa.float64(), from_pandas=True)
+        add_weights(topics, weights)
     return pa.array([[{"cluster": _CLUSTER, "topics": topics}]], CLUSTERS)
+
+
+def add_weights(topics: list[dict[str, Any]], weights: Weights) -> list[dict[str, Any]]:
+    """Add the weights of their partitions to rows of topics, and return the rows.
+
+    Raises:
+        IllegalArgumentError: A weight is invalid, or of a partition that the topics do not have.
+        WrongTypeError: The weights have no form of `assignor.weights`.
+    """
+    # A negative number is the engine's error, with its place.
+    counts = [max(read_int(row["partitions"], f"topic {row['topic']!r}: partitions", bits=32), 0) for row in topics]
+    columns = weight_columns(weights, [topic["topic"] for topic in topics], counts)
+    for row, column in zip(topics, columns, strict=True):
+        # The engine takes null as an unknown weight.
+        row["weights"] = None if column is None else pa.array(column, pa.float64(), from_pandas=True)
+    return topics
 
 
 def group_column(

@@ -20,7 +20,7 @@ with dependency("pyarrow"):
     import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
@@ -39,6 +39,7 @@ __all__ = [
     "WINDOW_MS",
     "member_traffic",
     "partition_traffic",
+    "traffic_weights",
     "uneven_ratio",
 ]
 
@@ -220,6 +221,38 @@ def partition_traffic(
     ]
     table = pa.table(dict(zip(PARTITION_TRAFFIC.names, columns, strict=True))).cast(PARTITION_TRAFFIC)
     return table.sort_by([(name, "ascending") for name in _KEYS]).combine_chunks()
+
+
+def traffic_weights(traffic: pa.Table, partitions_per_topic: Mapping[str, int]) -> dict[tuple[str, int], float]:
+    """Return the traffic of a group as weights of partitions, in a form of `assignor.weights`.
+
+    A partition without a known rate counts as 0: the group did not commit it while it committed others.
+
+    Args:
+        traffic: The columns of `PARTITION_TRAFFIC`, of one group.
+        partitions_per_topic: The topics whose partitions get a weight, with their numbers of partitions.
+
+    Returns:
+        The weight of each partition of these topics; empty if no rate is known.
+
+    Raises:
+        WrongTypeError: A column is missing or cannot be converted to its type.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> names = ("topic", "partition", "committed", "timestamp")
+        >>> rows = {name: list(column) for name, column in zip(names, zip(("t", 0, 0, 0), ("t", 0, 90, 9_000)))}
+        >>> traffic_weights(partition_traffic(pa.table({"group_id": ["g", "g"], **rows})), {"t": 2})
+        {('t', 0): 10.0, ('t', 1): 0.0}
+    """
+    rows = select_columns(traffic, "traffic", PARTITION_TRAFFIC)
+    rows = rows.filter(pc.is_valid(rows["rate"]))
+    if not len(rows):
+        return {}
+    columns = (rows[name].to_pylist() for name in ("topic", "partition", "rate"))
+    rates = {(topic, partition): rate for topic, partition, rate in zip(*columns, strict=True)}
+    places = ((topic, number) for topic, count in partitions_per_topic.items() for number in range(count))
+    return {place: rates.get(place, 0.0) for place in places}
 
 
 def member_traffic(traffic: pa.Table, owners: pa.Table) -> pa.Table:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from typing import Any
 
 import pytest
 
-from assignor import TopicPartition, assign
+from assignor import TopicPartition, assign, plan
 from assignor.errors import IllegalArgumentError, WrongTypeError
 from assignor.migration import BrokerSettings, ClassicGroup, ClassicMember, Migration, classic_member, migrate
 from assignor.model import Subscription
@@ -125,28 +126,84 @@ def test_an_empty_group_has_nothing_that_the_policy_could_refuse() -> None:
 def test_the_numbers_are_those_of_the_broker_s_assignor_on_the_current_owners() -> None:
     members = (java("a", ("orders", 0, 7), ("payments", 0, 2)), java("b", ("payments", 2, 2)))
     found = judge(group(*members), later=True)
-    owned = {
-        member.member_id: Subscription(
-            member.topics,
-            owned_partitions=tuple(
-                TopicPartition(topic, start + place) for topic, start, count in member.spans for place in range(count)
-            ),
-        )
-        for member in members
-    }
-    plan = assign(
+    owned = {each.member_id: Subscription(each.topics, owned_partitions=_places(each)) for each in members}
+    assigned = assign(
         {row["topic"]: row["partitions"] for row in TOPICS}, owned, assignor="uniform", group_protocol="consumer"
     )
 
     assert found.before is not None
     assert found.after is not None
     assert (found.before.least_loaded, found.before.most_loaded) == (2, 9)
-    assert sorted(map(len, plan.values())) == [found.after.least_loaded, found.after.most_loaded]
+    assert sorted(map(len, assigned.values())) == [found.after.least_loaded, found.after.most_loaded]
     assert found.moved == sum(
-        place not in plan[member] for member, each in owned.items() for place in each.owned_partitions
+        place not in assigned[member] for member, each in owned.items() for place in each.owned_partitions
     )
     assert found.later is not None
     assert found.later.leave == 5
+
+
+def test_weights_are_carried_before_and_after_the_switch() -> None:
+    members = (java("a", ("orders", 0, 7), ("payments", 0, 2)), java("b", ("payments", 2, 2)))
+    weights = {"orders": [9.0, 1, 1, 1, 1, 1, 1], "payments": [2.0, 2, 2, 2]}
+    found = judge(group(*members, weights=weights))
+    owned = {each.member_id: Subscription(each.topics, owned_partitions=_places(each)) for each in members}
+    after = plan(
+        {row["topic"]: row["partitions"] for row in TOPICS}, owned, assignor="uniform", group_protocol="consumer"
+    ).balance(weights=weights)
+
+    assert found.before is not None
+    assert (found.before.least_weight, found.before.most_weight, found.before.mean_weight) == (4, 19, 11.5)
+    assert found.after is not None
+    assert (found.after.least_weight, found.after.most_weight) == (after.least_weight, after.most_weight)
+    assert (found.after.weight_bound, found.after.packed_weight) == (after.weight_bound, after.packed_weight)
+
+
+def test_a_weight_that_is_not_known_leaves_the_weighted_load_unknown() -> None:
+    found = judge(group(*MEMBERS, weights={("orders", 0): 5.0}))
+
+    assert found.before is not None
+    assert (found.before.unweighted, found.before.most_weight) == (10, None)
+    plain = judge(group(*MEMBERS)).before
+    assert plain is not None
+    assert (plain.unweighted, plain.most_weight) == (None, None)
+
+
+def test_each_group_has_weights_of_its_own() -> None:
+    groups = [
+        dataclasses.replace(group(*MEMBERS, weights=weights), group_id=name)
+        for name, weights in (("one", {"orders": [1.0] * 7, "payments": [0.0] * 4}), ("none", None))
+    ]
+    topics = [{**row, "weights": [2.0] * row["partitions"]} for row in TOPICS]
+    one, none = (each.before for each in migrate(groups, topics, later=False))
+
+    assert one is not None
+    assert none is not None
+    assert (one.most_weight, none.most_weight) == (4, 12)
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "message"),
+    [
+        (
+            {"orders": [-1.0]},
+            IllegalArgumentError,
+            "group 'g': weights['orders']: a weight must be a finite number >= 0",
+        ),
+        (
+            {"none": [1.0]},
+            IllegalArgumentError,
+            "group 'g': weights has a weight for ('none', 0), but the group has no",
+        ),
+        (5, WrongTypeError, "group 'g': weights must be a mapping of topics or partitions"),
+    ],
+)
+def test_invalid_weights_are_named_with_their_group(weights: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=re.escape(message)):
+        judge(group(*MEMBERS, weights=weights))
+
+
+def _places(member: ClassicMember) -> tuple[TopicPartition, ...]:
+    return tuple(TopicPartition(topic, start + place) for topic, start, count in member.spans for place in range(count))
 
 
 def test_members_without_partitions_are_named() -> None:

@@ -39,6 +39,7 @@ from assignor import (
     lag_time,
     lag_time_sums,
     match_topics,
+    migration,
     offsets,
     plan,
     resolve,
@@ -235,10 +236,13 @@ def _pure_calls() -> Iterator[Call]:
     given = {"partitions_per_topic": {"t": 2}, "subscriptions": {"a": ["t"]}, "max_members": 2, "group": "g"}
     given |= {"assignor": "range", "group_protocol": "classic", "weights": {"t": [1, 2]}, "topic_ids": None}
     yield _call("assignor.scaling.scale", scaling.scale, **given, assignment={"a": [("t", 0)]})
+    yield from _migration_calls()
     commits, owners = traffic.COMMITS.empty_table(), lag.POSITIONS.empty_table()
     given = {"commits": commits, "end_offsets": None, "partitions": None, "window_ms": 5}
     yield _call("assignor.traffic.partition_traffic", traffic.partition_traffic, **given)
     measured = traffic.PARTITION_TRAFFIC.empty_table()
+    given = {"traffic": measured, "partitions_per_topic": {"t": 2}}
+    yield _call("assignor.traffic.traffic_weights", traffic.traffic_weights, **given)
     yield _call("assignor.traffic.member_traffic", traffic.member_traffic, traffic=measured, owners=owners)
     yield _call("assignor.lag.join_owners", lag.join_owners, committed=POSITIONS, owners=POSITIONS)
     yield _call("assignor.lag.partition_lag", lag.partition_lag, positions=POSITIONS, end_offsets=ENDS)
@@ -263,6 +267,38 @@ def _pure_calls() -> Iterator[Call]:
     given = {"metadata": DESCRIBED, "topics": ["t"], "cluster": {"brokers": [{"broker_id": 1, "rack": "r"}]}}
     name = "assignor.clients.kafka_python.partitions_per_topic of a topic"
     yield _call(name, clients.kafka_python.partitions_per_topic, **given)
+
+
+def _migration_calls() -> Iterator[Call]:
+    given: dict[str, Any] = {"policy": "upgrade", "max_size": 5, "has_protocol": True, "assignor": "range"}
+    yield _call("assignor.migration.BrokerSettings", migration.BrokerSettings, **given, version="4.3")
+    settings = migration.BrokerSettings
+    yield _call("assignor.migration.BrokerSettings.read", settings.read, given={}, version="4.3")
+    for method in ("numbers", "values", "to_json", "rules"):
+        yield _method(f"assignor.migration.BrokerSettings.{method}", settings)
+    fields: dict[str, Any] = {"group_id": "g", "assignor": "range", "client_id": "c", "metadata": ENCODED}
+    yield _call("assignor.migration.classic_member", migration.classic_member, **fields, assignment=b"")
+    fields = {"topics": ("t",), "spans": (("t", 0, 1),), "group_instance_id": "i", "rack": "r", "library": "java"}
+    fields |= {"library_version": "4.0", "conversion_problem": "user_data", "pattern": ("t.*",), "dialect": "java"}
+    yield _call("assignor.migration.migrate with ClassicMember", _migrated_member, member_id="a", **fields)
+    member = migration.ClassicMember("a", ("t",))
+    fields = {"group_id": "g", "members": (member,), "assignor": "range", "protocol_type": "consumer", "unknown": ()}
+    fields |= {"problem": None, "has_owners": True, "generation": 1, "weights": {"t": [1.0, 2.0]}}
+    yield _call("assignor.migration.migrate with ClassicGroup", _migrated_group, **fields)
+    given = {"groups": [migration.ClassicGroup("g", (member,))], "topics": [{"topic": "t", "partitions": 2}]}
+    yield _call("assignor.migration.migrate", migration.migrate, **given, settings=None, later=True)
+    (found,) = migration.migrate(**given)
+    for method in ("to_json", "summary"):
+        yield _method(f"assignor.migration.Migration.{method}", lambda: found)
+
+
+def _migrated_member(**fields: Any) -> object:
+    group = migration.ClassicGroup("g", (migration.ClassicMember(**fields),), "range", "consumer")
+    return migration.migrate([group], [{"topic": "t", "partitions": 2}])
+
+
+def _migrated_group(**fields: Any) -> object:
+    return migration.migrate([migration.ClassicGroup(**fields)], [{"topic": "t", "partitions": 2}])
 
 
 def _record_value(field: str) -> Callable[[Any], object]:

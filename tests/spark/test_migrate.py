@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -26,6 +27,7 @@ def test_the_answers_are_those_of_the_library(spark: SparkSession, recorded_tabl
     rows = [row.asDict(recursive=True) for row in fleet.migrate(settings, later=True).collect()]
     found = {row["group_id"]: read_row(row["group_id"], row) for row in rows}
     groups, topics = recorded_groups(Recording.open(RECORDING))
+    groups = [dataclasses.replace(group, weights=None) for group in groups]  # the tables have no traffic
     expected = {each.group: each for each in migrate(groups, topics, settings=settings)}
 
     assert len(found) > 8

@@ -2,8 +2,8 @@
 
 A group is an object with `partitions_per_topic` and `subscriptions`, as the arguments of `assignor.assign`, and the
 optional keys `assignor`, `group_protocol`, `topic_ids` and `prefer_rack_aware`. The keys `assignment`, which `check`
-reads, `scenarios`, which `what-if` reads, and `weights`, which `plan`, `what-if` and `scale` read, are allowed for all
-commands, so that one file serves all of them.
+reads, `scenarios`, which `what-if` reads, and `weights`, which `plan`, `what-if`, `scale` and `migrate` read, are
+allowed for all commands, so that one file serves all of them.
 
 A description of a group is such an input, too: the text of `kafka-consumer-groups.sh --describe`, or the JSON of
 `assignor describe` (`assignor.sources.group_text`). `scale` also reads a group of a recording.

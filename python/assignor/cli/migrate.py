@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -161,6 +162,7 @@ def _described(path: str) -> tuple[list[ClassicGroup], list[dict[str, Any]]] | N
     if protocol not in (None, "classic"):
         raise IllegalArgumentError(f"{place}: the group has the protocol {protocol}; only classic groups can move")
     found = group_of_subscriptions("", group.subscriptions, group.settings.get("assignor"))
+    found = replace(found, weights=group.others.get("weights"))
     return [found], topic_rows(group.partitions_per_topic, topic_ids=group.settings.get("topic_ids"), place=place)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
@@ -13,6 +14,7 @@ from assignor.cluster.records import by_group, check_types
 from assignor.dependencies import dependency
 from assignor.lines import spans_of
 from assignor.migration import ClassicGroup, ClassicMember, classic_member
+from assignor.traffic import partition_traffic, traffic_weights
 
 with dependency("pyarrow"):
     import pyarrow as pa
@@ -20,6 +22,8 @@ with dependency("pyarrow"):
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from pyarrow.dataset import Dataset
 
     from assignor.cluster.cluster_description import ClusterDescription
     from assignor.cluster.descriptions import GroupDescription, MemberDescription
@@ -45,7 +49,8 @@ def recorded_groups(recording: Recording) -> tuple[list[ClassicGroup], list[dict
         recording: The recording. If it has a choice of groups, only these are returned.
 
     Returns:
-        The groups, including those without members, and the topics of the last snapshot (see `last_topics`).
+        The groups, including those without members, with the records per second of their partitions as weights, as
+        far as these are known; and the topics of the last snapshot (see `last_topics`).
 
     Raises:
         IllegalArgumentError: A file of the recording cannot be read.
@@ -57,9 +62,12 @@ def recorded_groups(recording: Recording) -> tuple[list[ClassicGroup], list[dict
     groups: list[Row] = []
     members: list[Row] = []
     spans: list[Row] = []
+    commits: list[pa.RecordBatch] = []
 
     def read(records: pa.RecordBatch | None) -> None:
-        *_, (names, histories) = replay.push_groups(records, kinds=())
+        _, committed, _, (names, histories) = replay.push_groups(records, kinds=(), commits=True)
+        if committed is not None:
+            commits.append(pa.record_batch(committed))
         rows = pa.array(histories)
         is_classic = pc.equal(rows.field("kind"), "classic")
         chosen = zip(pa.array(names).filter(is_classic).to_pylist(), rows.filter(is_classic).to_pylist(), strict=True)
@@ -71,7 +79,40 @@ def recorded_groups(recording: Recording) -> tuple[list[ClassicGroup], list[dict
     for batch in by_group(recording):
         read(batch.filter(pc.invert(pc.or_(batch["aborted"], marker.mark(batch)))))
     read(None)
-    return classic_groups(groups, members, spans), last_topics(metadata)
+    topics = last_topics(metadata)
+    found = classic_groups(groups, members, spans)
+    return _weighted(found, topics, commits, recording.end_offset_rows()), topics
+
+
+def _weighted(
+    groups: list[ClassicGroup], topics: list[dict[str, Any]], commits: list[pa.RecordBatch], ends: Dataset | None
+) -> list[ClassicGroup]:
+    """Return the groups with the traffic of the partitions of their topics as weights."""
+    names = [group.group_id for group in groups if group.members]
+    rows = pa.Table.from_batches(commits) if names and commits else None
+    if rows is None:
+        return groups
+    rows = rows.filter(pc.is_in(rows["group_id"], pa.array(names, pa.string())))
+    traffic = partition_traffic(rows.sort_by("offset"), None if ends is None else ends.to_table())
+    counts = {row["topic"]: row["partitions"] for row in topics}
+    runs = pc.run_end_encode(traffic["group_id"].combine_chunks())
+    ends_of = runs.run_ends.to_pylist()
+    starts = [0, *ends_of[:-1]]
+    by_group = {
+        name: traffic.slice(start, end - start)
+        for name, start, end in zip(runs.values.to_pylist(), starts, ends_of, strict=True)
+    }
+    found = []
+    for group in groups:
+        measured = by_group.get(group.group_id)
+        if measured is not None:
+            used = {
+                topic for member in group.members for topic in (*member.topics, *(each[0] for each in member.spans))
+            }
+            weights = traffic_weights(measured, {topic: counts[topic] for topic in sorted(used & counts.keys())})
+            group = replace(group, weights=weights or None)
+        found.append(group)
+    return found
 
 
 def classic_groups(groups: Iterable[Row], members: Iterable[Row], spans: Iterable[Row]) -> list[ClassicGroup]:

@@ -14,7 +14,7 @@ from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.model import PartitionInfo, Subscription, TopicPartition
 from assignor.replay.recorded import end_of
-from assignor.traffic import partition_traffic
+from assignor.traffic import partition_traffic, traffic_weights
 from assignor.validation import shown
 
 with dependency("pyarrow"):
@@ -22,8 +22,6 @@ with dependency("pyarrow"):
     import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from assignor.cluster.folder import Recording
 
 _KINDS = ("classic", "consumer", "share")
@@ -57,29 +55,22 @@ class FinalGroup:
     traffic: pa.Table = field(repr=False)
 
     def weights(self) -> dict[tuple[str, int], float]:
-        """Return the traffic of each partition of the subscribed topics as weights; empty if no traffic is known.
-
-        A partition without traffic counts as 0: the group did not commit it while it committed others.
-        """
-        columns = (self.traffic[name].to_pylist() for name in ("topic", "partition", "rate"))
-        rates = {(topic, partition): rate for topic, partition, rate in zip(*columns, strict=True) if rate is not None}
-        if not rates:
-            return {}
-        return {place: rates.get(place, 0.0) for place in self._places()}
+        """Return the traffic of each partition of the subscribed topics as weights, see `traffic_weights`."""
+        return traffic_weights(self.traffic, self._counts())
 
     def uncommitted(self) -> int:
         """Return the number of partitions of the subscribed topics whose traffic is not known."""
-        columns = (self.traffic[name].to_pylist() for name in ("topic", "partition", "rate"))
-        known = {(topic, partition) for topic, partition, rate in zip(*columns, strict=True) if rate is not None}
-        return sum(place not in known for place in self._places())
+        counts = self._counts()
+        rows = self.traffic.filter(pc.is_valid(self.traffic["rate"]))
+        known = zip(rows["topic"].to_pylist(), rows["partition"].to_pylist(), strict=True)
+        committed = sum(1 for topic, partition in known if partition < counts.get(topic, 0))
+        return sum(counts.values()) - committed
 
-    def _places(self) -> Iterator[tuple[str, int]]:
-        """Yield the partitions of the topics that members subscribe to or own."""
+    def _counts(self) -> dict[str, int]:
+        """Return the number of partitions of the topics that members subscribe to or own."""
         names = {topic for each in self.subscriptions.values() for topic in each.topics}
         names |= set(self.traffic["topic"].to_pylist())
-        for topic, partitions in self.partitions_per_topic.items():
-            if topic in names:
-                yield from ((topic, info.partition) for info in partitions)
+        return {topic: len(found) for topic, found in self.partitions_per_topic.items() if topic in names}
 
 
 def read_final_group(recording: Recording, pattern: str | None = None) -> FinalGroup:

@@ -6,7 +6,7 @@ use crate::fleet::{
     Roster, ScaledGroup, balance,
 };
 use crate::group::{Group, java_order};
-use crate::plan::{Plan, Span};
+use crate::plan::{Plan, Span, WeightedBalance};
 use crate::python::read::fleet::groups::GroupRow;
 use crate::python::verbs::table::{Column, ColumnFull, Declared, Fielded, Items, Row, SPANS, TEXTS, Texts, Type};
 use crate::wire::Library;
@@ -155,13 +155,19 @@ pub(crate) const MIGRATIONS: Declared = (
     ])),
 );
 
-const PLACEMENT: [Declared; 6] = [
+const PLACEMENT: [Declared; 12] = [
     ("partitions", Type::Int64),
     ("idle", TEXTS),
     ("least_loaded", Type::Int64),
     ("most_loaded", Type::Int64),
     ("rack_misses", Type::Int64),
     ("co_partition_breaks", Type::Int64),
+    ("unweighted", Type::Int32),
+    ("least_weight", Type::Float64),
+    ("most_weight", Type::Float64),
+    ("mean_weight", Type::Float64),
+    ("weight_bound", Type::Float64),
+    ("packed_weight", Type::Float64),
 ];
 
 const LATER: [Declared; 3] = [("join", Type::Int64), ("leave", Type::Int64), ("restart", Type::Int64)];
@@ -260,8 +266,17 @@ pub(crate) fn push_scale(column: &mut Column, found: &ScaledGroup) -> Result<(),
     row.put(load.is_good)?.put(load.is_good_by_weight)?.put(int32(load.idle_members))?;
     row.put(int32(load.least_loaded))?.put(int32(load.most_loaded))?.put(load.mean_load)?;
     row.put(load.moved)?.put(int32(load.unowned))?.put(int32(load.rack_misses))?;
-    row.put(load.unweighted.map(int32))?;
-    let Some(weighted) = &load.weighted else { return Ok(()) };
+    put_weighted(&mut row, load.unweighted, load.weighted.as_ref())
+}
+
+/// Add the number of partitions without a weight, and the weighted loads, which end a row, if all weights are known.
+fn put_weighted(
+    row: &mut Row<'_>,
+    unweighted: Option<usize>,
+    weighted: Option<&WeightedBalance>,
+) -> Result<(), ColumnFull> {
+    row.put(unweighted.map(int32))?;
+    let Some(weighted) = weighted else { return Ok(()) };
     row.put(weighted.least)?.put(weighted.most)?.put(weighted.mean)?;
     row.put(weighted.bound)?.put(weighted.packed).map(drop)
 }
@@ -356,5 +371,6 @@ pub(crate) fn push_migration(
 
 fn put_placement(row: &mut Row<'_>, found: &Placement) -> Result<(), ColumnFull> {
     row.put(found.partitions)?.put(Texts(&found.idle))?.put(found.least_loaded)?.put(found.most_loaded)?;
-    row.put(found.rack_misses)?.put(found.co_partition_breaks).map(drop)
+    row.put(found.rack_misses)?.put(found.co_partition_breaks)?;
+    put_weighted(row, found.unweighted, found.weighted.as_ref())
 }
