@@ -251,7 +251,8 @@ def _pure_calls() -> Iterator[Call]:
     yield _call("assignor.lag.group_lag", lag.group_lag, partitions=lags)
     timed = lag_time.lag_in_time(lags, 5, lag.TIMED_END_OFFSETS.empty_table(), lag_time.TIMED_COMMITTED.empty_table())
     history = {"end_offsets": lag.TIMED_END_OFFSETS.empty_table(), "committed": lag_time.TIMED_COMMITTED.empty_table()}
-    given = {"lags": lags, "at": 5, **history, "window_ms": 5, "retention_ms": {"t": 5}}
+    settings = {"retention_ms": {"t": 5}, "size_limited": ["t"], "compacted": ["u"]}
+    given = {"lags": lags, "at": 5, **history, "window_ms": 5, **settings}
     yield _call("assignor.lag_time.lag_in_time", lag_time.lag_in_time, **given)
     yield _call("assignor.lag_time_sums.sum_lag_in_time", lag_time_sums.sum_lag_in_time, partitions=timed, by="group")
     yield _call("assignor.lag_time_sums.summed_schema", lag_time_sums.summed_schema, by="group")
