@@ -344,12 +344,17 @@ def test_a_report_by_an_admin_client_can_be_asked_for(
         until(lambda: lag(polls, "reported") == 0)
         text = capfd.readouterr()
         assert 1 == report(secured, tmp_path, "--admin", "--fail-on", "out_of_range")
+        capfd.readouterr()
+        assert 0 == report(secured, tmp_path, "--admin", "--measure", "0.2", "--group", "reported", "--json")
+        (measured,) = json.loads(capfd.readouterr().out)["groups"]
 
     assert "" == text.err
     assert "  reported\n" not in text.out.partition("Assigned partitions")[0]
     assert "this report is made of one description of the cluster by an Admin client" in " ".join(text.out.split())
     assert f"JSON file: {tmp_path / 'out' / 'report.json'}" in text.out
     assert "This report is made of one description" in page.read_text(encoding="utf-8")
+    assert [0.0] == list(measured["traffic"]["members"].values()), "nothing is written"
+    assert measured["traffic"]["seconds"] >= 0.2
 
 
 @pytest.mark.parametrize(
@@ -358,6 +363,7 @@ def test_a_report_by_an_admin_client_can_be_asked_for(
         (["--keep", "folder"], "--admin describes a live cluster and records nothing: --keep cannot be used with it"),
         ([], "--admin describes a live cluster and records nothing: it needs --bootstrap-server"),
         (["--until", "1"], "--until needs the log of the past: it cannot be used with --admin"),
+        (["--measure", "0"], "--measure 0: the number of seconds must be above 0 and at most 86,400"),
     ],
 )
 def test_options_that_do_not_fit_to_a_description_are_named(
@@ -368,3 +374,9 @@ def test_options_that_do_not_fit_to_a_description_are_named(
     assert 2 == main(["report", *source, "--admin", *words])
 
     assert f"assignor: {line}\n" == capfd.readouterr().err
+
+
+def test_a_report_on_a_log_measures_nothing_twice(capfd: pytest.CaptureFixture[str]) -> None:
+    assert 2 == main(["report", "folder", "--measure", "5"])
+
+    assert "assignor: --measure 5 needs --admin: a log has all measurements\n" == capfd.readouterr().err

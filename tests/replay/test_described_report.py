@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assignor.cluster.description import UNREAD
+from assignor.page.described_data import described_page
 from assignor.report.described import report_of
 from assignor.report.report import ADMIN, NO_LOG
 from assignor.report.text import render
@@ -148,3 +149,59 @@ def test_the_text_says_that_there_is_no_log() -> None:
     assert "partitions" in lines[0]
     assert not any(name in lines[0] for name in ("generation", "range = Kafka"))
     assert render(report(group(*BOTH)), width=40)
+
+
+# ---- traffic
+
+
+def measured(at: int, ends: list[int], committed: int | None = 7) -> dict[str, Any]:
+    """Return the offsets of the partitions of the group at a time."""
+    rows = [
+        {"topic": "orders", "partition": id, "committed": committed, "end_offset": end} for id, end in enumerate(ends)
+    ]
+    return {"partitions": {"billing": rows}, "read_at": {"billing": at}}
+
+
+def test_two_descriptions_show_the_traffic_of_groups_and_members() -> None:
+    members = (*BOTH, member("c"))
+    first, second = (
+        described(group(*members), **measured(*given)) for given in ((AT, [10, 20]), (AT + 10_000, [40, 30]))
+    )
+
+    found = report_of(second, topic_table(2), AT + 10_000, earlier=first)
+
+    (row,) = as_json(found)["groups"]
+    assert {"a": 3.0, "b": 1.0, "c": 0.0} == row["traffic"]["members"]
+    assert (10.0, 40, 4.0, 0, None) == tuple(
+        row["traffic"][name] for name in ("seconds", "records", "rate", "unknown", "uneven")
+    )
+    assert "billing: 4.0 records/s in the last 10.0 s; a member has 0.0 records/s to 3.0 records/s" in render(found)
+    page = described_page("c", found, second, topic_table(2))
+    assert row["traffic"] == page.groups[0]["traffic"]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        (group(*BOTH), group()),
+        (group(*BOTH), group(*BOTH, state="PreparingRebalance")),
+        (group(*BOTH), group(problem="no answer")),
+    ],
+)
+def test_a_group_without_known_owners_has_no_traffic(earlier: GroupDescription, later: GroupDescription) -> None:
+    first = described(earlier, **measured(AT, [10, 20]))
+
+    found = report_of(described(later, **measured(AT + 10_000, [40, 30])), topic_table(2), AT, earlier=first)
+
+    assert found.groups[0].traffic is None
+    assert as_json(found)["groups"][0]["traffic"] is None
+
+
+def test_traffic_needs_commits_and_two_measurements_of_the_group() -> None:
+    one = described(group(*BOTH), **measured(AT, [10, 20]))
+    later = described(group(*BOTH), **measured(AT + 10_000, [40, 30], committed=None))
+    other = described(group(*BOTH), partitions={}, read_at={})
+
+    for first, second in ((one, later), (other, one)):
+        assert report_of(second, topic_table(2), AT, earlier=first).groups[0].traffic is None
+    assert report_of(one, topic_table(2), AT).groups[0].traffic is None

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import connection_settings
+from assignor.cli.measure import describe_twice
 from assignor.lines import json_text
 from assignor.terminal import colours, print_json, print_line, print_lines, status_line, width
 
@@ -29,7 +30,6 @@ def print_admin_report(options: argparse.Namespace) -> Report:
         IllegalArgumentError: The output folder or the page cannot be written.
     """
     settings = connection_settings(options)
-    from assignor.cluster.description import describe
     from assignor.cluster.topics import topic_rows
     from assignor.replay.watch_loop import local_ms
     from assignor.report.described import report_of
@@ -42,10 +42,11 @@ def print_admin_report(options: argparse.Namespace) -> Report:
 
         check_page(options.page)
     with status_line() as show:
-        admin, at = settings.admin(), local_ms()
-        description = describe(settings, options.group, admin=admin, on_progress=show)
+        admin = settings.admin()
+        earlier, description = describe_twice(settings, options.group, options.measure, show, admin=admin)
+        at = max(description.read_at.values(), default=local_ms())
         topics = topic_rows(settings, admin, local_ms())
-    found = report_of(description, topics, at, since=options.since)
+    found = report_of(description, topics, at, since=options.since, earlier=earlier)
     with replace_report_folder(place) as part:
         (part / REPORT_FILE).write_text(json_text(found.to_json(), indent=1) + "\n", encoding="utf-8")
     if options.page is not None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from assignor.cli.connection import add_connection, connection_settings
+from assignor.cli.measure import add_measure, check_measure, describe_twice
 from assignor.cli.selection import add_groups
 from assignor.dependencies import require
-from assignor.errors import IllegalArgumentError
 from assignor.terminal import print_json, print_lines, status_line
 
 if TYPE_CHECKING:
     import argparse
-
-_LONGEST_MEASURE = 86_400
 
 INCOMPLETE = 1
 """Exit code if a group that `--group` chooses cannot be described."""
@@ -29,35 +26,20 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     add_connection(command)
     add_groups(command)
-    command.add_argument(
-        "--measure",
-        type=float,
-        metavar="SECONDS",
-        help="read the offsets again after this time, to know the growth of the lag and the time to catch up",
-    )
+    add_measure(command, "to know the growth of the lag and the time to catch up")
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
 
 
 def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
-    measure = options.measure
-    if measure is not None and not 0 < measure <= _LONGEST_MEASURE:
-        raise IllegalArgumentError(
-            f"--measure {measure:g}: the number of seconds must be above 0 and at most {_LONGEST_MEASURE:,}"
-        )
+    check_measure(options.measure)
     settings = connection_settings(options)
     require("pyarrow", "confluent_kafka", *(() if options.json else ("rich",)))
-    from assignor.cluster.description import describe
     from assignor.cluster.group_patterns import GroupPatterns
 
     chosen = GroupPatterns(options.group)
     with status_line() as show:
-        earlier = None
-        if measure is not None:
-            earlier = describe(settings, options.group, on_progress=show, has_other_groups=False, has_times=False)
-            show(f"waiting {measure:g} s to measure the growth of the lag")
-            time.sleep(measure)
-        found = describe(settings, options.group, on_progress=show, earlier=earlier)
+        _, found = describe_twice(settings, options.group, options.measure, show)
     if options.json:
         print_json(found.to_json())
     else:

@@ -11,6 +11,7 @@ from assignor.cli.admin_report import DESCRIBED, print_admin_report
 from assignor.cli.broker_log import add_broker_log, read_broker_log
 from assignor.cli.connection import add_connection, check_source
 from assignor.cli.engines import add_engine, modules_of, start_spark, uses_spark
+from assignor.cli.measure import add_measure, check_measure
 from assignor.cli.selection import add_broker_version, add_groups, add_times, check_times
 from assignor.cli.sources import add_paths, opened
 from assignor.dependencies import require
@@ -53,6 +54,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --bootstrap-server: report on one description by an Admin client instead of reading the log",
     )
+    add_measure(command, "with --admin, to know the traffic, the growth of the lag and the time to catch up")
     command.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     command.add_argument(
         "--out", metavar="DIR", help="folder for Parquet files (default: assignor-report/<name of the folder at PATH>)"
@@ -87,6 +89,9 @@ def run(options: argparse.Namespace) -> int:
         raise IllegalArgumentError("--until needs the log of the past: it cannot be used with --admin")
     if options.admin and options.broker_log:
         raise IllegalArgumentError("--broker-log explains the rebalances of a log: it cannot be used with --admin")
+    if options.measure is not None and not options.admin:
+        raise IllegalArgumentError(f"--measure {options.measure:g} needs --admin: a log has all measurements")
+    check_measure(options.measure)
     if options.keep is not None:
         check_path(options.keep, "--keep")
     check_times(options)

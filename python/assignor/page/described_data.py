@@ -58,7 +58,10 @@ def described_page(title: str, report: Report, description: ClusterDescription, 
         events=(),
         groups=[
             {name: getattr(group, name) for name in _FIELDS}
-            | {"migration": None if group.migration is None else group.migration.summary()}
+            | {
+                "migration": None if group.migration is None else group.migration.summary(),
+                "traffic": None if group.traffic is None else group.traffic.to_json(),
+            }
             for group in report.groups
         ],
         findings=found["findings"],

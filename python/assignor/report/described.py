@@ -12,6 +12,7 @@ from assignor.findings import check
 from assignor.lines import format_partitions, spans_of
 from assignor.model import Subscription
 from assignor.replay.polled_groups import polled_members
+from assignor.report.described_traffic import described_traffic
 from assignor.report.group_report import Compared, GroupReport, MemberReport
 from assignor.report.lag import GroupLag
 from assignor.report.migrations import described_migrations
@@ -32,7 +33,14 @@ if TYPE_CHECKING:
 _SEEN = "An Admin client described the group with this assignment; since when it has had it is not known."
 
 
-def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int, *, since: int | None = None) -> Report:
+def report_of(
+    description: ClusterDescription,
+    topics: pa.RecordBatch,
+    at: int,
+    *,
+    since: int | None = None,
+    earlier: ClusterDescription | None = None,
+) -> Report:
     """Return the report on the groups of a description.
 
     Args:
@@ -41,12 +49,14 @@ def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int, 
             partition that was added in between would seem not to exist.
         at: Time of the description in milliseconds.
         since: Time of `Report.since`.
+        earlier: An earlier description, from which the traffic in between is known.
     """
     partitions: dict[str, list[int]] = defaultdict(list)
     for row in topics.select(["topic", "partition"]).to_pylist():
         partitions[row["topic"]].append(row["partition"])
     groups, members, undescribed = [], [], set()
     migrations = described_migrations(description, topics)
+    traffic = {} if earlier is None else described_traffic(earlier, description)
     for group in description.groups:
         found = sorted(polled_members(group), key=lambda member: (member.client_id, member.id))
         if group.problem is not None or group.state in REBALANCING:
@@ -54,7 +64,12 @@ def report_of(description: ClusterDescription, topics: pa.RecordBatch, at: int, 
             found = []
         lag = _lag(description, group.group_id, at)
         reported = _group(group, found, partitions, lag)
-        groups.append(dataclasses.replace(reported, migration=migrations.get(group.group_id)))
+        reported = dataclasses.replace(
+            reported,
+            migration=migrations.get(group.group_id),
+            traffic=None if group.group_id in undescribed else traffic.get(group.group_id),
+        )
+        groups.append(reported)
         members += [_member(group.group_id, each) for each in found]
     return Report(
         records=0,

@@ -37,7 +37,7 @@ NO_LOG = (
 _OF_LOG = ("records", "records_by_type", "bad_records", "invalid_timestamps", "duplicates", "silences")
 _GROUP_OF_LOG = (
     *("generation", "range_generations", "rebalances", "busiest_minute", "bad_records", "invalid_timestamps"),
-    *("assignments", "remarks", "tasks", "traffic", "cost"),
+    *("assignments", "remarks", "tasks", "cost"),
 )
 _GROUP_OF_MEMBERS = (
     *("members", "topics", "partitions", "idle_members", "unowned", "least_loaded", "most_loaded", "assigned"),

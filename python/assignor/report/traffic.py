@@ -19,10 +19,15 @@ with dependency("pyarrow"):
     import pyarrow.parquet as pq
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from assignor.cluster.folder import Recording
+
+OWNERS = pa.schema(
+    [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("member_id", pa.string())]
+)
+"""Owners of partitions: a row per partition of a member."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +129,23 @@ def traffic_by_group(recording: Recording, part: Path) -> dict[str, GroupTraffic
     ids: dict[str, list[str]] = {}
     for group, member in zip(members["group_id"].to_pylist(), members["member_id"].to_pylist(), strict=True):
         ids.setdefault(group, []).append(member)
+    found, busiest = group_traffic(traffic, owners, ids)
+    return {**found, **dict(_judged(recording, part, found, busiest, traffic))}
+
+
+def group_traffic(
+    traffic: pa.Table, owners: pa.Table, members: Mapping[str, Sequence[str]]
+) -> tuple[dict[str, GroupTraffic], dict[str, int]]:
+    """Return the traffic of each group in which a member has a measurement, and its number of measurements.
+
+    Args:
+        traffic: Traffic of partitions, with the columns of `assignor.traffic.PARTITION_TRAFFIC`.
+        owners: Owners of partitions, with the columns of `OWNERS`.
+        members: Ids of the members of each group, those without partitions among them.
+
+    Returns:
+        The traffic, and the number of measurements of the busiest member, by group.
+    """
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in member_traffic(traffic, owners).to_pylist():
         rows.setdefault(row["group_id"], []).append(row)
@@ -134,7 +156,7 @@ def traffic_by_group(recording: Recording, part: Path) -> dict[str, GroupTraffic
         if not known:
             continue
         by_id = {row["member_id"]: row for row in of_members}
-        names = [*dict.fromkeys([*ids.get(group, ()), *by_id])]
+        names = [*dict.fromkeys([*members.get(group, ()), *by_id])]
         found[group] = GroupTraffic(
             seconds=max(row["seconds"] for row in known),
             records=sum(row["records"] for row in known),
@@ -144,7 +166,7 @@ def traffic_by_group(recording: Recording, part: Path) -> dict[str, GroupTraffic
             partitions={name: by_id[name]["partitions"] if name in by_id else 0 for name in names},
         )
         busiest[group] = max(known, key=lambda row: row["rate"])["measurements"]
-    return {**found, **dict(_judged(recording, part, found, busiest, traffic))}
+    return found, busiest
 
 
 def _ends(recording: Recording, owners: pa.Table) -> pa.Table | None:
