@@ -1,4 +1,4 @@
-"""Measured figures in docs/figures.json: their page, the README's table of ratios, the check of figures in prose.
+"""Measured figures in docs/figures.json: their page, the table of ratios, the check of figures in prose.
 
 `python -m benches.run --figures` writes the file, which has the sections in the order of the page.
 
@@ -26,14 +26,14 @@ MARKED = re.compile(r"(?P<number>\d[\d,.]*)\s*(?:[a-zA-Zµ%]+\s*)?<!-- figure: (
 CELL = re.compile(r"(?P<min>[\d.,]+) / (?P<median>[\d.,]+)(?: \((?P<ratio>[\d.,]+)x\))?")
 
 RATIOS = {
-    "[`range`](docs/assignors/range.md)": {"java": "", "peers": "kafka-python"},
-    "[`roundrobin`](docs/assignors/roundrobin.md)": {"java-roundrobin": ""},
-    "[`sticky`](docs/assignors/sticky.md)": {"java-sticky": ""},
-    "[`cooperative-sticky`](docs/assignors/cooperative-sticky.md)": {"java-cooperative-sticky": ""},
-    "[`uniform`](docs/assignors/uniform.md) of the broker": {"java-uniform": ""},
-    "[`range`](docs/assignors/server-range.md) of the broker": {"java-server-range": ""},
+    "[`range`](assignors/range.md)": {"java": "", "peers": "kafka-python"},
+    "[`roundrobin`](assignors/roundrobin.md)": {"java-roundrobin": ""},
+    "[`sticky`](assignors/sticky.md)": {"java-sticky": ""},
+    "[`cooperative-sticky`](assignors/cooperative-sticky.md)": {"java-cooperative-sticky": ""},
+    "[`uniform`](assignors/uniform.md) of the broker": {"java-uniform": ""},
+    "[`range`](assignors/server-range.md) of the broker": {"java-server-range": ""},
 }
-"""Rows of the README's table of ratios: the sections of each assignor, each with its Python client, if any."""
+"""Rows of the table of ratios: the sections of each assignor, each with its Python client, if any."""
 
 CALLS = ("assign", "plan")
 """Calls that the table compares."""
@@ -139,7 +139,7 @@ def missed_targets(path: Path = FIGURES) -> str:
 
 
 def ratio_table(path: Path = FIGURES) -> str:
-    """Return the README's table of ratios: the time of Kafka's class or a Python client divided by that of each call.
+    """Return the table of ratios: the time of Kafka's class or a Python client divided by that of each call.
 
     The two cells of a call have the geometric mean of all groups, and the smallest ratio.
     """

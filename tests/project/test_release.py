@@ -37,7 +37,8 @@ def test_the_description_on_an_index_has_no_relative_link(page: str) -> None:
 
     assert links > 10
     assert [] == contents.relative_targets(rendered(absolute))
-    assert links == absolute.count(f"]({REPOSITORY}/blob/v{VERSION}/")
+    views = (f"]({REPOSITORY}/{view}/v{VERSION}/" for view in ("blob", "raw"))  # of a page, and of a picture
+    assert links == sum(map(absolute.count, views))
 
 
 @pytest.mark.parametrize(

@@ -104,15 +104,15 @@ def test_events_of_chosen_groups_are_those_of_a_run_without_spark(spark: SparkSe
     assert {"billing"} == {json.loads(line)["group"] for line in found.splitlines()}
 
 
-def test_the_readme_shows_what_the_demo_prints() -> None:
-    shown = (ROOT / "README.md").read_text(encoding="utf-8").split("$ make demo\n")[1].split("```")[0]
+def test_the_page_of_the_demo_shows_what_it_prints() -> None:
+    shown = (ROOT / "docs" / "demo.md").read_text(encoding="utf-8").split("$ make demo\n")[1].split("```")[0]
 
     lines = iter(expected(FLEET.name, "report_text").decode().splitlines())
     checked = 0
     for line in shown.splitlines():
         if line.strip() in {"", "…"} or line.startswith("Parquet files:"):
             continue
-        assert line in lines, f"README.md has a line that the demo does not print, or not in this order: {line}"
+        assert line in lines, f"docs/demo.md has a line that the demo does not print, or not in this order: {line}"
         checked += 1
     assert checked > 20
 
