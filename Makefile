@@ -37,7 +37,7 @@ unexport MAKEFLAGS MFLAGS
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help build core demo test test-rust test-python test-long test-wheel test-floors check check-python check-rust
-.PHONY: check-workflows fuzz bench bench-spark guard guard-fails docs pins release-check format clean
+.PHONY: check-workflows fuzz bench bench-spark guard guard-fails docs site pins release-check format clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -153,6 +153,16 @@ docs: core ## Regenerate the generated parts of the pages in docs, and the licen
 	$(BIN)/python -m docs.generate
 	$(BIN)/python -m docs.licenses
 
+site: .venv-site/.packages ## Build the documentation as a site in target/site; a warning or a wrong link is an error
+	@REPOSITORY=$(REPOSITORY) .venv-site/bin/python -m sphinx -q -W --keep-going -b html -c docs/site docs target/site
+	@echo "assignor: open target/site/README.html" >&2
+
+.venv-site/.packages: requirements-site.txt
+	@$(FIND_PYTHON)
+	@$(PYTHON) -m venv .venv-site
+	@.venv-site/bin/python -m pip --quiet --disable-pip-version-check install --require-hashes --no-deps -r requirements-site.txt
+	@touch $@
+
 # The address of the repository, to which the description on a package index links. The workflow `release` has the real one.
 REPOSITORY ?= https://example.org/assignor/assignor
 RELEASE := .venv-release/bin/python
@@ -179,7 +189,7 @@ format: core ## Format the sources
 	cargo fmt
 
 clean: ## Remove everything that was built
-	rm -rf .venv .venv-release target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .venv-release .venv-site target dist assignor-report .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find python tests benches -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf fuzz/target fuzz/corpus fuzz/artifacts
 	find python -name '*.so' -delete

@@ -280,7 +280,8 @@ def nested(text: str, links: Mapping[str, str]) -> str:
 def linked(text: str, links: Mapping[str, str]) -> str:
     """Return a text with one line per paragraph, with links, and with `*` escaped outside code."""
     text = re.sub(r"(?<!\n)\n(?!\n)", " ", text)
-    text = re.sub(r"`?docs/([\w-]+\.md|assignors/)`?", r"[\1](\1)", text)
+    text = re.sub(r"`?docs/([\w-]+\.md)`?", r"[\1](\1)", text)
+    text = re.sub(r"`?docs/assignors/`?", "[assignors/](assignors/index.md)", text)
 
     def part(found: re.Match[str]) -> str:
         code = found[1]

@@ -14,7 +14,10 @@ from release import ROOT
 
 FILES = tuple(
     ROOT / name
-    for name in ("requirements-demo.txt", "requirements-dev.txt", "requirements-release.txt", "fuzz/requirements.txt")
+    for name in (
+        *("requirements-demo.txt", "requirements-dev.txt", "requirements-release.txt", "requirements-site.txt"),
+        "fuzz/requirements.txt",
+    )
 )
 
 PIN = re.compile(r"^[A-Za-z0-9._-]+==\S+", re.MULTILINE)
