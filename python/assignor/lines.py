@@ -1,7 +1,8 @@
-"""Lines of text for a terminal: counts, times, partitions as ranges, members, wrapping, and control characters."""
+"""Text for people: counts, times, partitions as ranges, topic ids, members, wrapping, and control characters."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import textwrap
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from uuid import UUID
 
 Span = tuple[str, int, int]
 """Topic, first partition and number of partitions."""
@@ -63,6 +65,12 @@ def format_partitions(partitions: Sequence[Any]) -> str:
     pairs = [(each["topic"], each["partition"]) if isinstance(each, dict) else tuple(each) for each in partitions]
     text = escape(format_spans(spans_of(pairs), _TOPICS_OF_EVENT_SHOWN))
     return text if len(pairs) == 1 else f"{format_count(len(pairs), 'partition')}: {text}"
+
+
+def format_topic_id(topic_id: UUID | bytes) -> str:
+    """Return a topic id as Kafka prints it: its 16 bytes in URL-safe base64, without padding."""
+    data = topic_id if isinstance(topic_id, bytes) else topic_id.bytes
+    return base64.urlsafe_b64encode(data).decode().rstrip("=")
 
 
 def format_time(milliseconds: int | None) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from assignor import _core
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
-from assignor.lines import format_count
+from assignor.lines import format_count, format_topic_id
 from assignor.single_group import cluster_column, group_column
 from assignor.validation import check_name, read_index, shown, wrong_type
 
@@ -212,7 +212,9 @@ def scale(
     planned = _core.plan(
         partitions_per_topic, subscriptions, assignor=assignor, group_protocol=group_protocol, topic_ids=topic_ids
     )
-    ids = None if topic_ids is None else {topic: _topic_id(id) for topic, id in topic_ids.items()}
+    ids = None
+    if topic_ids is not None:
+        ids = {topic: id if isinstance(id, str) else format_topic_id(id) for topic, id in topic_ids.items()}
     clusters = cluster_column(partitions_per_topic, topic_ids=ids, weights=weights)
     groups = group_column(
         subscriptions,
@@ -233,13 +235,3 @@ def read_max_members(value: object) -> int:
     if not 1 <= number <= MAX_MEMBERS:
         raise IllegalArgumentError(f"max_members must be from 1 to {MAX_MEMBERS}, got {shown(value)}")
     return number
-
-
-def _topic_id(value: UUID | bytes | str) -> str:
-    """Return a topic id as Kafka prints it."""
-    import base64
-
-    if isinstance(value, str):
-        return value
-    data = value if isinstance(value, bytes) else value.bytes
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import base64
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 from assignor.cluster.snapshot import Problem, TopicRow
 from assignor.errors import IllegalArgumentError
+from assignor.lines import format_topic_id
 from assignor.model import PartitionInfo
 from assignor.ordering import java_order
 from assignor.validation import check_name, read_int, read_names, shown, wrong_type
@@ -139,5 +139,5 @@ def read_described(
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise wrong_type(where, f"a topic from {admin}.describe_topics()", described) from error
         if topic_id.int:
-            found.topic_ids[name] = base64.urlsafe_b64encode(topic_id.bytes).decode().rstrip("=")
+            found.topic_ids[name] = format_topic_id(topic_id)
     return found

@@ -7,12 +7,11 @@ This is the form of Kafka 4.1 and later. That of 4.0, an early access, has the s
 
 from __future__ import annotations
 
-import base64
 import struct
 from typing import TYPE_CHECKING, NamedTuple
 
 from assignor.errors import WireError
-from assignor.lines import format_count, format_spans, spans_of
+from assignor.lines import format_count, format_spans, format_topic_id, spans_of
 from assignor.sources.segment_names import SHARE_TOPIC
 from assignor.sources.segments import SegmentReading, merge_replicas, read_replica
 
@@ -75,7 +74,7 @@ def read_share_state(key: bytes, value: bytes | None) -> ShareState:
         raise WireError(str(error), 0, field) from error
     if value_version != 0 or partition < 0 or offset < _NO_OFFSET:
         raise WireError(f"version {value_version}, partition {partition}, start offset {offset}", 0, field)
-    name = base64.urlsafe_b64encode(topic_id).decode().rstrip("=")
+    name = format_topic_id(topic_id)
     return ShareState(group, name, partition, offset, version == _UPDATE)
 
 
