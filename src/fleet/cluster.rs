@@ -35,6 +35,12 @@ impl Cluster {
         Self { weights, ..self }
     }
 
+    /// Return true if the weight of a partition of the cluster may be known.
+    #[must_use]
+    pub fn has_weights(&self) -> bool {
+        !self.weights.is_empty()
+    }
+
     /// Return the weights of the partitions of a group's topics; None if no weight of the cluster is known.
     #[must_use]
     pub fn weights(&self, group: &Group) -> Option<Weights> {

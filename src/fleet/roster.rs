@@ -93,10 +93,33 @@ impl Roster<'_> {
         self.members.sort_by(|left, right| java_order(&left.id, &right.id));
     }
 
-    /// Return true if the order of the members affects their plan. Call `sort` then, because rows come in any order.
+    /// Sort the members by id, and the subscriptions by their first member, so that no result depends on the order of the rows.
+    pub fn sort_all(&mut self) {
+        self.sort();
+        if self.subscriptions.len() < 2 {
+            return;
+        }
+        let mut given: Vec<_> = std::mem::take(&mut self.subscriptions).into_iter().map(Some).collect();
+        let mut places: Vec<u32> = vec![0; given.len()];
+        for member in &mut self.members {
+            let number = member.subscription as usize;
+            if let Some(subscription) = given[number].take() {
+                places[number] = self.subscriptions.len() as u32;
+                self.subscriptions.push(subscription);
+            }
+            member.subscription = places[number];
+        }
+    }
+
+    /// Return true if the order of the members affects a result. Call `sort_all` then, because rows come in any order.
+    ///
+    /// The order of members affects plans, that of subscriptions also the changes of patterns, and the packing of weights.
     #[must_use]
-    pub fn needs_order(&self) -> bool {
-        self.computed.is_some_and(reads_owned) || self.members.iter().any(|member| member.instance_id.is_some())
+    pub fn needs_order(&self, cluster: &Cluster) -> bool {
+        self.computed.is_some_and(reads_owned)
+            || cluster.has_weights()
+            || self.members.iter().any(|member| member.instance_id.is_some())
+            || self.subscriptions.iter().any(|subscription| !subscription.patterns.is_empty())
     }
 
     /// Return the plan that the group's assignor computes; None if the group cannot be computed, or the assignor has no answer.

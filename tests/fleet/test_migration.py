@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from typing import Any
 
@@ -301,3 +302,18 @@ def test_a_member_that_is_given_twice_is_named() -> None:
         judge(group(java("a"), java("a")))
     with pytest.raises(IllegalArgumentError, match="conversion_problem must be null or one of"):
         judge(group(java("a", conversion_problem="own")))
+
+
+def test_the_order_of_members_does_not_matter() -> None:
+    topics = [{"topic": f"t{id}-x", "partitions": 3, "weights": [5.0, 1.0 + id, 0.25]} for id in range(4)]
+    patterns = ("^t1", "^t[0-2]", "t3", r"^(t)\1?0$")
+    members = [
+        java(f"m{place}", pattern=(text,), dialect=dialect)
+        for place, (text, dialect) in enumerate(itertools.product(patterns, ("librdkafka", "java")))
+    ]
+    members = [dataclasses.replace(member, topics=("t2",) * (place % 2)) for place, member in enumerate(members)]
+    (expected,) = migrate([group(*members)], topics)
+
+    assert len(expected.pattern_changes) > 2
+    for shuffled in (members[::-1], members[3:] + members[:3]):
+        assert migrate([group(*shuffled)], topics) == (expected,)

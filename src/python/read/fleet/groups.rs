@@ -141,9 +141,9 @@ impl GroupColumn {
         }
         read.roster = Roster { members: roster, subscriptions: subscriptions.found, ..Roster::default() };
         read.choose_assignor()?;
-        if read.roster.needs_order() {
+        if read.roster.needs_order(read.cluster) {
             // Rows are in any order.
-            read.roster.sort();
+            read.roster.sort_all();
         }
         Ok(read)
     }
