@@ -74,6 +74,16 @@ def rare_features() -> Tables:
     return found
 
 
+def small(*members: Row, cluster: str = "c") -> tuple[list[Row], list[Row]]:
+    """Return two topics of a cluster, and these members of its group `g`."""
+    topics = [
+        {"cluster": cluster, "topic": "t", "partitions": 3, "racks": None},
+        {"cluster": cluster, "topic": "u", "partitions": 2, "racks": None},
+    ]
+    named = {"cluster": cluster, "group_id": "g", "topics": ["t"]}
+    return topics, [{**named, **member} for member in members]
+
+
 def table(rows: Iterable[Row], schema: pa.Schema) -> pa.Table:
     """Return rows as a table."""
     return pa.Table.from_pylist(list(rows), schema=schema)

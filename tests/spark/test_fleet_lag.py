@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 from assignor import lag
 from assignor.errors import IllegalArgumentError, WrongTypeError
-from assignor.lag_time import TIMED_COMMITTED, lag_in_time
-from assignor.lag_time_sums import sum_lag_in_time
+from tests.spark.drawn_fleet import frame
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
     from assignor.spark import Fleet
@@ -43,12 +42,6 @@ def draw(rng: random.Random) -> tuple[list[Row], list[Row], list[Row]]:
                     span = {"topic": topic, "start": partition, "count": 1}
                     current += [{**keys, "member_id": owner, **span} for owner in owners]
     return current, committed, ends
-
-
-def frame(spark: SparkSession, rows: list[Row], schema: StructType) -> DataFrame:
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    return spark.createDataFrame(pa.Table.from_pylist(rows, to_arrow_schema(schema)), schema)
 
 
 def fleet(spark: SparkSession, current: list[Row]) -> Fleet:
@@ -169,65 +162,15 @@ def test_arguments_are_checked(spark: SparkSession) -> None:
         of_fleet.lag(empty[0].drop("committed"), empty[1])
 
 
-def test_lag_in_time_equals_that_of_the_tables_of_each_cluster(spark: SparkSession) -> None:
-    from assignor.spark import schemas
+def test_arguments_of_lag_in_time_are_checked(spark: SparkSession) -> None:
+    from assignor.spark import Fleet, schemas
 
-    rng = random.Random(5)
-    current, _, _ = draw(rng)
-    ends, commits = timed_rows(rng)
-    frames = frame(spark, commits, schemas.TIMED_COMMITTED), frame(spark, ends, schemas.TIMED_END_OFFSETS)
-    of_fleet = fleet(spark, [*spans(current)])
+    empty = [frame(spark, [], schema) for schema in (schemas.TIMED_COMMITTED, schemas.TIMED_END_OFFSETS)]
+    of_fleet = fleet(spark, [])
 
-    kinds: tuple[Literal["partition", "topic", "member", "group"], ...] = ("partition", "topic", "member", "group")
-    for by in kinds:
-        found = of_fleet.lag_in_time(*frames, by=by, window_ms=40_000)
-        expected = []
-        for cluster in ("east", "west"):
-            its = [[row for row in rows if row["cluster"] == cluster] for rows in (current, commits, ends)]
-            rows = in_time(*its)
-            table = rows if by == "partition" else sum_lag_in_time(rows, by=by)
-            expected += [{"cluster": cluster, **row} for row in table.to_pylist()]
-        assert in_order(expected) == in_order(found.toArrow().to_pylist()), by
-        if by == "partition":
-            assert {"caught_up", "falling_behind", None} <= {row["trend"] for row in expected}
     with pytest.raises(IllegalArgumentError, match=r"^by must be 'partition', 'topic', 'member' or 'group', not 'x'$"):
-        of_fleet.lag_in_time(*frames, by="x")  # type: ignore[arg-type]  # deliberately wrong value
+        of_fleet.lag_in_time(*empty, by="x")  # type: ignore[arg-type]  # deliberately wrong value
     with pytest.raises(IllegalArgumentError, match=r"^window_ms must be at least 1, got 0$"):
-        of_fleet.lag_in_time(*frames, window_ms=0)
-
-
-def timed_rows(rng: random.Random) -> tuple[list[Row], list[Row]]:
-    """Return end offsets and commits over time of two clusters, whose last times differ."""
-    ends, commits = [], []
-    for cluster, last in (("east", 100_000), ("west", 70_000)):
-        for topic in ("t", "u"):
-            for partition in range(6):
-                place = {"cluster": cluster, "topic": topic, "partition": partition}
-                for at in range(0, last + 1, 10_000):
-                    end = rng.choice([at // 100, at // 100, None])
-                    start = rng.choice([0, None])
-                    ends.append(
-                        {**place, "at": at, "start_offset": start, "end_offset": at // 100 if at == last else end}
-                    )
-                    for group in ("g", "h"):
-                        committed = rng.choice([at // 100, at // 200, at // 200, None])
-                        commits.append({**place, "at": at - 1_000, "group_id": group, "committed": committed})
-    return ends, commits
-
-
-def in_time(current: list[Row], commits: list[Row], ends: list[Row]) -> pa.Table:
-    """Return the lag in time of the partitions of a cluster."""
-    last = max(row["at"] for row in ends)
-    latest: dict[Any, Row] = {}
-    for row in commits:
-        latest[row["group_id"], row["topic"], row["partition"]] = row
-    key = [(name, lag.POSITIONS.field(name).type) for name in ("group_id", "topic", "partition")]
-    positions = lag.join_owners(
-        pa.Table.from_pylist(list(latest.values()), pa.schema([*key, ("committed", pa.int64())])),
-        pa.Table.from_pylist(
-            [{**row, "partition": row["start"]} for row in current], pa.schema([*key, ("member_id", pa.string())])
-        ),
-    )
-    now = pa.Table.from_pylist([row for row in ends if row["at"] == last], lag.END_OFFSETS)
-    tables = pa.Table.from_pylist(ends, lag.TIMED_END_OFFSETS), pa.Table.from_pylist(commits, TIMED_COMMITTED)
-    return lag_in_time(lag.partition_lag(positions, now), last, *tables, window_ms=40_000)
+        of_fleet.lag_in_time(*empty, window_ms=0)
+    with pytest.raises(IllegalArgumentError, match=r"^lag_in_time\(\) needs the owned partitions"):
+        Fleet(of_fleet.topics, of_fleet.members).lag_in_time(*empty)

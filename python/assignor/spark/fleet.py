@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from assignor.dependencies import dependency
-from assignor.errors import IllegalArgumentError, WrongTypeError
+from assignor.errors import IllegalArgumentError
 from assignor.lag_time import WINDOW_MS
 from assignor.migration import BrokerSettings
 from assignor.scaling import read_max_members
 from assignor.spark import schemas
-from assignor.spark.fleet_lag import lag_of_groups, lag_of_members, lag_of_partitions
-from assignor.spark.fleet_time_lag import time_lag_by, time_lag_of_partitions
+from assignor.spark.fleet_balance import MAX_MESSAGE_BYTES, read_message_bytes, with_skew
+from assignor.spark.fleet_lag import lag_by
+from assignor.spark.fleet_problems import problems_of
+from assignor.spark.fleet_tables import read_members, read_table, read_topics, session_or_active, with_keys
+from assignor.spark.fleet_time_lag import time_lag_by
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
-from assignor.validation import read_bool, read_index, shown, wrong_type
+from assignor.validation import read_bool, shown, wrong_type
 
 with dependency("pyspark"):
-    from pyspark.sql import functions as F
     from pyspark.sql.types import StringType, StructField, StructType
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from assignor.cluster.snapshot import ClusterSnapshot
     from assignor.spark.scenario import Scenario
 
 __all__ = ["MAX_MESSAGE_BYTES", "Fleet"]
 
-MAX_MESSAGE_BYTES = 1_048_588
-"""Kafka's default of the broker setting message.max.bytes, the largest batch of records that a broker accepts."""
-
 _METHODS_OF_PLANS = ("assign", "what_if")
 """Methods that need `current` only if an assignor starts from owned partitions."""
-
-_BATCH_BYTES = 61 + 5 + 3 + 5 + 5 + 1
-"""Largest overhead of a batch of one record: the header of the batch, and the record's lengths and fixed fields."""
 
 
 class Fleet:
@@ -92,17 +87,10 @@ class Fleet:
     """
 
     def __init__(self, topics: DataFrame, members: DataFrame, current: DataFrame | None = None) -> None:
-        self._topics, topic_columns = _read(topics, *_topic_columns(topics))
+        self._topics, topic_columns = read_topics(topics)
         self._has_weights = "weights" in topic_columns
-        optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}
-        self._members, self._member_columns = _read(
-            members, schemas.MEMBERS, "members", optional, schemas.PATTERN_LISTS
-        )
-        if not {"topics", "pattern"} & set(self._member_columns):
-            kind = schemas.MEMBERS["topics"].dataType.simpleString()
-            found = ", ".join(members.columns)
-            raise WrongTypeError(f"members has no column topics of type {kind} and no pattern; its columns are {found}")
-        self._current = None if current is None else _read(current, schemas.ASSIGNMENTS, "current", ())[0]
+        self._members, self._member_columns = read_members(members)
+        self._current = None if current is None else read_table(current, schemas.ASSIGNMENTS, "current", ())[0]
         self._clusters = clusters_row(self._topics, topic_columns)
         self._snapshot: ClusterSnapshot | None = None
 
@@ -125,7 +113,7 @@ class Fleet:
         """
         from assignor.spark.recorded_fleet import recorded
 
-        topics, members, current = recorded(_session(spark), folder)
+        topics, members, current = recorded(session_or_active(spark), folder)
         return cls(topics, members, current)
 
     @classmethod
@@ -163,7 +151,7 @@ class Fleet:
         """Return the groups of a cluster that a `read_cluster` function of `assignor.clients` has read."""
         if not callable(getattr(snapshot, "to_arrow", None)):
             raise wrong_type("snapshot", "a ClusterSnapshot", snapshot)
-        active = _session(spark)
+        active = session_or_active(spark)
         tables = snapshot.to_arrow()
 
         def frame(name: str, schema: StructType) -> DataFrame:
@@ -230,16 +218,16 @@ class Fleet:
         Raises:
             IllegalArgumentError: Unknown `of`, or `"current"` for a fleet without `current`.
         """
-        limit = _bytes(max_message_bytes)
+        limit = read_message_bytes(max_message_bytes)
         if not isinstance(of, str) or of not in ("assign", "current"):
             raise IllegalArgumentError(f"of must be 'assign' or 'current', not {shown(of)}")
-        if of == "current" and self._current is None:
-            raise IllegalArgumentError(
-                "balance(of='current') needs the owned partitions: Fleet(topics, members, current)"
-            )
+        if of == "current":
+            self._owned("balance(of='current')")
         method = "balance" if of == "assign" else "current_balance"
         answer = StructType([*schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
-        return self._weighted(self._call(method, _with_keys(answer), with_current=True), answer, limit)
+        return with_skew(
+            self._call(method, with_keys(answer), with_current=True), answer, limit, has_weights=self._has_weights
+        )
 
     def moves(self) -> DataFrame:
         """Return the partitions whose owner changes from `current` to `assign()`, with the columns of `schemas.MOVES`.
@@ -250,8 +238,7 @@ class Fleet:
         Raises:
             IllegalArgumentError: The fleet has no `current`.
         """
-        if self._current is None:
-            raise IllegalArgumentError("moves() needs the owned partitions: Fleet(topics, members, current)")
+        self._owned("moves()")
         return self._call("moves", schemas.MOVES, with_current=True)
 
     def what_if(
@@ -277,9 +264,10 @@ class Fleet:
             WrongTypeError: `scenarios` is not a Scenario or an iterable of them.
             IllegalArgumentError: There are no scenarios, or two have the same name.
         """
-        limit, data = _bytes(max_message_bytes), as_data(scenarios)
+        limit, data = read_message_bytes(max_message_bytes), as_data(scenarios)
         answer = StructType([*schemas.OUTCOME.fields, *schemas.BALANCE.fields, *schemas.WEIGHTED.fields])
-        return self._weighted(self._call("what_if", _with_keys(answer), data), answer, limit)
+        found = self._call("what_if", with_keys(answer), data)
+        return with_skew(found, answer, limit, has_weights=self._has_weights)
 
     def scale(self, max_members: int | None = None) -> DataFrame:
         """Return each group with 1, 2, 3, ... members: load, idle members, and the partitions that move from today.
@@ -300,7 +288,7 @@ class Fleet:
             IllegalArgumentError: `max_members` is not from 1 to `assignor.scaling.MAX_MEMBERS`.
         """
         most = None if max_members is None else read_max_members(max_members)
-        return self._call("scale", _with_keys(schemas.SCALE), most, with_current=True)
+        return self._call("scale", with_keys(schemas.SCALE), most, with_current=True)
 
     def migrate(self, settings: BrokerSettings | None = None, *, later: bool = False) -> DataFrame:
         """Return whether each classic group can move to KIP-848: a row per group, with the columns of `MIGRATION`.
@@ -346,16 +334,7 @@ class Fleet:
             WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
             IllegalArgumentError: Unknown `by`, or the fleet has no `current`.
         """
-        if not isinstance(by, str) or by not in ("partition", "member", "group"):
-            raise IllegalArgumentError(f"by must be 'partition', 'member' or 'group', not {shown(by)}")
-        if self._current is None:
-            raise IllegalArgumentError("lag() needs the owned partitions: Fleet(topics, members, current)")
-        commits, _ = _read(committed, schemas.COMMITTED, "committed", ())
-        ends, _ = _read(end_offsets, schemas.END_OFFSETS, "end_offsets", ())
-        found = lag_of_partitions(self._current, commits, ends)
-        if by == "partition":
-            return found
-        return lag_of_members(found) if by == "member" else lag_of_groups(found)
+        return lag_by(self._owned("lag()"), committed, end_offsets, by)
 
     def lag_in_time(
         self,
@@ -385,17 +364,7 @@ class Fleet:
             WrongTypeError: A column is missing, duplicate or of another type, or a DataFrame is streaming.
             IllegalArgumentError: Unknown `by`, `window_ms` is not positive, or the fleet has no `current`.
         """
-        if not isinstance(by, str) or by not in ("partition", "topic", "member", "group"):
-            raise IllegalArgumentError(f"by must be 'partition', 'topic', 'member' or 'group', not {shown(by)}")
-        window_ms = read_index(window_ms, "window_ms")
-        if window_ms < 1:
-            raise IllegalArgumentError(f"window_ms must be at least 1, got {window_ms}")
-        if self._current is None:
-            raise IllegalArgumentError("lag_in_time() needs the owned partitions: Fleet(topics, members, current)")
-        commits, _ = _read(committed, schemas.TIMED_COMMITTED, "committed", ())
-        ends, _ = _read(end_offsets, schemas.TIMED_END_OFFSETS, "end_offsets", ())
-        found = time_lag_of_partitions(self._current, commits, ends, window_ms)
-        return found if by == "partition" else time_lag_by(found, by)
+        return time_lag_by(self._owned("lag_in_time()"), committed, end_offsets, by, window_ms)
 
     def problems(self) -> DataFrame:
         """Return problems: rows that lack a key, parts of a cluster that were not read, groups that are not computed.
@@ -405,38 +374,15 @@ class Fleet:
         Returns:
             The columns of `schemas.PROBLEMS`; no rows if there is no problem.
         """
-        tables = {"topics": (self._topics, ("topic",)), "members": (self._members, ("group_id", "member_id"))}
-        if self._current is not None:
-            tables["current"] = (self._current, ("group_id", "member_id", "topic"))
-        problems = [_rows_without_keys(table, frame, required) for table, (frame, required) in tables.items()]
-        if self._snapshot is not None:
-            snapshot = self._snapshot
-            unread = [(each.what, snapshot.cluster, each.name, each.reason, 1) for each in snapshot.problems]
-            guessed = [("member", snapshot.cluster, each.group_id, each.reason, 1) for each in snapshot.guessed]
-            rows = self._members.sparkSession.createDataFrame([*unread, *guessed], schemas.PROBLEMS)
-            problems.append(rows.groupBy("table", "cluster", "name", "problem").agg(F.sum("rows").alias("rows")))
+        reasons = None
         if self._names_assignors:
-            reasons = self._call("problems", _with_keys(StructType([StructField(TEXT, StringType())])))
-            problems.append(
-                reasons.select(
-                    F.lit("group").alias("table"),
-                    "cluster",
-                    F.col("group_id").alias("name"),
-                    F.col(TEXT).alias("problem"),
-                    F.lit(1).cast("bigint").alias("rows"),
-                )
-            )
-        first, *others = problems
-        for other in others:
-            first = first.unionByName(other)
-        return first
+            reasons = self._call("problems", with_keys(StructType([StructField(TEXT, StringType())])))
+        return problems_of(self._topics, self._members, self._current, self._snapshot, reasons)
 
-    def _weighted(self, found: DataFrame, answer: StructType, limit: int) -> DataFrame:
-        """Add the columns of `schemas.BALANCE_WITH_SKEW`; keep those of weights only if topics have weights."""
-        of_weights = schemas.WEIGHTED.fieldNames() if self._has_weights else []
-        names = [*schemas.KEYS, *answer.fieldNames()]  # a pipeline must not ask Spark for them
-        others = [name for name in names if name not in schemas.WEIGHTED.fieldNames()]
-        return found.select(*others, *_skew_and_fit(limit), *of_weights)
+    def _owned(self, method: str) -> DataFrame:
+        if self._current is None:
+            raise IllegalArgumentError(f"{method} needs the owned partitions: Fleet(topics, members, current)")
+        return self._current
 
     @property
     def _names_assignors(self) -> bool:
@@ -452,68 +398,3 @@ class Fleet:
         names = [name for name in self._member_columns if name not in left_out]
         rows, columns = group_rows(self._members, names, current)
         return call_engine(rows, columns, self._clusters, method, answer, *arguments, **options)
-
-
-def _session(spark: SparkSession | None) -> SparkSession:
-    with dependency("pyspark"):
-        from pyspark.sql import SparkSession
-
-    if spark is not None:
-        schemas.check_session(spark)
-        return spark
-    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
-
-
-def _topic_columns(topics: DataFrame) -> tuple[StructType, str, set[str]]:
-    """Return the columns to read from topics, their name for messages, and the columns that may be missing."""
-    wanted, optional = schemas.TOPICS, {"racks", "topic_id"}
-    schemas.check_frame(topics, "topics")
-    if schemas.columns_are_known(topics) and "weights" in schemas.lookup_names(topics):
-        wanted = StructType([*wanted.fields, *schemas.TOPIC_WEIGHTS.fields])
-    return wanted, "topics", optional
-
-
-def _read(
-    frame: DataFrame,
-    wanted: StructType,
-    what: str,
-    optional: Iterable[str],
-    other_types: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[DataFrame, list[str]]:
-    """Select the columns of a schema that a DataFrame has; return them and their names."""
-    schemas.check_frame(frame, what)
-    names = schemas.known_columns(frame, wanted, what, set(optional), other_types)
-    if names is None:
-        return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
-    if frame.isStreaming:
-        # Spark's own error would name internal functions of this package.
-        raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch, pass the batch")
-    return frame.select(*names), names
-
-
-def _with_keys(schema: StructType) -> StructType:
-    return StructType([*(schemas.MEMBERS[key] for key in schemas.KEYS), *schema.fields])
-
-
-def _bytes(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise wrong_type("max_message_bytes", "an int", value)
-    if not 0 <= value < 2**63:
-        raise IllegalArgumentError(f"max_message_bytes must be from 0 to {2**63 - 1}, not {shown(value)}")
-    return value
-
-
-def _skew_and_fit(limit: int) -> tuple[Column, Column]:
-    skew = F.when(F.col("mean_load") > 0, F.col("most_loaded") / F.col("mean_load"))
-    fits = F.col("record_bytes") + F.lit(_BATCH_BYTES) <= F.lit(limit)
-    return skew.alias("skew"), fits.alias("record_fits")
-
-
-def _rows_without_keys(table: str, frame: DataFrame, required: tuple[str, ...]) -> DataFrame:
-    """Return the number of rows that lack a key, by the keys that they have."""
-    keys = ("cluster", *required)
-    missing = F.concat_ws(", ", *(F.when(F.col(key).isNull(), F.lit(key)) for key in keys))
-    rows = frame.where(" or ".join(f"`{key}` is null" for key in keys))
-    named = rows.select("cluster", F.col(required[0]).alias("name"), F.concat(F.lit("no "), missing).alias("problem"))
-    counted = named.groupBy("cluster", "name", "problem").agg(F.count("*").alias("rows"))
-    return counted.select(F.lit(table).alias("table"), "cluster", "name", "problem", "rows")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError
 from assignor.lag import COMPUTED, LARGEST_LAG, PROBLEMS, compute_lag
-from assignor.spark.schemas import FLEET_LAG, KEYS
+from assignor.spark.fleet_tables import read_table
+from assignor.spark.schemas import COMMITTED, END_OFFSETS, FLEET_LAG, KEYS
+from assignor.validation import shown
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
@@ -22,7 +25,19 @@ _MAX_PARTITION = 2**31 - 1
 _LAG = StructType([FLEET_LAG[name] for name in COMPUTED])
 
 
-def lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: DataFrame) -> DataFrame:
+def lag_by(current: DataFrame, committed: DataFrame, end_offsets: DataFrame, by: str) -> DataFrame:
+    """Return the answer of `Fleet.lag`, which describes the arguments; `current` are the owned partitions."""
+    if not isinstance(by, str) or by not in ("partition", "member", "group"):
+        raise IllegalArgumentError(f"by must be 'partition', 'member' or 'group', not {shown(by)}")
+    commits, _ = read_table(committed, COMMITTED, "committed", ())
+    ends, _ = read_table(end_offsets, END_OFFSETS, "end_offsets", ())
+    found = _lag_of_partitions(current, commits, ends)
+    if by == "partition":
+        return found
+    return _lag_of_members(found) if by == "member" else _lag_of_groups(found)
+
+
+def _lag_of_partitions(current: DataFrame, committed: DataFrame, end_offsets: DataFrame) -> DataFrame:
     """Return a row for each partition with a committed offset or an owner, with the columns of `schemas.FLEET_LAG`.
 
     Args:
@@ -40,13 +55,13 @@ def _lag(committed: pa.Array, start: pa.Array, end: pa.Array) -> pa.Array:
     return pa.StructArray.from_arrays(compute_lag(committed, start, end), COMPUTED)
 
 
-def lag_of_members(partitions: DataFrame) -> DataFrame:
+def _lag_of_members(partitions: DataFrame) -> DataFrame:
     """Return the sums of each member, with the columns of `schemas.MEMBER_LAG`."""
     owned = partitions.where(F.col("member_id").isNotNull())
     return owned.groupBy(*KEYS, "member_id").agg(*_sums())
 
 
-def lag_of_groups(partitions: DataFrame) -> DataFrame:
+def _lag_of_groups(partitions: DataFrame) -> DataFrame:
     """Return the sums of each group, with the columns of `schemas.GROUP_LAG`; a partition counts once."""
     firsts = [F.first(name).alias(name) for name in ("member_id", "lag", "problem")]
     once = partitions.groupBy(*_PARTITION).agg(*firsts)

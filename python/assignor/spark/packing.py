@@ -285,6 +285,24 @@ def starts_of(differs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.flatnonzero(differs) + 1])
 
 
+def complete_runs(batches: Iterable[pa.RecordBatch], keys: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Yield rows that are sorted by their keys in batches that do not cut a run of rows with equal keys."""
+    started: list[pa.RecordBatch] = []
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        rows = joined([started[-1].slice(started[-1].num_rows - 1), batch]) if started else batch
+        starts = starts_of(np.logical_or.reduce([differs(rows[name]) for name in keys]))
+        if len(starts) == 1:
+            started.append(batch)
+            continue
+        first_of_last = int(starts[-1]) - rows.num_rows + batch.num_rows
+        yield joined([*started, batch.slice(0, first_of_last)])
+        started = [batch.slice(first_of_last)]
+    if started:
+        yield joined(started)
+
+
 def joined(batches: list[pa.RecordBatch]) -> pa.RecordBatch:
     """Return the rows of batches in one batch."""
     filled = [batch for batch in batches if batch.num_rows] or batches[:1]

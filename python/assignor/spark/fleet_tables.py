@@ -1,0 +1,90 @@
+"""Tables of a fleet: the session that has them, and which of their columns are read."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from assignor.dependencies import dependency
+from assignor.errors import WrongTypeError
+from assignor.spark import schemas
+
+with dependency("pyspark"):
+    from pyspark.sql.types import StructType
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from pyspark.sql import DataFrame, SparkSession
+
+
+def session_or_active(spark: SparkSession | None) -> SparkSession:
+    """Return the given session, or the active one if it is None.
+
+    Raises:
+        WrongTypeError: `spark` is no session.
+    """
+    with dependency("pyspark"):
+        from pyspark.sql import SparkSession
+
+    if spark is not None:
+        schemas.check_session(spark)
+        return spark
+    return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
+
+
+def read_topics(topics: DataFrame) -> tuple[DataFrame, list[str]]:
+    """Select the columns of topics, with their weights if there are any; return them and their names."""
+    wanted, optional = schemas.TOPICS, {"racks", "topic_id"}
+    schemas.check_frame(topics, "topics")
+    if schemas.columns_are_known(topics) and "weights" in schemas.lookup_names(topics):
+        wanted = StructType([*wanted.fields, *schemas.TOPIC_WEIGHTS.fields])
+    return read_table(topics, wanted, "topics", optional)
+
+
+def read_members(members: DataFrame) -> tuple[DataFrame, list[str]]:
+    """Select the columns of members; return them and their names.
+
+    Raises:
+        WrongTypeError: As for `read_table`, or there are neither topics nor patterns.
+    """
+    optional = set(schemas.MEMBERS.fieldNames()) - {*schemas.KEYS, "member_id"}
+    found, names = read_table(members, schemas.MEMBERS, "members", optional, schemas.PATTERN_LISTS)
+    if not {"topics", "pattern"} & set(names):
+        kind, given = schemas.MEMBERS["topics"].dataType.simpleString(), ", ".join(members.columns)
+        raise WrongTypeError(f"members has no column topics of type {kind} and no pattern; its columns are {given}")
+    return found, names
+
+
+def read_table(
+    frame: DataFrame,
+    wanted: StructType,
+    what: str,
+    optional: Iterable[str],
+    other_types: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[DataFrame, list[str]]:
+    """Select the columns of a schema that a DataFrame has; return them and their names.
+
+    Args:
+        frame: The DataFrame.
+        wanted: The schema.
+        what: Name of the DataFrame in errors.
+        optional: Columns that may be missing.
+        other_types: As for `schemas.known_columns`.
+
+    Raises:
+        WrongTypeError: A column is missing, duplicate or of another type, or the DataFrame is streaming.
+    """
+    schemas.check_frame(frame, what)
+    names = schemas.known_columns(frame, wanted, what, set(optional), other_types)
+    if names is None:
+        return schemas.late_columns(frame, wanted, what, set(optional)), wanted.fieldNames()
+    if frame.isStreaming:
+        # Spark's own error would name internal functions of this package.
+        raise WrongTypeError(f"{what} must not be a streaming DataFrame; in foreachBatch, pass the batch")
+    return frame.select(*names), names
+
+
+def with_keys(schema: StructType) -> StructType:
+    """Return a schema with the keys of groups before its columns."""
+    return StructType([*(schemas.MEMBERS[key] for key in schemas.KEYS), *schema.fields])
