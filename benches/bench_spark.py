@@ -23,6 +23,7 @@ from assignor.spark import Fleet, Scenario
 from benches import spark_implementations as implementations
 from benches.checks import require
 from benches.report import Part, Row, Run, Target, faster, section, shown
+from benches.spark_answers import check_answers, offsets
 from benches.spark_fleets import SAMPLE, Size, Written, checksum, right_answer, written
 from benches.spark_session import CORES, HEAP, Spent, peak, session, spent
 from benches.timing import Times, ratio
@@ -35,6 +36,9 @@ FLOOR = {50: 1.0, 5: 0.6}
 
 STICKY = 1.5
 """The largest ratio of the time of a fleet under sticky to its time under range."""
+
+BALANCE = 1.5
+"""The largest ratio of the time of an answer about a fleet to the time of `Fleet.balance()`."""
 
 PER_GROUP = {
     "applyInArrow": (implementations.in_arrow, {50: 2.5, 5: 15.0}),
@@ -196,6 +200,38 @@ def assignors(run: Run) -> Iterator[Part]:
     found, *times = rows(ways, run.of(5, 1), run, size.name)
     yield from found
     yield from at_most(("sticky", "range"), STICKY, size.name, *times)
+    yield SESSION
+
+
+@section(
+    "spark-answers",
+    "Fleet.migrate(), scale() and lag_in_time()",
+    "`balance()` computes a plan per group, and so does `migrate()`, with the broker's assignor. `scale()` computes a "
+    "plan for each number of members up to that of today, `scale(1)` only for 1 member. `lag_in_time()` reads two "
+    "commits and two end offsets per partition instead of members, and returns a row per group. All get the partitions "
+    "that the members own. Milliseconds, min / median; minimum processor seconds; load of the machine at the end.",
+)
+def answers(run: Run) -> Iterator[Part]:
+    size = run.of(Size(10_000, 5, 2), Size(40, 5, 2, 100))
+    fleet = given(size, run)
+    owned = owned_partitions(fleet, *started())
+    timed_offsets = offsets(*started(), fleet, owned)
+    run.report(f"checking a sample of {size.name}")
+    check_answers(fleet, owned, timed_offsets)
+    whole = Fleet(fleet.topics, fleet.members, owned)
+    ways: Ways = {
+        "balance()": whole.balance,
+        "migrate()": whole.migrate,
+        "scale(1)": functools.partial(whole.scale, 1),
+        "scale()": whole.scale,
+        "lag_in_time()": functools.partial(whole.lag_in_time, *timed_offsets, by="group"),
+    }
+    found, *times = rows(ways, run.of(5, 1), run, size.name)
+    yield from found
+    for name in [*ways][1:]:
+        yield from at_most((name, "balance()"), BALANCE, size.name, *times)
+    each = ratio(times[0], "scale()", "balance()") / size.members
+    yield f"`scale()` computes {size.members} plans per group; a plan takes {shown(each)} times as long as `balance()`."
     yield SESSION
 
 
