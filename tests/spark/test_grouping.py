@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from assignor import _core
 from assignor.errors import IllegalStateError
 from assignor.spark.grouping import NO_TEXTS, NULL_TEXT, SEPARATOR, answer_rows, groups_of
-from assignor.spark.packing import BUCKET, packed, packed_schema
+from assignor.spark.packing import BUCKET, complete_runs, packed, packed_schema
 from tests.fleet.columns import CURRENT, clusters, groups
 from tests.fleet.columns import cluster as a_cluster
 
@@ -169,6 +169,18 @@ def test_blobs_that_are_not_sorted_are_an_error(sizes: list[int]) -> None:
 
     with pytest.raises(IllegalStateError, match=r"^Spark did not sort the rows"):
         list(groups_of(iter(sent)))
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 12])
+def test_batches_are_cut_between_runs(size: int) -> None:
+    rows = pa.table({"cluster": [*"aaaabbbbbb", None, None], "group_id": [*"112233333344"], "row": range(12)})
+
+    found = [batch.to_pydict() for batch in complete_runs(rows.to_batches(max_chunksize=size), ("cluster", "group_id"))]
+
+    assert [*range(12)] == [row for batch in found for row in batch["row"]]
+    ends = {batch["row"][-1] for batch in found}
+    assert {1, 3, 9, 11} >= ends
+    assert size > 2 or ends == {1, 3, 9, 11}
 
 
 def test_the_blobs_of_a_bucket_store_each_distinct_text_once() -> None:
