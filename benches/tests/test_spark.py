@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from benches import spark_events, spark_fleets, spark_implementations
+from benches import spark_answers, spark_events, spark_fleets, spark_implementations
+from benches.bench_spark import owned_partitions
 from benches.checks import WrongAnswerError
 from benches.spark_fleets import Checksum, Size, Written, checksum, right_answer, written
 
@@ -51,6 +52,18 @@ def test_the_answer_for_sticky_groups_is_compared_with_assign(given: Written, an
 
     assert sticky == checksum(spark_implementations.fleet(given, "sticky"))
     assert sticky != answer
+
+
+def test_answers_that_differ_from_those_of_the_package_are_rejected(
+    given: Written, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owned = owned_partitions(given, spark, tmp_path)
+    offsets = spark_answers.offsets(spark, tmp_path, given, owned)
+
+    spark_answers.check_answers(given, owned, offsets)
+    monkeypatch.setattr(spark_answers, "_lag", lambda *_: [])
+    with pytest.raises(WrongAnswerError, match=r"^lag_in_time\(\) is wrong for "):
+        spark_answers.check_answers(given, owned, offsets)
 
 
 def test_events_have_rates_and_wrong_events_are_rejected(
