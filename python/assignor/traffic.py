@@ -6,6 +6,7 @@ same number of partitions have too different traffic. `docs/uneven-traffic.md` e
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -347,12 +348,13 @@ def uneven_ratio(
         2.7
     """
     known = [rate for rate in rates if rate is not None]
-    if len(known) < len(rates) or len(known) < 2 or sum(known) <= 0:
+    total = math.fsum(known)  # the result of `sum` depends on the version of Python
+    if len(known) < len(rates) or len(known) < 2 or total <= 0:
         return None
     if seconds < MIN_SECONDS or records < MIN_RECORDS * len(known) or measurements < MIN_MEASUREMENTS:
         return None
     most = max(known)
-    ratio = most * len(known) / sum(known)
+    ratio = most * len(known) / total
     by_count = max(partitions) * len(partitions) / max(sum(partitions), 1)
     if ratio < max(MIN_RATIO, _EVEN * by_count) or most < MIN_GAIN * packed:
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -160,7 +161,7 @@ def group_traffic(
         found[group] = GroupTraffic(
             seconds=max(row["seconds"] for row in known),
             records=sum(row["records"] for row in known),
-            rate=sum(row["rate"] for row in known),
+            rate=math.fsum(row["rate"] for row in known),  # the result of `sum` depends on the version of Python
             unknown=sum(row["unknown"] for row in of_members),
             members={name: by_id[name]["rate"] if name in by_id else 0.0 for name in names},
             partitions={name: by_id[name]["partitions"] if name in by_id else 0 for name in names},
