@@ -33,7 +33,7 @@ REQUIREMENTS = {
     "prometheus_client": ("prometheus_client>=0.20",),
     "pyarrow": ("pyarrow>=18", "numpy>=2"),
     "pyspark": ("pyspark>=4.1",),
-    "rich": ("rich>=13",),
+    "rich": ("rich>=13.5",),
     "vl_convert": ("vl-convert-python>=1.7",),
 }
 """Module to the requirements that install it: its package, and what pip does not install with the package."""

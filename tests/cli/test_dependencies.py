@@ -19,7 +19,7 @@ from tests.project.python_imports import PACKAGE
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-REINSTALL = "; reinstall it: pip install --force-reinstall 'rich>=13'"
+REINSTALL = "; reinstall it: pip install --force-reinstall 'rich>=13.5'"
 
 PARTS = {"py4j": "pyspark"}
 """Packages without an entry, and the module whose package installs them."""

@@ -208,7 +208,7 @@ def test_without_rich_one_line_names_it(
 
     code = main(["report", str(FLEET), "--out", str(tmp_path / "out")])
 
-    assert (2, "assignor: rich is not installed: pip install 'rich>=13'\n") == (code, capsys.readouterr().err)
+    assert (2, "assignor: rich is not installed: pip install 'rich>=13.5'\n") == (code, capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
