@@ -41,7 +41,7 @@ def offsets(spark: SparkSession, folder: Path, fleet: Written, owned: DataFrame)
     """Write the commits of the owned partitions and the end offsets of all partitions, and return them."""
     here = folder / f"offsets-{fleet.size.groups}-{fleet.size.members}"
     if not here.exists():
-        at = F.explode(F.array(*map(F.lit, TIMES_MS))).cast("bigint").alias("at")
+        at = F.explode(F.array(*(F.lit(time).cast("bigint") for time in TIMES_MS))).alias("at")
         ids = F.explode(F.expr("sequence(start, start + count - 1)")).alias("partition")
         places = owned.select("cluster", "group_id", "topic", ids).select("*", at)
         committed = (F.col("at") / 100 * (1 + F.crc32("group_id") % 3)).cast("bigint").alias("committed")
