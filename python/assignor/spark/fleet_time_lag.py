@@ -84,7 +84,7 @@ def _sums(partitions: DataFrame, by: By) -> DataFrame:
                 names = pa.repeat(cluster, len(found))
                 yield from found.add_column(0, "cluster", names).to_batches()
 
-    # Not a call per group: one call for all groups of a batch takes a hundredth of the time.
+    # One call for all groups of a batch: a call has a fixed cost, which a call per group would pay for each group.
     return partitions.repartition(*KEYS).sortWithinPartitions(*KEYS).mapInArrow(sums, SUMMED_TIME[by])
 
 
