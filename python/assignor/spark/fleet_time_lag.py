@@ -60,7 +60,7 @@ def _time_lag_of_partitions(
     """
     known = end_offsets.where("at is not null")
     last = F.broadcast(known.groupBy("cluster").agg(F.max("at").alias("last")))
-    # The lists are not sorted here, but all rows of a batch at once where they are read.
+    # The lists are sorted by the reader, for all rows of a batch together.
     ends = known.groupBy(*_PLACE).agg(F.collect_list(F.struct("at", "end_offset", "start_offset")).alias("ends"))
     # All commits of a cluster without end offsets count: its positions are known, but not its lag.
     commits = committed.where("cluster is not null").join(last, "cluster", "left").where("at <= coalesce(last, at)")
