@@ -95,6 +95,14 @@ def test_topics_that_may_not_be_described_have_one_note() -> None:
     assert ("", 6) == (found.note(), found.found["secret"].retention_ms)
 
 
+def test_a_setting_that_a_broker_does_not_return_is_named() -> None:
+    read, _ = reader(orders=("delete", "", "-1"))
+    read.read({"orders"}, 0)
+
+    assert read.found == {}
+    assert "the broker did not return the setting retention.ms" in read.note()
+
+
 def test_a_cluster_that_does_not_answer_delays_a_call_once() -> None:
     found, admin = reader(**{f"t{number}": None for number in range(300)})
 

@@ -22,6 +22,8 @@ REFRESH_MS = 600_000
 TOPICS_PER_CALL = 500
 """Number of topics that one call describes."""
 
+_NUMBERS = ("retention.ms", "retention.bytes")
+
 _DOING = "describe the settings of topics"
 
 
@@ -140,7 +142,12 @@ def retention_arguments(found: Mapping[str, TopicRetention]) -> dict[str, Any]:
 
 
 def _retention(values: Mapping[str, str | None]) -> TopicRetention:
-    """Return the settings; brokers of every version have them all."""
-    return TopicRetention(
-        values.get("cleanup.policy") or "", *(int(values[name] or "") for name in ("retention.ms", "retention.bytes"))
-    )
+    """Return the settings.
+
+    Raises:
+        ClusterError: The broker did not return one of them, as some services that speak Kafka's protocol do.
+    """
+    for name in _NUMBERS:
+        if not values.get(name):
+            raise ClusterError(f"the broker did not return the setting {name}")
+    return TopicRetention(values.get("cleanup.policy") or "", *(int(values[name] or "") for name in _NUMBERS))
