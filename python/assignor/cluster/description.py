@@ -52,9 +52,8 @@ _COMMITTED = pa.schema(
     [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("committed", pa.int64())]
 )
 _SHARE_LAG = pa.schema([*list(_COMMITTED)[:3], ("share_lag", pa.int64())])
-_OWNERS = pa.schema(
-    [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("member_id", pa.string())]
-)
+OWNERS = pa.schema([*list(_COMMITTED)[:3], ("member_id", pa.string())])
+"""Owners of partitions: a row per partition of a member."""
 
 
 def describe(
@@ -325,8 +324,8 @@ def _owned(group: GroupDescription) -> Iterator[tuple[str, str, int, str]]:
 
 
 def _lag(owned: Rows, committed: Rows, ends: Rows) -> pa.Table:
-    positions = join_owners(_table(committed, _COMMITTED), _table(owned, _OWNERS))
-    return partition_lag(positions, _table(ends, END_OFFSETS))
+    positions = join_owners(table_of_rows(committed, _COMMITTED), table_of_rows(owned, OWNERS))
+    return partition_lag(positions, table_of_rows(ends, END_OFFSETS))
 
 
 def _with_share_lag(rows: pa.Table, offsets: dict[tuple[str, str, int], ShareOffset]) -> pa.Table:
@@ -337,7 +336,7 @@ def _with_share_lag(rows: pa.Table, offsets: dict[tuple[str, str, int], ShareOff
     returned = [(*place, offset.lag) for place, offset in offsets.items() if offset.lag is not None]
     if not returned:
         return rows
-    lags = _table(returned, _SHARE_LAG)
+    lags = table_of_rows(returned, _SHARE_LAG)
     joined = rows.join(lags, _SHARE_LAG.names[:3], join_type="left outer")
     is_known = pc.is_valid(joined["lag"])
     lag = pc.if_else(is_known, pc.coalesce(joined["share_lag"], joined["lag"]), joined["lag"])
@@ -375,7 +374,8 @@ def _topic_rows(rows: pa.Table) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _table(rows: Rows, schema: pa.Schema) -> pa.Table:
+def table_of_rows(rows: Rows, schema: pa.Schema) -> pa.Table:
+    """Return a table from rows whose values have the order of a schema."""
     columns = list(zip(*rows, strict=True)) or [()] * len(schema)
     arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
     return pa.Table.from_arrays(arrays, schema=schema)

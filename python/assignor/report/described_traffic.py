@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from assignor.dependencies import dependency
+from assignor.cluster.description import OWNERS, table_of_rows
 from assignor.lag import TIMED_END_OFFSETS
-from assignor.report.traffic import OWNERS, group_traffic
+from assignor.report.traffic import group_traffic
 from assignor.traffic import COMMITS, partition_traffic
-
-with dependency("pyarrow"):
-    import pyarrow as pa
 
 if TYPE_CHECKING:
     from assignor.cluster.cluster_description import ClusterDescription
@@ -42,17 +39,11 @@ def described_traffic(earlier: ClusterDescription, later: ClusterDescription) ->
         for place, members in group.owners().items()
         for member in members
     ]
-    owned = _table(owners, OWNERS)
+    owned = table_of_rows(owners, OWNERS)
     measured = partition_traffic(
-        _table([(*key[:3], committed, key[3]) for key, committed in sorted(commits.items())], COMMITS),
-        _table([(*key, end) for key, end in ends.items()], TIMED_END_OFFSETS),
+        table_of_rows([(*key[:3], committed, key[3]) for key, committed in sorted(commits.items())], COMMITS),
+        table_of_rows([(*key, end) for key, end in ends.items()], TIMED_END_OFFSETS),
         partitions=owned.select(["group_id", "topic", "partition"]),
     )
     ids = {group.group_id: [member.member_id for member in group.members] for group in later.groups}
     return group_traffic(measured, owned, ids)[0]
-
-
-def _table(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)

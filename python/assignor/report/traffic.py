@@ -25,11 +25,6 @@ if TYPE_CHECKING:
 
     from assignor.cluster.folder import Recording
 
-OWNERS = pa.schema(
-    [("group_id", pa.string()), ("topic", pa.string()), ("partition", pa.int32()), ("member_id", pa.string())]
-)
-"""Owners of partitions: a row per partition of a member."""
-
 
 @dataclass(frozen=True, slots=True)
 class Unevenness:
@@ -141,7 +136,7 @@ def group_traffic(
 
     Args:
         traffic: Traffic of partitions, with the columns of `assignor.traffic.PARTITION_TRAFFIC`.
-        owners: Owners of partitions, with the columns of `OWNERS`.
+        owners: Owners of partitions: group_id, topic, partition and member_id, a row per partition of a member.
         members: Ids of the members of each group, those without partitions among them.
 
     Returns:
