@@ -74,6 +74,11 @@ class ClassicGroup:
     generation: int | None = None
     weights: Weights | None = field(default=None, compare=False, repr=False)
 
+    def topics(self) -> set[str]:
+        """Return the topics that members subscribe to, and those of the partitions that they own."""
+        named = {topic for member in self.members for topic in member.topics}
+        return named | {topic for member in self.members for topic, _, _ in member.spans}
+
 
 def classic_member(
     group_id: str, assignor: str | None, client_id: str, metadata: bytes, assignment: bytes

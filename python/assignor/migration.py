@@ -265,7 +265,7 @@ def _weighted(group: ClassicGroup, weights: Weights, rows: list[dict[str, Any]])
 
     chosen = rows
     if isinstance(weights, Mapping) and not any(member.pattern for member in group.members):
-        names = {topic for member in group.members for topic in (*member.topics, *(span[0] for span in member.spans))}
+        names = group.topics()
         names |= {key[0] if isinstance(key, tuple) and key else key for key, _ in read_items(weights, "weights")}
         chosen = [row for row in rows if row["topic"] in names]
     try:

@@ -106,10 +106,9 @@ def _weighted(
     for group in groups:
         measured = by_group.get(group.group_id)
         if measured is not None:
-            used = {
-                topic for member in group.members for topic in (*member.topics, *(each[0] for each in member.spans))
-            }
-            weights = traffic_weights(measured, {topic: counts[topic] for topic in sorted(used & counts.keys())})
+            weights = traffic_weights(
+                measured, {topic: counts[topic] for topic in sorted(group.topics() & counts.keys())}
+            )
             group = replace(group, weights=weights or None)
         found.append(group)
     return found
