@@ -43,7 +43,7 @@ PICTURES = {
 def save(browser: Browser, page: Path, picture: Picture, file: Path) -> None:
     """Open a page and save a picture of it."""
     size = {"width": picture.width, "height": picture.height}
-    with browser.new_context(viewport=size, color_scheme=picture.scheme) as context:  # type: ignore[arg-type]
+    with browser.new_context(viewport=size, color_scheme=picture.scheme) as context:  # type: ignore[arg-type]  # a dict is no ViewportSize for mypy
         window = context.new_page()
         window.goto(page.as_uri())
         window.wait_for_selector(f"html[data-drawn={picture.scheme}]", state="attached")

@@ -10,12 +10,13 @@ from assignor.errors import WrongTypeError
 from assignor.spark import schemas
 
 with dependency("pyspark"):
+    from pyspark.sql import SparkSession
     from pyspark.sql.types import StructType
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 
 def session_or_active(spark: SparkSession | None) -> SparkSession:
@@ -24,9 +25,6 @@ def session_or_active(spark: SparkSession | None) -> SparkSession:
     Raises:
         WrongTypeError: `spark` is no session.
     """
-    with dependency("pyspark"):
-        from pyspark.sql import SparkSession
-
     if spark is not None:
         schemas.check_session(spark)
         return spark
