@@ -72,6 +72,13 @@ def _lag_of_groups(partitions: DataFrame) -> DataFrame:
 
 def owners_of(current: DataFrame) -> DataFrame:
     """Return a row for each owned partition and owner; the job fails if a span is not a range of partition ids."""
+    # Duplicates are removed before `explode`, while there are few rows to shuffle.
+    distinct = F.array_distinct(F.flatten(F.collect_list("partitions")))
+    return owned_ids(current).groupBy(*KEYS, "topic", "member_id").agg(F.explode(distinct).alias("partition"))
+
+
+def owned_ids(current: DataFrame) -> DataFrame:
+    """Return each span with the list of its partition ids, `partitions`; the job fails if it is not a range of ids."""
     keys = (*KEYS, "topic", "member_id")
     start, count, cluster = F.col("start"), F.col("count"), F.col("cluster")
     last = start + count.cast("bigint") - 1
@@ -83,8 +90,7 @@ def owners_of(current: DataFrame) -> DataFrame:
     is_range = (start >= 0) & (count > 0) & (last <= _MAX_PARTITION)
     ids = F.when(is_range, F.sequence(start, last.cast("int"))).otherwise(F.raise_error(message))
     named = current.where(" and ".join(f"{key} is not null" for key in keys))
-    # Duplicates are removed before `explode`, while there are few rows to shuffle.
-    return named.groupBy(*keys).agg(F.explode(F.array_distinct(F.flatten(F.collect_list(ids)))).alias("partition"))
+    return named.select(*keys, ids.alias("partitions"))
 
 
 def _sums() -> list[Column]:

@@ -12,9 +12,9 @@ from assignor.lag import COMPUTED, PARTITION_LAG, compute_lag
 from assignor.lag_samples import UNKNOWN, align_arrays
 from assignor.lag_time import add_time
 from assignor.lag_time_sums import By, sum_lag_in_time
-from assignor.spark.fleet_lag import owners_of
+from assignor.spark.fleet_lag import owned_ids
 from assignor.spark.fleet_tables import read_table
-from assignor.spark.packing import complete_runs
+from assignor.spark.packing import RUN, complete_runs
 from assignor.spark.schemas import KEYS, SUMMED_TIME, TIME_LAG, TIMED_COMMITTED, TIMED_END_OFFSETS
 from assignor.validation import read_index, shown
 
@@ -24,12 +24,16 @@ with dependency("pyspark", "pyarrow"):
     from pyspark.sql import functions as F
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    import numpy.typing as npt
     from pyspark.sql import DataFrame
 
+    from assignor.lag_samples import Numbers
+
 _PLACE = ("cluster", "topic", "partition")
+
+_END, _COMMIT, _OWNER = range(3)
+"""Kinds of rows."""
 
 
 def time_lag_by(current: DataFrame, committed: DataFrame, end_offsets: DataFrame, by: str, window_ms: int) -> DataFrame:
@@ -58,84 +62,113 @@ def _time_lag_of_partitions(
         end_offsets: The columns of `schemas.TIMED_END_OFFSETS`.
         window_ms: Length of the time in which growth is measured.
     """
-    known = end_offsets.where("at is not null")
-    last = F.broadcast(known.groupBy("cluster").agg(F.max("at").alias("last")))
-    # The lists are sorted by the reader, for all rows of a batch together.
-    ends = known.groupBy(*_PLACE).agg(F.collect_list(F.struct("at", "end_offset", "start_offset")).alias("ends"))
+    ends = end_offsets.where("at is not null")
+    last = F.broadcast(ends.groupBy("cluster").agg(F.max("at").alias("last")))
+    of_ends = ends.select(*_PLACE, F.lit(_END).alias("kind"), "at", F.col("end_offset").alias("offset"), "start_offset")
+    of_commits = committed.where("cluster is not null and at is not null").select(
+        *_PLACE, F.lit(_COMMIT).alias("kind"), "group_id", "at", F.col("committed").alias("offset")
+    )
+    id = F.explode("partitions").alias("partition")
+    of_owners = owned_ids(current).select("cluster", "topic", id, F.lit(_OWNER).alias("kind"), "group_id", "member_id")
+    # One shuffle of all three kinds costs less than joins of them.
+    rows = of_ends.unionByName(of_commits, allowMissingColumns=True).unionByName(of_owners, allowMissingColumns=True)
     # All commits of a cluster without end offsets count: its positions are known, but not its lag.
-    commits = committed.where("cluster is not null").join(last, "cluster", "left").where("at <= coalesce(last, at)")
-    stands = F.collect_list(F.struct("at", "committed")).alias("commits")
-    positions = commits.groupBy(*KEYS, "topic", "partition").agg(stands)
-    rows = positions.join(owners_of(current), [*KEYS, "topic", "partition"], "full")
-    rows = rows.join(ends, list(_PLACE), "left").join(last, "cluster", "left")
-    named = rows.select(*KEYS, "topic", "partition", "member_id", "last", "ends", "commits")
-    return named.mapInArrow(_computer(window_ms), TIME_LAG).where("committed is not null or member_id is not null")
+    known = rows.join(last, "cluster", "left").where("at is null or at <= coalesce(last, at)")
+    return _by_hash(known, _PLACE).mapInArrow(_computer(window_ms), TIME_LAG)
+
+
+def _by_hash(rows: DataFrame, keys: Sequence[str]) -> DataFrame:
+    """Bring rows with equal keys together. Spark sorts numbers in a fraction of the time of texts."""
+    return rows.select("*", F.xxhash64(*keys).alias(RUN)).repartition(RUN).sortWithinPartitions(RUN)
 
 
 def _sums(partitions: DataFrame, by: By) -> DataFrame:
     """Return the lag in time of groups, topics of groups or members, with the columns of `schemas.SUMMED_TIME`."""
 
     def sums(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for rows in complete_runs(batches, KEYS):
+        # One call for all groups of a batch: a call has a fixed cost, which a call per group would pay for each group.
+        for rows in complete_runs(batches, [RUN]):
             clusters = rows["cluster"]
             for cluster in pc.unique(clusters):
                 of_cluster = rows.filter(pc.equal(clusters, cluster))
-                found = sum_lag_in_time(of_cluster.drop_columns("cluster"), by=by)
+                found = sum_lag_in_time(of_cluster.drop_columns(["cluster", RUN]), by=by)
                 names = pa.repeat(cluster, len(found))
                 yield from found.add_column(0, "cluster", names).to_batches()
 
-    # One call for all groups of a batch: a call has a fixed cost, which a call per group would pay for each group.
-    return partitions.repartition(*KEYS).sortWithinPartitions(*KEYS).mapInArrow(sums, SUMMED_TIME[by])
+    return _by_hash(partitions, KEYS).mapInArrow(sums, SUMMED_TIME[by])
 
 
 def _computer(window_ms: int) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return the function that Spark calls with the rows of a task."""
 
     def compute(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield from _rows(batch, window_ms).to_batches()
+        for rows in complete_runs(batches, [RUN]):
+            yield from _time_lag(rows, window_ms).to_batches()
 
     return compute
 
 
-def _rows(batch: pa.RecordBatch, window_ms: int) -> pa.Table:
-    """Return the lag of the partitions of a batch in time."""
-    last = pc.fill_null(batch["last"], 0).to_numpy()
-    row_of_end, (at, end, start) = _flat(batch["ends"], "at", "end_offset", "start_offset")
-    row_of_commit, (since, committed) = _flat(batch["commits"], "at", "committed")
-    is_last = at == last[row_of_end]
-    ends, starts, offsets = (np.full(len(batch), UNKNOWN) for _ in range(3))
-    ends[row_of_end[is_last]], starts[row_of_end[is_last]] = end[is_last], start[is_last]
-    order = np.lexsort((committed, since, row_of_commit))  # of several commits at a time, the highest offset stands
-    row_of_commit, since, committed = row_of_commit[order], since[order], committed[order]
-    offsets[row_of_commit] = np.maximum(committed, UNKNOWN)  # the last one of a row stays
-    columns = {name: pa.array(values, mask=values == UNKNOWN) for name, values in _named(offsets, starts, ends).items()}
-    lag = compute_lag(*columns.values())
-    table = pa.table(
-        {
-            **{name: batch[name] for name in ("group_id", "topic", "partition", "member_id")},
-            **columns,
-            **dict(zip(COMPUTED, lag, strict=True)),
-        }
+def _time_lag(given: pa.RecordBatch, window_ms: int) -> pa.Table:
+    """Return the lag in time of all partitions that have rows, which are of all kinds."""
+    last = pc.fill_null(given["last"], 0).to_numpy()
+    kind, at, offset, start = (
+        pc.fill_null(given[name], UNKNOWN).to_numpy() for name in ("kind", "at", "offset", "start_offset")
     )
-    is_earlier = (at < last[row_of_end]) & (end != UNKNOWN)
+    place = _numbered(*(_codes(given[name]) for name in _PLACE))
+    of_group = _numbered(place, _codes(given["group_id"]))
+    owners = _firsts(_numbered(of_group, _codes(given["member_id"])), np.flatnonzero(kind == _OWNER))
+    commits = np.flatnonzero(kind == _COMMIT)
+    unowned = _firsts(of_group, commits[~np.isin(of_group[commits], of_group[owners])])
+    rows = np.concatenate([owners, unowned])
+    # Of several commits at a time, the highest offset stands.
+    order = np.lexsort((start, offset, at))
+    row_of_end, end = _matches(place, rows, order[kind[order] == _END])
+    row_of_commit, commit = _matches(of_group, rows, order[kind[order] == _COMMIT])
+
+    ends, starts, offsets = (np.full(len(rows), UNKNOWN) for _ in range(3))
+    is_last = at[end] == last[end]
+    ends[row_of_end[is_last]], starts[row_of_end[is_last]] = offset[end[is_last]], start[end[is_last]]
+    offsets[row_of_commit] = np.maximum(offset[commit], UNKNOWN)  # the last one of a row stays
+    is_known = (offsets != UNKNOWN) | (np.arange(len(rows)) < len(owners))
+    found = (pa.array(values, mask=values == UNKNOWN) for values in (offsets, starts, ends))
+    columns = dict(zip(("committed", "start_offset", "end_offset"), found, strict=True))
+    keys = given.select(["cluster", "group_id", "topic", "partition", "member_id"]).take(pa.array(rows))
+    lag = dict(zip(COMPUTED, compute_lag(*columns.values()), strict=True))
+    table = pa.table({**{name: keys[name] for name in keys.schema.names}, **columns, **lag})
+    is_earlier = (at[end] < last[end]) & (offset[end] != UNKNOWN)
+    row_of_end, end = row_of_end[is_earlier], end[is_earlier]
     # Times count from the last time of the cluster, which differs between clusters.
-    at, since = at - last[row_of_end], since - last[row_of_commit]
-    row, at, end, start = (values[is_earlier] for values in (row_of_end, at, end, start))
-    samples = align_arrays(row, at, end, start, row_of_commit, since, committed)
+    at = at - last
+    samples = align_arrays(
+        *(row_of_end, at[end], offset[end], start[end]), *(row_of_commit, at[commit], offset[commit])
+    )
     timed = add_time(table.select(PARTITION_LAG.names).cast(PARTITION_LAG), 0, samples, window_ms=window_ms)
-    return timed.add_column(0, "cluster", batch["cluster"])
+    return timed.add_column(0, "cluster", table["cluster"]).filter(pa.array(is_known))
 
 
-def _named(*offsets: npt.NDArray[np.int64]) -> dict[str, npt.NDArray[np.int64]]:
-    return dict(zip(("committed", "start_offset", "end_offset"), offsets, strict=True))
+def _codes(values: pa.Array) -> Numbers:
+    """Return a number for each value; -1 for null."""
+    codes: Numbers = pc.fill_null(values.dictionary_encode().indices, -1).to_numpy().astype(np.int64)
+    return codes
 
 
-def _flat(lists: pa.Array, *names: str) -> tuple[npt.NDArray[np.int64], list[npt.NDArray[np.int64]]]:
-    """Return the index of the row of each element of lists of structs, and some fields of the elements; null is -1."""
-    elements = lists.flatten()
-    rows = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
-    fields = elements.flatten() if len(elements) else [pa.array([], pa.int64())] * len(names)
-    kinds = [field.name for field in lists.type.value_type]
-    columns = dict(zip(kinds, fields, strict=True))
-    return rows, [pc.fill_null(columns[name], UNKNOWN).to_numpy(zero_copy_only=False) for name in names]
+def _numbered(*columns: Numbers) -> Numbers:
+    """Return a number for each combination of the values of columns, which are at least -1."""
+    found = columns[0]
+    for column in columns[1:]:
+        _, found = np.unique(found * (column.max(initial=0) + 2) + column, return_inverse=True)
+    return found
+
+
+def _firsts(keys: Numbers, rows: Numbers) -> Numbers:
+    """Return the first one of the rows with each key."""
+    return rows[np.unique(keys[rows], return_index=True)[1]]
+
+
+def _matches(keys: Numbers, rows: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
+    """Return the pairs of a place in `rows` and one of the others with its key, which keep their order."""
+    others = others[np.argsort(keys[others], kind="stable")]
+    first, end = (np.searchsorted(keys[others], keys[rows], side) for side in ("left", "right"))
+    count = end - first
+    skipped = np.repeat(first - (np.cumsum(count) - count), count)
+    return np.repeat(np.arange(len(rows)), count), others[np.arange(len(skipped)) + skipped]
