@@ -16,6 +16,7 @@ use super::model::GroupKind;
 use super::open_costs::OpenCost;
 use super::pauses::{Pause, Paused, longest_gap};
 use super::state::{Context, GroupState};
+use super::stuck::CommitTimes;
 
 /// Numbers of partitions that members gave up and got.
 #[derive(Default)]
@@ -102,10 +103,9 @@ pub(super) fn begin_classic(
         let successor = same_member(member, after);
         let pair = Succession { before: Some(member), after: successor };
         let keeps_some = pair.keeps_some();
-        let last = state.commit_times.get(&member.id).or_else(|| state.former_commits.get(&member.id));
-        let last = last.and_then(|found| found.last);
+        let of_owner = state.commit_times.get(&member.id).or_else(|| state.former_commits.get(&member.id));
         let session = if successor.is_none() { i64::from(member.session_timeout.unwrap_or(0)) } else { 0 };
-        let latest = Latest { clock, of_owner: last, wait: join.saturating_add(session) };
+        let latest = Latest { clock, of_owner, wait: join.saturating_add(session) };
         let mut count = 0;
         for entries in by_topic(member) {
             let topic = &entries[0].0;
@@ -189,18 +189,18 @@ fn same_member<'a>(member: &KnownMember, record: &'a GroupRecord) -> Option<&'a 
 }
 
 /// Times at a rebalance that show whether a partition had commits until shortly before.
-struct Latest {
+struct Latest<'a> {
     clock: i64,
-    /// The last commit of the owner, of any partition.
-    of_owner: Option<i64>,
+    /// The commits of the owner, of any partition.
+    of_owner: Option<&'a CommitTimes>,
     /// Longest time in which the owner can have been unable to commit before the record of the rebalance.
     wait: i64,
 }
 
-impl Latest {
+impl Latest<'_> {
     fn is_idle(&self, last: Option<i64>, usual: Option<i64>) -> bool {
         let (Some(last), gap) = (last, longest_gap(usual)) else { return true };
-        self.of_owner.is_some_and(|of_owner| of_owner.saturating_sub(last) > gap)
+        self.of_owner.and_then(|times| times.committing_since(last)).is_some_and(|without_it| without_it > gap)
             || self.clock.saturating_sub(last) > gap.saturating_add(self.wait)
     }
 }
@@ -358,7 +358,7 @@ pub(super) fn begin_losses<'a>(
         let owner = state.committed.partition(topic, *id).and_then(|partition| partition.ownership.as_ref());
         let Some(owner) = owner.map(|ownership| Arc::clone(&ownership.owner)) else { continue };
         let member = state.members_by_owner().get(&owner).map(Arc::clone);
-        let of_owner = member.and_then(|member| state.commit_times.get(&member)?.last);
+        let of_owner = member.and_then(|member| state.commit_times.get(&member));
         let Some(partition) = state.committed.partition(topic, *id) else { continue };
         let is_idle = Latest { clock, of_owner, wait }.is_idle(partition.last_commit, partition.usual_interval());
         let has_commit = partition.last_commit.is_some() && partition.pause.is_none();

@@ -40,7 +40,7 @@ use crate::wire::TopicPartitions;
 
 const MAGIC: &[u8; 8] = b"assignor";
 const ENGINE: u8 = b'R';
-const VERSION: u16 = 9;
+const VERSION: u16 = 10;
 /// Number of bytes of the header.
 pub(super) const HEADER: usize = 19;
 
@@ -300,7 +300,7 @@ stored_structs! {
         initialized, converted_from
     }
     Storm { times, since, count, changed }
-    CommitTimes { last, cadence, stuck_since, has_advanced, since_pause, is_idle_committer, active_since }
+    CommitTimes { last, cadence, stuck_since, has_advanced, since_pause, is_idle_committer, active_since, quiet }
     Cadence { burst, intervals }
     Ownership { owner, since, has_commit, is_reported, cadence }
     PartitionState { offset, expires, deleted, ownership, last_owner, is_reported, last_commit, usual, pause }

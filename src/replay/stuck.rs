@@ -6,6 +6,8 @@ use super::cadence::{Cadence, Step};
 
 /// Commits are regular if no recent interval is longer than this multiple of the usual one.
 const LONGEST_FACTOR: i64 = 10;
+/// A member that commits nothing for this multiple of its usual interval does something else: half of what makes a partition idle.
+const QUIET_FACTOR: i64 = 5;
 
 /// Times of the commits of a member: the last one, and the cadence over all its partitions.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +25,9 @@ pub(super) struct CommitTimes {
     pub(super) is_idle_committer: bool,
     /// The first commit since a rebalance took partitions from the member; None before it.
     pub(super) active_since: Option<i64>,
+    /// The latest time in which the member committed nothing at all, for example because it gave up partitions: the commits before and
+    /// after it.
+    pub(super) quiet: Option<(i64, i64)>,
 }
 
 impl CommitTimes {
@@ -39,6 +44,10 @@ impl CommitTimes {
         if self.last.is_some_and(|last| at <= last) {
             self.has_advanced |= advances;
             return since;
+        }
+        let longest = QUIET_FACTOR.saturating_mul(self.cadence.usual().max(shortest));
+        if let Some(last) = self.last.filter(|last| at.saturating_sub(*last) > longest) {
+            self.quiet = Some((last, at));
         }
         self.last = Some(at);
         self.active_since = self.active_since.or(Some(at));
@@ -67,6 +76,12 @@ impl CommitTimes {
         self.last = None;
         self.cadence.interrupt();
         since
+    }
+
+    /// Return how long the member was committing after a time, up to its last commit; None if that commit is not known.
+    pub(super) fn committing_since(&self, time: i64) -> Option<i64> {
+        let quiet = self.quiet.map_or(0, |(since, until)| until.saturating_sub(since.max(time)).max(0));
+        self.last.map(|last| last.saturating_sub(time).saturating_sub(quiet))
     }
 
     /// Return the longest of the latest intervals if the commits are regular; a pause in which the member was stuck is one of them.

@@ -230,7 +230,7 @@ fn every_truncated_snapshot_is_rejected() {
         assert!(Replay::default().restore(&snapshot::sealed(&data[snapshot::HEADER.min(length)..length])).is_err());
     }
     let error = Replay::default().restore(&[&data[..10], &[0xff], &data[11..]].concat()).unwrap_err();
-    assert_eq!("the snapshot has version 255; this package reads version 9", error.to_string());
+    assert_eq!("the snapshot has version 255; this package reads version 10", error.to_string());
 }
 
 #[test]

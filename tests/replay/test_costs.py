@@ -254,6 +254,43 @@ def test_a_consumer_group_has_the_times_of_its_epochs_and_pauses_of_what_moves()
     assert (50, 400) == (total["target_ms"], total["epoch_ms"])
 
 
+@pytest.mark.parametrize(
+    ("what", "alone", "expected"),
+    [
+        ("it commits the partition that it keeps right after", 10_000, (1, 16_000, 15_000, 0, 0)),
+        ("it had committed the other one alone for long before", 30_000, (None, None, None, 1, 0)),
+    ],
+)
+def test_a_member_that_is_slow_to_give_up_partitions_was_not_idle(
+    what: str, alone: int, expected: tuple[Any, ...]
+) -> None:
+    """The member commits nothing for 12 seconds, then what it keeps, and then says that it gave up the other one."""
+    wants = {"subscribedTopicNames": ["t"]}
+    [found] = rebalances(
+        CONSUMER.joins("a", **wants),
+        CONSUMER.epoch(1),
+        CONSUMER.target_of("a", {"t": [0, 1]}),
+        CONSUMER.target_epoch(1),
+        CONSUMER.has("a", 1, 0, {"t": [0, 1]}),
+        *commits(1_000, 10_000, [0, 1]),
+        *commits(11_000, alone, [0]),
+        CONSUMER.joins("b", **wants).at(alone + 400),
+        CONSUMER.epoch(2).at(alone + 400),
+        CONSUMER.target_of("a", {"t": [0]}).at(alone + 400),
+        CONSUMER.target_of("b", {"t": [1]}).at(alone + 400),
+        CONSUMER.target_epoch(2).at(alone + 400),
+        CONSUMER.has("b", 2, 2, {}).at(alone + 500),
+        CONSUMER.has("a", 1, 1, {"t": [0]}, t=[1]).at(alone + 600),
+        *commits(alone + 12_000, alone + 13_000, [0]),
+        CONSUMER.has("a", 2, 0, {"t": [0]}).at(alone + 13_100),
+        CONSUMER.has("b", 2, 0, {"t": [1]}).at(alone + 13_200),
+        *commits(alone + 16_000, alone + 16_000, [1]),
+        rows=metadata({0: {"t": 2}}),
+    )
+
+    assert expected == pauses(found), what
+
+
 def test_costs_are_sums_of_events_of_a_running_replay_too() -> None:
     records = log([*BEGIN, *commits(1_000, 10_000), classic(2, ALL).at(12_000), *commits(15_000, 16_000)])
     events, _ = replayed({"g": records})
