@@ -7,6 +7,7 @@ Consumers have unique names, which are their client ids. They poll by themselves
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import threading
 from collections.abc import Coroutine, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import aiokafka
 import confluent_kafka
+import pytest
 from kafka import KafkaConsumer
 
 from assignor import TopicPartition
@@ -298,6 +300,12 @@ class ConfluentConsumers:
                     if message is not None and message.error() is not None:
                         _note(self._errors[name], message.error())
                     self._owned[name] = _partitions(consumer.assignment())
+
+
+def needs_racks_of_aiokafka() -> None:
+    """Skip a test whose consumer of aiokafka names its rack, if the installed release cannot."""
+    if "client_rack" not in inspect.signature(aiokafka.AIOKafkaConsumer).parameters:
+        pytest.skip(f"aiokafka {aiokafka.__version__} has no client_rack")
 
 
 def _optional_settings(joining: Joining) -> dict[str, str]:

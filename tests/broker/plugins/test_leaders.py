@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.broker.plugins.client_consumers import TOPICS, Joining
+from tests.broker.plugins.client_consumers import TOPICS, Joining, needs_racks_of_aiokafka
 from tests.broker.plugins.joining import form, leader_first, ours, shares
 
 if TYPE_CHECKING:
@@ -186,6 +186,7 @@ def test_sticky_leaders_prefer_racks_as_java_does(groups: MixedGroups) -> None:
 @pytest.fixture(scope="module")
 def racked_groups(groups: MixedGroups) -> dict[str, Generation]:
     """Form a group of members with racks for each leader."""
+    needs_racks_of_aiokafka()
     racks = {"kafka-python": "r2", "aiokafka": "r1", "confluent-kafka": "r0", "java": "r0"}
     return form(
         groups,
