@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
 from assignor.lag import SUMS, first_rows, select_columns, sum_lag
@@ -155,7 +157,8 @@ def _times(rows: pa.Table, keys: list[str]) -> pa.Table:
     behind = pc.if_else(is_higher, nothing, found["behind_seconds"])
     catch_up = [_catch_up(*row) for row in zip(*(found[name].to_pylist() for name in _DECIDING), strict=True)]
     trends = {rank: name for name, rank in _RANKS.items()}
-    growth = pc.round(found["growth_per_second"], 6)
+    # Rounded by numpy, which divides a whole number: the last digit does not depend on the order of the rows.
+    growth = pa.array(np.round(found["growth_per_second"].to_numpy(), 6) + 0.0, from_pandas=True)
     return pa.table(
         {
             **{key: found[key] for key in keys},

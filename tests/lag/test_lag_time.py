@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from typing import TYPE_CHECKING, Any
@@ -402,6 +403,17 @@ def test_sums_are_by_group_topic_and_member() -> None:
     assert [("t", 530, 2), ("u", 0, 1)] == values(by_topic, "topic", "lag", "partitions")
     assert [("a", 30, 15.0), ("b", 530, None)] == values(by_member, "member_id", "lag", "catch_up_seconds")
     assert summed_schema("member") == by_member.schema
+
+
+def test_the_growth_of_a_group_does_not_depend_on_the_order_of_its_partitions() -> None:
+    """Sums of numbers with a fraction differ in their last digit by the order of the terms."""
+    rows = [
+        {**known(9, 1.0, growth, "falling_behind", None, "growing"), "partition": id}
+        for id, growth in enumerate((-14.18, 0.0, 0.45, 7.5))
+    ]
+    found = {sum_lag_in_time(table(*order))["growth_per_second"][0].as_py() for order in itertools.permutations(rows)}
+
+    assert {-6.23} == found
 
 
 def values(found: pa.Table, *names: str) -> list[tuple[Any, ...]]:
