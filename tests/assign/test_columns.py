@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from assignor import Group, MemberColumns, PartitionInfo, Plan, Subscription, TopicColumns, Topics, assign, errors, plan
 from assignor.offsets import decode_batch
+from tests.support.arrow_views import needs_views
 from tests.support.strategies import RACKS, names, replicas
 
 TOPICS = {
@@ -92,6 +93,7 @@ OPTIONAL = ("a list", "numpy of objects", "Arrow", "an Arrow dictionary", "polar
 
 @pytest.mark.parametrize("form", TEXTS)
 def test_texts_may_have_any_column_type(form: str, expected: Plan) -> None:
+    needs_views(form)
     text = TEXTS[form]
     optional = text if form in OPTIONAL else list
     members = member_columns(

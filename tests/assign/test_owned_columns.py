@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from assignor import Group, MemberColumns, StickyAssignor, Subscription, TopicPartition, assign, errors, plan
+from tests.support.arrow_views import needs_views
 
 TOPICS = {"t": 4, "u": 3}
 
@@ -108,6 +109,7 @@ def test_generations_may_have_any_column_type(form: str) -> None:
 
 @pytest.mark.parametrize("form", DATA_FORMS)
 def test_user_data_may_have_any_column_type(form: str) -> None:
+    needs_views(form)
     assert_equals_members(columns(user_data=DATA_FORMS[form]()))
 
 

@@ -24,6 +24,7 @@ from assignor.replay import Replay
 from assignor.replay.watch_state import VERSION, WatchState
 from assignor.replay.watcher import Watcher
 from tests.support import segment_bytes
+from tests.support.arrow_views import HAS_VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -132,7 +133,7 @@ COLUMNS: Mapping[str, tuple[pa.DataType, ...]] = {
     "partition": (pa.int32(), pa.int64(), pa.null()),
     "offset": (pa.int64(), pa.int32(), pa.float64()),
     "timestamp": (pa.int64(), pa.timestamp("ms"), pa.null()),
-    "key": (pa.binary(), pa.large_binary(), pa.string(), pa.binary_view()),
+    "key": (pa.binary(), pa.large_binary(), pa.string(), pa.binary_view() if HAS_VIEWS else pa.binary()),
     "value": (pa.binary(), pa.large_binary(), pa.null(), pa.dictionary(pa.int32(), pa.binary())),
     "cluster": (pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())),
     "aborted": (pa.bool_(), pa.int8(), pa.null()),
