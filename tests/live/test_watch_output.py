@@ -20,7 +20,8 @@ from assignor.lag import GROUP_LAG
 from assignor.replay import watch_state
 from assignor.replay.event_lines import EventLines
 from assignor.replay.metric_labels import OTHERS
-from assignor.replay.metrics import WatchMetrics, serve
+from assignor.replay.metrics import WatchMetrics
+from assignor.replay.watch_server import serve
 from assignor.replay.watcher import Watcher
 from tests.live.test_watcher import batch, commit, fleet, generation, in_a_storm, snapshots, started
 

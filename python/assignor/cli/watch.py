@@ -145,10 +145,12 @@ def run(options: argparse.Namespace) -> int:
     reports.append(_printer(watch, is_json=options.json))
     watch.report_lag = _lag_printer(is_json=options.json, is_complete=options.lag)
     if options.metrics is not None:
-        from assignor.replay.metrics import WatchMetrics, serve
+        from assignor.replay.metrics import WatchMetrics
+        from assignor.replay.watch_server import PATIENCE, serve
 
         watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
-        serve(watch.metrics, options.metrics, options.metrics_host)
+        patience = PATIENCE + wanted.interval if options.admin else PATIENCE
+        serve(watch.metrics, options.metrics, options.metrics_host, patience=patience)
         notice(f"metrics: http://{options.metrics_host}:{options.metrics}/metrics")
     if options.page is None:
         watch.run()

@@ -154,6 +154,7 @@ class AdminWatch(WatchLoop):
                 self.metrics.observe(events)
                 if description.is_complete:
                     self.metrics.checked = polled.asked / 1000
+                    self.metrics.is_caught_up = True
         self._note_problems(description)
         self._deliver_events(events)
 

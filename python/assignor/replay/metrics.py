@@ -11,14 +11,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from assignor.dependencies import dependency
-from assignor.errors import IllegalArgumentError
 from assignor.replay.conditions import Condition
 from assignor.replay.event_text import PROBLEMS
 from assignor.replay.lag_metrics import LagMetrics
 from assignor.replay.metric_labels import GroupLabels, Weight
 
 with dependency("prometheus_client"):
-    from prometheus_client import CollectorRegistry, start_http_server
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
     from prometheus_client.registry import Collector
 
@@ -54,6 +52,7 @@ class WatchMetrics(Collector):
 
     Attributes:
         behind: Number of offsets of the log that are not read yet.
+        is_caught_up: True once the log was read to the end that it had when the watch began, or after the first poll.
         checked: Time in seconds at which all brokers last returned the ends of the log; None before that.
         lag: Lag of groups, with the columns of `assignor.lag.GROUP_LAG`; None before it is known.
         in_time: Metrics of lag in time.
@@ -61,6 +60,7 @@ class WatchMetrics(Collector):
 
     def __init__(self, watcher: Watcher, lock: threading.Lock, most_groups: int = MOST_GROUPS) -> None:
         self.behind = 0
+        self.is_caught_up = False
         self.checked: float | None = None
         self.lag: pa.Table | None = None
         self.in_time = LagMetrics()
@@ -224,21 +224,3 @@ _COUNTERS = {
     "storms": ("storms", "Rebalance storms that began.", ("group",)),
     "offset_problems": ("offset_problems", "Events of unusual offsets.", ("group", "problem")),
 }
-
-
-def serve(metrics: WatchMetrics, port: int, host: str) -> Any:
-    """Serve metrics over HTTP at `/metrics` from a thread, and return the server.
-
-    Raises:
-        IllegalArgumentError: The port cannot be opened, for example because another process uses it.
-    """
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(metrics)
-    try:
-        server, _ = start_http_server(port, host, registry)
-    except (OSError, OverflowError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise IllegalArgumentError(
-            f"--metrics {port}: cannot listen on {host}:{port}: {reason}; choose another --metrics or --metrics-host"
-        ) from None
-    return server

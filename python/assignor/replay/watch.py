@@ -203,6 +203,8 @@ class Watch(WatchLoop):
                 self.metrics.behind = self.watcher.behind(answer.ends)
         if self._caught_up is None and self._target is not None and not self.watcher.behind(self._target):
             self._caught_up = time.monotonic()
+            if self.metrics is not None:
+                self.metrics.is_caught_up = True
             if self.watcher.is_silent:
                 self.watcher.start()
             records = format_count(self.watcher.records, "record")

@@ -1,0 +1,89 @@
+"""HTTP server of a watch: `/metrics` for Prometheus, and `/health` and `/ready` for whatever runs it as a service.
+
+`/health` answers 200 while the process serves requests. `/ready` answers 200 once the watch knows the present state of
+the groups and as long as all brokers answer it, else 503 with the reason in one line.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from assignor.dependencies import dependency
+from assignor.errors import IllegalArgumentError
+
+with dependency("prometheus_client"):
+    from prometheus_client import CollectorRegistry, make_wsgi_app, start_http_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+    from assignor.replay.metrics import WatchMetrics
+
+PATIENCE = 60.0
+"""Seconds without an answer of all brokers after which a watch is not ready."""
+
+
+def unready(metrics: WatchMetrics, now: float, patience: float = PATIENCE) -> str | None:
+    """Return why a watch is not ready, as one line; None if it is ready.
+
+    Args:
+        metrics: Metrics of the watch.
+        now: Time in seconds since 1970.
+        patience: Seconds for which the last answer of all brokers counts.
+    """
+    if metrics.checked is None:
+        return "the groups of the cluster are not known yet"
+    if not metrics.is_caught_up:
+        return f"{metrics.behind:,} offsets of the log are not read yet"
+    silence = now - metrics.checked
+    return f"not all brokers have answered for {silence:.0f} s" if silence > patience else None
+
+
+def serve(
+    metrics: WatchMetrics,
+    port: int,
+    host: str,
+    *,
+    patience: float = PATIENCE,
+    clock: Callable[[], float] = time.time,
+) -> Any:
+    """Serve metrics, health and readiness over HTTP from a thread, and return the server.
+
+    Args:
+        metrics: Metrics of the watch.
+        port: Port on which the server listens.
+        host: Address on which it listens.
+        patience: As for `unready`.
+        clock: Returns the time in seconds since 1970.
+
+    Raises:
+        IllegalArgumentError: The port cannot be opened, for example because another process uses it.
+    """
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(metrics)
+    try:
+        server, _ = start_http_server(port, host, registry)
+    except (OSError, OverflowError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise IllegalArgumentError(
+            f"--metrics {port}: cannot listen on {host}:{port}: {reason}; choose another --metrics or --metrics-host"
+        ) from None
+    server.set_app(_with_health(make_wsgi_app(registry), lambda: unready(metrics, clock(), patience)))
+    return server
+
+
+def _with_health(metrics: WSGIApplication, reason: Callable[[], str | None]) -> WSGIApplication:
+    """Return an application that answers the two paths itself, and passes all others on."""
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        path = environ["PATH_INFO"]
+        if path not in ("/health", "/ready"):
+            return metrics(environ, start_response)
+        found = reason() if path == "/ready" else None
+        status = "200 OK" if found is None else "503 Service Unavailable"
+        start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")])
+        return [f"{found or 'ok'}\n".encode()]
+
+    return answer
