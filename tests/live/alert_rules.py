@@ -1,4 +1,4 @@
-"""Alert rules of the documentation, and the part of PromQL that they use: values of metrics, sums, and comparisons.
+"""Alert rules of `deploy/alerts.yml`, and the part of PromQL that they use: values of metrics, sums, and comparisons.
 
 The evaluator is for tests: an expression that it does not know is an error, never an empty result.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from prometheus_client.core import Metric
 
-PAGE = Path(__file__).parents[2] / "docs" / "alert-on-a-storm.md"
+FILE = Path(__file__).parents[2] / "deploy" / "alerts.yml"
 
 Labels = frozenset[tuple[str, str]]
 Vector = dict[Labels, float]
@@ -28,9 +28,9 @@ _TOKEN = re.compile(r"\s*(\[\w+\]|[A-Za-z_]\w*|\d+(?:\.\d+)?|[<>]=?|[(){}=,-]|\"
 
 
 def rules() -> dict[str, dict[str, Any]]:
-    """Return the rules of the page by the name of the alert."""
-    (text,) = re.findall(r"```yaml\n(groups:.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    return {rule["alert"]: rule for group in yaml.safe_load(text)["groups"] for rule in group["rules"]}
+    """Return the rules by the name of the alert."""
+    groups = yaml.safe_load(FILE.read_text(encoding="utf-8"))["groups"]
+    return {rule["alert"]: rule for group in groups for rule in group["rules"]}
 
 
 def scrape(families: Sequence[Metric]) -> Samples:
@@ -49,10 +49,13 @@ def names(expression: str) -> set[str]:
 
 def label_names(rule: Mapping[str, Any]) -> set[str]:
     """Return the names of the labels that a rule groups by, selects by, or prints."""
-    grouped = [name for found in re.findall(r"by \(([^)]*)\)", rule["expr"]) for name in found.split(",")]
-    selected = re.findall(r"[{,]\s*(\w+)\s*(?:=|!)", rule["expr"])
-    printed = re.findall(r"\$labels\.(\w+)", str(rule["annotations"]))
-    return {name.strip() for name in (*grouped, *selected, *printed)}
+    return labels_of(rule["expr"]) | set(re.findall(r"\$labels\.(\w+)", str(rule["annotations"])))
+
+
+def labels_of(expression: str) -> set[str]:
+    """Return the names of the labels that an expression groups by or selects by."""
+    grouped = [name.strip() for found in re.findall(r"by \(([^)]*)\)", expression) for name in found.split(",")]
+    return {*grouped, *re.findall(r"[{,]\s*(\w+)\s*(?:=|!)", expression)}
 
 
 def firing(expression: str, before: Samples, now: Samples, seconds: float = 0) -> list[dict[str, str]]:

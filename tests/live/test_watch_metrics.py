@@ -13,6 +13,7 @@ from assignor.replay.event_text import PROBLEMS
 from assignor.replay.metric_labels import OTHERS, GroupLabels, Weight
 from assignor.replay.metrics import WatchMetrics
 from tests.live.alert_rules import Samples, firing, label_names, names, rules, scrape
+from tests.live.all_metrics import all_metrics, label_names_of
 from tests.live.stuck import COMMITTED, LAST, Measuring, silent
 from tests.live.test_watcher import LATER, batch, commit, generation, in_a_storm, record, started
 from tests.support.record_bytes import write_record
@@ -133,12 +134,7 @@ def test_counters_of_a_group_end_with_its_label_and_begin_at_0() -> None:
 
 
 def test_the_rules_use_existing_metrics_and_labels() -> None:
-    known = scraped(in_a_storm())
-    lag = {**dict.fromkeys(GROUP_LAG.names, 0), "group_id": "billing"}
-    metrics = metrics_of(in_a_storm())
-    metrics.lag = pa.Table.from_pylist([lag], GROUP_LAG)
-    known |= scrape(list(metrics.collect()))
-    known |= {"assignor_unowned_partitions": {frozenset({("group", "billing")}): 0.0}}  # needs topic metadata
+    known = all_metrics()
 
     assert 7 <= len(rules())
     for alert, rule in rules().items():
@@ -146,8 +142,7 @@ def test_the_rules_use_existing_metrics_and_labels() -> None:
         used = names(rule["expr"])
         assert used, alert
         assert set() == used - known.keys(), alert
-        labels = {name for metric in used for series in known[metric] for name, _ in series}
-        assert label_names(rule) <= labels, alert
+        assert label_names(rule) <= label_names_of(known, used), alert
 
 
 def test_no_rule_fires_for_a_healthy_group() -> None:
