@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture(scope="module", params=[90, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(1800)])])
+@pytest.fixture(scope="module", params=[90, pytest.param(10_000, marks=[pytest.mark.long, pytest.mark.timeout(3600)])])
 def given(spark: SparkSession, request: pytest.FixtureRequest) -> Given:
     drawn = drawn_fleet(request.param, seed=41)
     return drawn, drawn.fleet(spark)

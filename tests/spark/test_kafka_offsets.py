@@ -8,7 +8,17 @@ import pytest
 from confluent_kafka import Producer
 
 from assignor.errors import ClusterError, IllegalArgumentError, MissingDependencyError
-from assignor.spark.kafka_offsets import NAME, OffsetRange, Settings, admitted, log_bounds, read_range
+from assignor.spark import schemas
+from assignor.spark.kafka_offsets import (
+    HAS_LIMITS,
+    NAME,
+    KafkaOffsets,
+    OffsetRange,
+    Settings,
+    admitted,
+    log_bounds,
+    read_range,
+)
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
@@ -89,17 +99,16 @@ def test_a_stream_continues_from_its_checkpoint_in_bounded_batches(
     from assignor.spark.sources import kafka_offsets
 
     producer, address = mock
+    limit = {"maxOffsetsPerTrigger": 1_000} if HAS_LIMITS else {}
 
     def run() -> list[int]:
-        stream = kafka_offsets(
-            spark, address, stream=True, cluster="eu", topic=TOPIC, maxOffsetsPerTrigger=1_000, partitions="0,2-3"
-        )
+        stream = kafka_offsets(spark, address, stream=True, cluster="eu", topic=TOPIC, partitions="0,2-3", **limit)
         writer = stream.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
         query = writer.trigger(availableNow=True).start(str(tmp_path / "out"))
         assert query.awaitTermination(120)
         return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]
 
-    assert [1_000, 1_000, 250] == run()
+    assert ([1_000, 1_000, 250] if HAS_LIMITS else [2_250]) == run()
     produce(producer, rows_of(COUNT, 20))
     assert [15] == run()
 
@@ -124,6 +133,14 @@ def test_invalid_options_are_errors_before_any_job(options: dict[str, str], erro
     with pytest.raises(IllegalArgumentError) as raised:
         Settings.read({"kafka.bootstrap.servers": "127.0.0.1:1", **options})
     assert error in str(raised.value)
+
+
+def test_a_limit_of_a_stream_is_an_error_where_spark_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("assignor.spark.kafka_offsets.HAS_LIMITS", False)
+    options = {"kafka.bootstrap.servers": "127.0.0.1:1", "maxOffsetsPerTrigger": "10"}
+
+    with pytest.raises(IllegalArgumentError, match=r"maxOffsetsPerTrigger needs Spark 4\.2 or newer, and this is \d"):
+        KafkaOffsets(options).streamReader(schemas.CLUSTER_RECORDS)
 
 
 def test_missing_topics_partitions_and_brokers_are_errors(mock: tuple[Producer, str]) -> None:

@@ -19,14 +19,17 @@ from assignor.validation import shown
 
 with dependency("pyspark", "pyarrow"):
     import pyarrow as pa
+    import pyspark
     from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
     from pyspark.sql.pandas.types import to_arrow_schema
 
 try:  # PySpark 4.2 and newer can limit the size of micro-batches.
     with dependency("pyspark"):
         from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows, SupportsTriggerAvailableNow
+    HAS_LIMITS = True
 except ImportError:  # pragma: no cover  # PySpark 4.1
     ReadAllAvailable = ReadMaxRows = SupportsTriggerAvailableNow = object  # type: ignore[misc, assignment]  # no such classes there
+    HAS_LIMITS = False
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -160,7 +163,13 @@ class KafkaOffsets(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """Return the reader of a stream."""
-        return _StreamReader(Settings.read(self.options))
+        settings = Settings.read(self.options)
+        if settings.max_offsets is not None and not HAS_LIMITS:
+            raise IllegalArgumentError(
+                f"{NAME}: maxOffsetsPerTrigger needs Spark 4.2 or newer, and this is {pyspark.__version__}: remove the "
+                "option, and each micro-batch reads all new records"
+            )
+        return _StreamReader(settings)
 
 
 class _BatchReader(DataSourceReader):
@@ -196,12 +205,13 @@ class _StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:
         self._last = _ends(log_bounds(self._settings))
 
-    def latestOffset(self, start: dict[str, int], limit: Any) -> dict[str, int]:
+    def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:
         ends = self._last if self._last is not None else _ends(log_bounds(self._settings))
-        known = {int(id): offset for id, offset in start.items()}
+        # Spark 4.1 passes neither argument.
+        known = {int(id): offset for id, offset in (start or {}).items()}
         # Offsets of a stream never go back, even if a topic was created again.
         ends = {id: max(end, known.get(id, 0)) for id, end in {**known, **ends}.items()}
-        if isinstance(limit, ReadMaxRows):
+        if HAS_LIMITS and isinstance(limit, ReadMaxRows):
             ends = admitted(known, ends, limit.max_rows)
         return _text_keys(ends)
 

@@ -236,7 +236,9 @@ def _partition_ids(partitions: int | Iterable[int]) -> list[int]:
 
 
 def _is_missing(error: Exception) -> bool:
-    return any(text in str(error) for text in ("KAFKA_DATA_SOURCE_NOT_ENABLED", "DATA_SOURCE_NOT_FOUND"))
+    # The last text is that of Spark 4.1, which has no error class here.
+    texts = ("KAFKA_DATA_SOURCE_NOT_ENABLED", "DATA_SOURCE_NOT_FOUND", "Failed to find data source")
+    return any(text in str(error) for text in texts)
 
 
 def _is_committed(isolation: object) -> bool:
