@@ -94,8 +94,8 @@ def test_without_groups_there_is_no_column() -> None:
 
 def test_missing_optional_columns_count_as_null() -> None:
     least = pa.array([{"cluster": "c", "group_id": "g", "members": [{"member_id": "a", "topics": ["u"]}]}])
-    known = pa.array([[{"cluster": "c", "topics": [{"topic": "u", "partitions": 1}]}]])
-    known = known.cast(pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPIC))])))
+    kind = pa.list_(pa.struct([("cluster", pa.string()), ("topics", pa.list_(TOPIC))]))
+    known = pa.array([[{"cluster": "c", "topics": [{"topic": "u", "partitions": 1}]}]], kind)
 
     assert [[{"member_id": "a", "topic": "u", "start": 0, "count": 1}]] == answer("assign", known, least).to_pylist()
 
