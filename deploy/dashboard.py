@@ -30,6 +30,7 @@ class Panel(NamedTuple):
         unit: Unit of Grafana.
         kind: Type of the panel in Grafana.
         width: Width in Grafana's units.
+        red: For one number: from which value on it is red.
     """
 
     title: str
@@ -39,11 +40,12 @@ class Panel(NamedTuple):
     unit: str = "short"
     kind: str = "timeseries"
     width: int = 12
+    red: int = 1
 
 
-def _now(title: str, text: str, expression: str) -> Panel:
-    """Return a panel with one number, which is red unless it is 0."""
-    return Panel(title, text, expression, "", kind="stat", width=4)
+def _now(title: str, text: str, expression: str, red: int = 1) -> Panel:
+    """Return a panel with one number."""
+    return Panel(title, text, expression, "", kind="stat", width=4, red=red)
 
 
 ROWS: dict[str, tuple[Panel, ...]] = {
@@ -57,6 +59,7 @@ ROWS: dict[str, tuple[Panel, ...]] = {
             "Seconds since all brokers answered",
             "Above 60, the watch is not ready.",
             "time() - max(assignor_log_checked_timestamp_seconds)",
+            red=60,
         ),
     ),
     "Rebalances": (
@@ -153,7 +156,7 @@ def dashboard() -> dict[str, Any]:
 
 
 def _panel(panel: Panel) -> dict[str, Any]:
-    steps = [{"color": "green", "value": None}, {"color": "red", "value": 60 if "Seconds" in panel.title else 1}]
+    steps = [{"color": "green", "value": None}, {"color": "red", "value": panel.red}]
     defaults: dict[str, Any] = {"unit": panel.unit, "min": 0}
     if panel.kind == "stat":
         defaults |= {"color": {"mode": "thresholds"}, "thresholds": {"mode": "absolute", "steps": steps}}
