@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import confluent_kafka
-import pytest
-from confluent_kafka import Producer
+from confluent_kafka import AcknowledgeType, Producer, ShareConsumer
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._resource import ResourceType
@@ -36,8 +34,6 @@ class ShareGroup:
     """
 
     def __init__(self, address: str, connection: Connection) -> None:
-        if not hasattr(confluent_kafka, "ShareConsumer"):
-            pytest.skip(f"confluent-kafka {confluent_kafka.__version__} has no consumer of share groups")
         admin = Admin(connection)
         admin.create_topics({TOPIC: 2})
         admin.await_coordinator(GROUP)
@@ -53,7 +49,7 @@ class ShareGroup:
             "log_level": 3,
         }
         self._producer = Producer({"bootstrap.servers": address})
-        self._members = [confluent_kafka.ShareConsumer({**settings, "client.id": f"share-{id}"}) for id in range(3)]
+        self._members = [ShareConsumer({**settings, "client.id": f"share-{id}"}) for id in range(3)]
         self._read: set[int] = set()
         for member in self._members:
             member.subscribe([TOPIC])
@@ -77,13 +73,12 @@ class ShareGroup:
 
     def _poll(self) -> int:
         """Poll each member, and return the number of records that were read."""
-        kinds = confluent_kafka.AcknowledgeType
         for member in self._members:
             for message in member.poll(0.02):
                 offset = message.offset()
                 assert offset is not None
                 is_released = offset == START
-                member.acknowledge(message, kinds.RELEASE if is_released else kinds.ACCEPT)
+                member.acknowledge(message, AcknowledgeType.RELEASE if is_released else AcknowledgeType.ACCEPT)
                 self._read.add(offset)
         return len(self._read)
 

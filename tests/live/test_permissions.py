@@ -200,7 +200,7 @@ def test_a_client_without_security_settings_is_referred_to_them(
     assert 3 == main(["describe", "--bootstrap-server", address, "--timeout", "1500"])
 
     (line,) = capfd.readouterr().err.splitlines()
-    assert line.startswith(f"assignor: cannot list the topics: no answer from {address} within 1.5 s: Disconnected")
+    assert line.startswith(f"assignor: cannot list the topics: no answer from {address} within 1.5 s: Disconnected: ")
     assert line.endswith("; does the listener need TLS or SASL? Give its settings with --command-config")
 
 
