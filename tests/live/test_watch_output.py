@@ -6,7 +6,6 @@ import dataclasses
 import re
 import socket
 import threading
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from assignor.replay.metric_labels import OTHERS
 from assignor.replay.metrics import WatchMetrics
 from assignor.replay.watch_server import serve
 from assignor.replay.watcher import Watcher
+from tests.live.test_watch_server import answer, served
 from tests.live.test_watcher import batch, commit, fleet, generation, in_a_storm, snapshots, started
 
 if TYPE_CHECKING:
@@ -33,16 +33,8 @@ Samples = dict[tuple[str, ...], float]
 
 def samples(metrics: WatchMetrics) -> Samples:
     """Return the values that a scrape over HTTP returns, by name and labels."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    server = serve(metrics, port, "127.0.0.1")
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
-            text = answer.read().decode()
-    finally:
-        server.shutdown()
-        server.server_close()
+    with served(metrics, 0) as connection:
+        _, text = answer(connection, "/metrics")
     return {
         (sample.name, *sorted(sample.labels.values())): sample.value
         for family in text_string_to_metric_families(text)

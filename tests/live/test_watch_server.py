@@ -44,8 +44,8 @@ def served(metrics: WatchMetrics, now: float) -> Iterator[http.client.HTTPConnec
         server.server_close()
 
 
-def answer(connection: http.client.HTTPConnection, path: str, method: str = "GET") -> tuple[int, str]:
-    connection.request(method, path)
+def answer(connection: http.client.HTTPConnection, path: str) -> tuple[int, str]:
+    connection.request("GET", path)
     found = connection.getresponse()
     return found.status, found.read().decode()
 

@@ -21,6 +21,15 @@ Event = dict[str, Any]
 
 A, B = member("a", ["t"], {"t": [0, 1]}), member("b", ["t"], {"t": [2, 3]})
 ALL = member("a", ["t"], {"t": [0, 1, 2, 3]})
+WANTS = {"subscribedTopicNames": ["t"]}
+OWNS_BOTH = [
+    CONSUMER.joins("a", **WANTS),
+    CONSUMER.epoch(1),
+    CONSUMER.target_of("a", {"t": [0, 1]}),
+    CONSUMER.target_epoch(1),
+    CONSUMER.has("a", 1, 0, {"t": [0, 1]}),
+]
+"""Records of a consumer group whose only member has both partitions."""
 BEGIN = [classic(0, protocol_type=""), classic(1, A, B)]
 
 
@@ -224,15 +233,10 @@ def test_a_topic_without_subscription_has_no_pause() -> None:
 
 
 def test_a_consumer_group_has_the_times_of_its_epochs_and_pauses_of_what_moves() -> None:
-    wants = {"subscribedTopicNames": ["t"]}
     [found] = rebalances(
-        CONSUMER.joins("a", **wants),
-        CONSUMER.epoch(1),
-        CONSUMER.target_of("a", {"t": [0, 1]}),
-        CONSUMER.target_epoch(1),
-        CONSUMER.has("a", 1, 0, {"t": [0, 1]}),
+        *OWNS_BOTH,
         *commits(1_000, 10_000, [0, 1]),
-        CONSUMER.joins("b", **wants).at(10_400),
+        CONSUMER.joins("b", **WANTS).at(10_400),
         CONSUMER.epoch(2).at(10_400),
         CONSUMER.target_of("a", {"t": [0]}).at(10_450),
         CONSUMER.target_of("b", {"t": [1]}).at(10_450),
@@ -265,16 +269,11 @@ def test_a_member_that_is_slow_to_give_up_partitions_was_not_idle(
     what: str, alone: int, expected: tuple[Any, ...]
 ) -> None:
     """The member commits nothing for 12 seconds, then what it keeps, and then says that it gave up the other one."""
-    wants = {"subscribedTopicNames": ["t"]}
     [found] = rebalances(
-        CONSUMER.joins("a", **wants),
-        CONSUMER.epoch(1),
-        CONSUMER.target_of("a", {"t": [0, 1]}),
-        CONSUMER.target_epoch(1),
-        CONSUMER.has("a", 1, 0, {"t": [0, 1]}),
+        *OWNS_BOTH,
         *commits(1_000, 10_000, [0, 1]),
         *commits(11_000, alone, [0]),
-        CONSUMER.joins("b", **wants).at(alone + 400),
+        CONSUMER.joins("b", **WANTS).at(alone + 400),
         CONSUMER.epoch(2).at(alone + 400),
         CONSUMER.target_of("a", {"t": [0]}).at(alone + 400),
         CONSUMER.target_of("b", {"t": [1]}).at(alone + 400),
