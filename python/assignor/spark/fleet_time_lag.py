@@ -14,7 +14,7 @@ from assignor.lag_time import add_time
 from assignor.lag_time_sums import By, sum_lag_in_time
 from assignor.spark.fleet_lag import owned_ids
 from assignor.spark.fleet_tables import read_table
-from assignor.spark.packing import RUN, complete_runs
+from assignor.spark.packing import RUN, codes_of, complete_runs
 from assignor.spark.schemas import KEYS, SUMMED_TIME, TIME_LAG, TIMED_COMMITTED, TIMED_END_OFFSETS
 from assignor.validation import read_index, shown
 
@@ -114,9 +114,9 @@ def _time_lag(given: pa.RecordBatch, window_ms: int) -> pa.Table:
     kind, at, offset, start = (
         pc.fill_null(given[name], UNKNOWN).to_numpy() for name in ("kind", "at", "offset", "start_offset")
     )
-    place = _numbered(*(_codes(given[name]) for name in _PLACE))
-    of_group = _numbered(place, _codes(given["group_id"]))
-    owners = _firsts(_numbered(of_group, _codes(given["member_id"])), np.flatnonzero(kind == _OWNER))
+    place = _numbered(*(codes_of(given[name]) for name in _PLACE))
+    of_group = _numbered(place, codes_of(given["group_id"]))
+    owners = _firsts(_numbered(of_group, codes_of(given["member_id"])), np.flatnonzero(kind == _OWNER))
     commits = np.flatnonzero(kind == _COMMIT)
     unowned = _firsts(of_group, commits[~np.isin(of_group[commits], of_group[owners])])
     rows = np.concatenate([owners, unowned])
@@ -146,17 +146,11 @@ def _time_lag(given: pa.RecordBatch, window_ms: int) -> pa.Table:
     return timed.add_column(0, "cluster", table["cluster"]).filter(pa.array(is_known))
 
 
-def _codes(values: pa.Array) -> Numbers:
-    """Return a number for each value; -1 for null."""
-    codes: Numbers = pc.fill_null(values.dictionary_encode().indices, -1).to_numpy().astype(np.int64)
-    return codes
-
-
 def _numbered(*columns: Numbers) -> Numbers:
-    """Return a number for each combination of the values of columns, which are at least -1."""
+    """Return a number for each combination of the values of columns, which are not negative."""
     found = columns[0]
     for column in columns[1:]:
-        _, found = np.unique(found * (column.max(initial=0) + 2) + column, return_inverse=True)
+        _, found = np.unique(found * (column.max(initial=0) + 1) + column, return_inverse=True)
     return found
 
 

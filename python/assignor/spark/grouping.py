@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assignor.dependencies import dependency
-from assignor.spark.packing import OWNED, RUN, UNPACKED_ROWS, differs, starts_of, unpacked
+from assignor.spark.packing import OWNED, RUN, UNPACKED_ROWS, codes_of, differs, starts_of, unpacked
 from assignor.spark.schemas import ASSIGNMENTS, KEYS, MEMBERS
 
 with dependency("pyarrow"):
@@ -84,7 +84,7 @@ def _grouped(rows: pa.RecordBatch) -> pa.StructArray:
     is_new = np.logical_or.reduce([is_new_run, *(differs(rows[name]) for name in KEYS)])
     if np.any(is_new & ~is_new_run):
         # Groups with the same hash may alternate.
-        order = np.lexsort([*(_codes(rows[name]) for name in KEYS), run])
+        order = np.lexsort([*(codes_of(rows[name]) for name in KEYS), run])
         rows, run = rows.take(pa.array(order)), run[order]
         is_new = np.logical_or.reduce([run[1:] != run[:-1], *(differs(rows[name]) for name in KEYS)])
     starts = starts_of(is_new)
@@ -97,11 +97,6 @@ def _grouped(rows: pa.RecordBatch) -> pa.StructArray:
             before = np.concatenate([[0], np.cumsum(chosen)])
             fields[name] = _lists(rows.filter(pa.array(chosen)), columns, before[starts])
     return pa.StructArray.from_arrays(list(fields.values()), list(fields))
-
-
-def _codes(column: pa.Array) -> npt.NDArray[np.int64]:
-    """Return numbers that are equal where the values of a column are equal; nulls are equal."""
-    return column.dictionary_encode("encode").indices.to_numpy()  # type: ignore[no-any-return]  # pyarrow has no types
 
 
 def _lists(rows: pa.RecordBatch, names: list[str], starts: npt.NDArray[np.int64]) -> pa.ListArray:

@@ -280,6 +280,12 @@ def differs(column: pa.Array) -> npt.NDArray[np.bool_]:
     return found  # type: ignore[no-any-return]  # as above
 
 
+def codes_of(column: pa.Array) -> npt.NDArray[np.int64]:
+    """Return numbers from 0 that are equal where the values of a column are equal; nulls are equal."""
+    codes: npt.NDArray[np.int64] = column.dictionary_encode("encode").indices.to_numpy().astype(np.int64)
+    return codes
+
+
 def starts_of(differs: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return the places of the first row and of the rows that differ from the row before them."""
     return np.concatenate([[0], np.flatnonzero(differs) + 1])
