@@ -75,6 +75,14 @@ def test_the_image_installs_the_extras_of_the_command_and_its_user_can_write_the
     assert re.findall(r"^FROM rust:([\d.]+)-", IMAGE, re.M) == [rust]
 
 
+def test_the_image_is_built_without_the_files_that_git_ignores() -> None:
+    """A library of another machine would end up in the wheel, and copying `target` takes minutes."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    expected = [line.strip("/") if line.startswith("/") else f"**/{line.strip('/')}" for line in ignored]
+
+    assert [".git", *expected] == (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
+
+
 def test_the_unit_runs_a_watch_with_a_state_that_systemd_provides() -> None:
     unit = ConfigParser(interpolation=None, strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]  # keys of systemd have capital letters
