@@ -149,7 +149,9 @@ def is_int(value: object) -> bool:
     kind = type(value)
     if issubclass(kind, int):
         return kind is not bool
-    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__")
+    # numpy before 2.3 still allows `__index__` of its bools, with a warning.
+    is_numpy_bool = kind.__module__ == "numpy" and kind.__name__ in {"bool", "bool_"}
+    return hasattr(kind, "__index__") and not hasattr(kind, "__iter__") and not is_numpy_bool
 
 
 def read_index(value: object, what: str) -> int:

@@ -9,6 +9,7 @@
 mod error;
 mod imports;
 mod interrupt;
+mod numpy_api;
 mod objects;
 mod read;
 mod verbs;

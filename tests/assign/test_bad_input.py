@@ -25,7 +25,6 @@ from tests.support.invalid_input import (
     error_of,
     error_of_input,
 )
-from tests.support.numpy_flags import FLAGS_ARE_NO_NUMBERS
 
 Info: Any = PartitionInfo  # untyped, because the tests pass values of wrong types
 
@@ -43,9 +42,10 @@ PARTITIONS = [
         "topic 't': partitions must be a count or an iterable of ids, not bytearray: bytearray(b'1')",
     ),
     (True, TYPE, "topic 't': partitions must be a count or an iterable of ids, not bool: True"),
-    pytest.param(
-        *(np.True_, TYPE, "topic 't': partitions must be a count or an iterable of ids, not bool: np.True_"),
-        marks=pytest.mark.skipif(not FLAGS_ARE_NO_NUMBERS, reason="numpy before 2.3 turns its flags into numbers"),
+    (
+        np.True_,
+        TYPE,
+        f"topic 't': partitions must be a count or an iterable of ids, not {np.bool_.__name__}: {np.True_!r}",
     ),
     (2.0, TYPE, "topic 't': partitions must be a count or an iterable of ids, not float: 2.0"),
     (int, TYPE, "topic 't': partitions must be a count or an iterable of ids, not type: <class 'int'>"),

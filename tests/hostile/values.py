@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from assignor import PartitionInfo, Subscription, TopicPartition
-from tests.support.numpy_flags import FLAGS_ARE_NO_NUMBERS
 
 
 class UserError(Exception):
@@ -288,7 +287,7 @@ HOSTILE: dict[str, Callable[[], object]] = {
     "hostile PartitionInfo": lambda: PartitionInfo(None, 7),  # type: ignore[arg-type]  # the mistake
     "numpy int": lambda: np.int64(-1),
     "numpy uint64": lambda: np.uint64(2**64 - 1),
-    **({"numpy bool": lambda: np.bool_(True)} if FLAGS_ARE_NO_NUMBERS else {}),
+    "numpy bool": lambda: np.bool_(True),
     "numpy float": lambda: np.float32(1.5),
     "numpy text": lambda: np.str_("t"),
     "numpy scalar array": lambda: np.array(1),

@@ -15,11 +15,14 @@ use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::pyclass::boolean_struct::True;
 
+use crate::python::numpy_api;
+
 /// Return numbers of a frozen object as a read-only numpy array whose base is the object.
 pub(crate) fn numpy_column<'py, T: PyClass<Frozen = True> + Sync>(
     owner: &Bound<'py, T>,
     numbers: impl for<'a> Fn(&'a T) -> &'a [i32],
-) -> Bound<'py, PyArray1<i32>> {
+) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    numpy_api::load(owner.py())?;
     let values = ArrayView1::from(numbers(owner.get()));
     // SAFETY: the array holds a reference to the owner, which is frozen, so the memory that `numbers` borrows stays valid and
     // unchanged for the life of the array. The array is read-only.
@@ -27,7 +30,7 @@ pub(crate) fn numpy_column<'py, T: PyClass<Frozen = True> + Sync>(
     // A guard of rust-numpy would fail if another thread makes an array of the same memory read-only at the same time.
     // SAFETY: the array is new, so no other thread has a reference to it.
     unsafe { (*array.as_array_ptr()).flags &= !NPY_ARRAY_WRITEABLE };
-    array
+    Ok(array)
 }
 
 /// Return numbers of a shared value as an Arrow buffer.

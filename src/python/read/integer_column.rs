@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use arrow_array::{Array, ArrayRef};
-use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use super::arrow::{arrow_array, not_of};
@@ -12,6 +12,7 @@ use super::values::{int, iterate, one_dimension};
 use crate::memory;
 use crate::python::error::wrong_type;
 use crate::python::imports::IllegalArgumentError;
+use crate::python::numpy_api::as_array;
 
 /// Counts or indices by row, none of them negative.
 pub(crate) struct IntegerColumn(pub(crate) Vec<i32>);
@@ -19,7 +20,7 @@ pub(crate) struct IntegerColumn(pub(crate) Vec<i32>);
 impl IntegerColumn {
     /// Read a column of Arrow, numpy or Python.
     pub(crate) fn read(given: &Bound<'_, PyAny>, column: &str) -> PyResult<Self> {
-        if let Ok(array) = given.cast::<PyUntypedArray>()
+        if let Some(array) = as_array(given)?
             && matches!(array.dtype().kind(), b'i' | b'u')
         {
             one_dimension(array, column)?;

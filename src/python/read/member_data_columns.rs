@@ -3,7 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, Int64Array, StructArray};
 use arrow_schema::DataType;
-use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -15,6 +15,7 @@ use super::values::{index, is_int, iterate, one_dimension};
 use crate::group::Group;
 use crate::python::error::wrong_type;
 use crate::python::imports::{IllegalArgumentError, READ_PARTITIONS};
+use crate::python::numpy_api::as_array;
 
 /// Names of the columns.
 const NAMES: [&str; 3] = ["generation", "owned_partitions", "user_data"];
@@ -86,7 +87,7 @@ fn natural(number: i64) -> Option<i32> {
 }
 
 fn read_generations(given: &Bound<'_, PyAny>) -> PyResult<Vec<Option<i32>>> {
-    if let Ok(array) = given.cast::<PyUntypedArray>()
+    if let Some(array) = as_array(given)?
         && matches!(array.dtype().kind(), b'i' | b'u')
     {
         one_dimension(array, "generation")?;

@@ -11,6 +11,7 @@ use super::values::{iterate, one_dimension, with_name};
 use crate::group::Names;
 use crate::python::error::wrong_type;
 use crate::python::imports::{AS_CONTIGUOUS_ARRAY, IllegalArgumentError};
+use crate::python::numpy_api::as_array;
 use crate::python::objects::entries::lend;
 
 /// Text by row: names, and the name of each row.
@@ -33,7 +34,7 @@ impl TextColumn {
         if let Some(array) = arrow_array(given)? {
             return Self::of(&array, column);
         }
-        if let Ok(array) = given.cast::<PyUntypedArray>()
+        if let Some(array) = as_array(given)?
             && array.dtype().kind() == b'U'
         {
             return Self::of_numpy(array, column);

@@ -2,7 +2,7 @@
 
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyString};
+use pyo3::types::{PyBool, PyByteArray, PyBytes, PyDict, PyInt, PyIterator, PyList, PyMapping, PyString, PyType};
 use rustc_hash::FxHashSet;
 
 use crate::group::{NameTable, Names};
@@ -121,13 +121,18 @@ pub(crate) fn iterate<'py>(value: &Bound<'py, PyAny>, type_error: impl FnOnce() 
     }
 }
 
-/// Return true if a value is an integer, of Python or numpy. A numpy array has `__index__`, but is iterable and not an integer.
+/// Return true if a value is an integer, of Python or numpy, and no bool. A numpy array has `__index__`, but is iterable and not an integer.
 pub(crate) fn is_int(value: &Bound<'_, PyAny>) -> PyResult<bool> {
     if value.is_instance_of::<PyInt>() {
         return Ok(!value.is_instance_of::<PyBool>());
     }
     let kind = value.get_type();
-    Ok(kind.hasattr("__index__")? && !kind.hasattr("__iter__")?)
+    Ok(kind.hasattr("__index__")? && !kind.hasattr("__iter__")? && !is_numpy_bool(&kind)?)
+}
+
+/// Return true for numpy's bool, whose `__index__` numpy before 2.3 still allows, with a warning.
+fn is_numpy_bool(kind: &Bound<'_, PyType>) -> PyResult<bool> {
+    Ok(matches!(kind.name()?.to_str()?, "bool" | "bool_") && kind.module()?.to_str()? == "numpy")
 }
 
 /// Return a count or an id as int32.

@@ -26,8 +26,8 @@ impl PyPlan {
     /// Order: by member, then topic, then id.
     fn spans<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.get().with_columns()?;
-        let columns = SPAN_COLUMNS.map(|column| numpy_column(slf, |plan| column(&plan.plan)));
-        SPANS.get(slf.py())?.call1(PyTuple::new(slf.py(), columns)?)
+        let columns = SPAN_COLUMNS.into_iter().map(|column| numpy_column(slf, |plan| column(&plan.plan)));
+        SPANS.get(slf.py())?.call1(PyTuple::new(slf.py(), columns.collect::<PyResult<Vec<_>>>()?)?)
     }
 
     /// Return the spans as a `pyarrow.Table` with the columns member_id and topic (dictionary-encoded text), start and count

@@ -12,6 +12,7 @@ use crate::memory;
 use crate::plan::{MemberSpans, Weights};
 use crate::python::error::wrong_type;
 use crate::python::imports::{BALANCE, DIFF, IllegalArgumentError, WEIGHT_COLUMNS, WEIGHTED_BALANCE};
+use crate::python::numpy_api;
 use crate::python::verbs::partition_lists::{ListBuilder, ListMemory};
 
 /// Memory for a span of a difference, which may be gained and lost by members of both plans.
@@ -112,6 +113,7 @@ impl PyPlan {
             let reason = "members of a share group share the records of a partition, so their weights are not known";
             return Err(IllegalArgumentError::new_err(format!("weights: {reason}; leave weights out")));
         }
+        numpy_api::load(py)?;
         let ids = PyList::empty(py);
         for partitions in group.topics().partitions() {
             match &partitions.ids {

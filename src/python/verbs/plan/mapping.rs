@@ -12,6 +12,7 @@ use crate::group::NameTable;
 use crate::plan::Plan;
 use crate::python::error::wrong_type;
 use crate::python::imports::{ITEMS_VIEW, KEYS_VIEW, PLAN_HTML, VALUES_VIEW};
+use crate::python::numpy_api;
 use crate::python::read::name_objects::NameObjects;
 use crate::python::read::named_topics::NamedTopics;
 use crate::python::read::values::{index, is_int};
@@ -132,6 +133,7 @@ impl PyPlan {
     /// Return the number of partitions of each member as int64, in the order of `members`. A partition of a share group counts for each of
     /// its owners.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        numpy_api::load(py)?;
         Ok(self.readable()?.counts().into_pyarray(py))
     }
 
