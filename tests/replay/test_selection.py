@@ -11,7 +11,7 @@ import pytest
 
 from assignor.cli import main
 from assignor.cluster import Recording
-from assignor.cluster.group_patterns import GroupPatterns
+from assignor.cluster.name_patterns import NamePatterns
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
@@ -57,11 +57,43 @@ def test_a_pattern_has_two_special_characters() -> None:
         "BILLING": [],
         "": [],
     }.items():
-        chosen = GroupPatterns([pattern])
+        chosen = NamePatterns([pattern])
         assert expected == [name for name in names if chosen.matches(name)], pattern
         assert expected == pa.array(names).filter(chosen.mask(pa.array(names))).to_pylist(), pattern
         assert ([] if expected else [pattern]) == chosen.unmatched(names)
-    assert ["c*"] == GroupPatterns(["a", "c*", "a"]).unmatched(["a", "b"])
+    assert ["c*"] == NamePatterns(["a", "c*", "a"]).unmatched(["a", "b"])
+
+
+def test_a_pattern_after_an_exclamation_mark_leaves_names_out() -> None:
+    names = ["billing-eu", "billing-test", "audit", "audit-test", "!audit", "x\n-test", "-test"]
+
+    for patterns, expected in {
+        ("!*-test",): ["billing-eu", "audit", "!audit"],
+        ("billing-*", "!*-test"): ["billing-eu"],
+        ("!*-test", "billing-*", "audit"): ["billing-eu", "audit"],
+        ("!audit",): ["billing-eu", "billing-test", "audit-test", "!audit", "x\n-test", "-test"],
+        ("?audit", "audit"): ["audit", "!audit"],
+        ("*", "!*"): [],
+        ("audit", "!audit"): [],
+        (): [],
+    }.items():
+        chosen = NamePatterns(patterns)
+        assert expected == [name for name in names if chosen.matches(name)], patterns
+    assert [] == NamePatterns(["!gone-*", "audit"]).unmatched(names)
+    assert ["gone"] == NamePatterns(["!audit", "gone"]).unmatched(names)
+    assert not NamePatterns(["!audit"]).are_names
+
+
+@pytest.mark.parametrize("engine", LONG)
+def test_replay_leaves_groups_out(capsys: pytest.CaptureFixture[str], engine: str) -> None:
+    everything = replayed(capsys, "--engine", "local")
+
+    found = replayed(capsys, "--engine", engine, "--group", "!*-sync", "--group", "!billing")
+
+    left_out = names(everything) - names(found)
+    assert {"inventory-sync", "billing"} <= left_out
+    assert all(group.endswith("-sync") or group == "billing" for group in left_out)
+    assert [each for each in everything if each["group"] not in left_out] == found
 
 
 @pytest.mark.parametrize("engine", LONG)

@@ -56,10 +56,10 @@ def run(options: argparse.Namespace) -> int:
     """Run the command and return its exit code."""
     with dependency("pyarrow"):
         import pyarrow as pa
-    from assignor.cluster.group_patterns import GroupPatterns
+    from assignor.cluster.name_patterns import NamePatterns
     from assignor.offsets import decode_batch
 
-    chosen = GroupPatterns(options.group) if options.group else None
+    chosen = NamePatterns(options.group) if options.group else None
     seen: set[str | None] = set()
     for batch in _batches(options.inputs):
         decoded = pa.record_batch(decode_batch(batch["key"], batch["value"]))

@@ -35,9 +35,9 @@ def run(options: argparse.Namespace) -> int:
     check_measure(options.measure)
     settings = connection_settings(options)
     require("pyarrow", "confluent_kafka", *(() if options.json else ("rich",)))
-    from assignor.cluster.group_patterns import GroupPatterns
+    from assignor.cluster.name_patterns import NamePatterns
 
-    chosen = GroupPatterns(options.group)
+    chosen = NamePatterns(options.group)
     with status_line() as show:
         _, found = describe_twice(settings, options.group, options.measure, show)
     if options.json:

@@ -87,9 +87,9 @@ def run(options: argparse.Namespace) -> int:
         groups, topics, settings, notes = _from_cluster(options, given)
         place = options.bootstrap_server
     if options.group:
-        from assignor.cluster.group_patterns import GroupPatterns
+        from assignor.cluster.name_patterns import NamePatterns
 
-        chosen = GroupPatterns(options.group)
+        chosen = NamePatterns(options.group)
         groups = [group for group in groups if chosen.matches(group.group_id)]
         missing = chosen.unmatched({group.group_id: group for group in groups})
         if missing:

@@ -19,8 +19,8 @@ def add_groups(command: argparse.ArgumentParser) -> None:
         default=[],
         type=utf8_name,
         metavar="PATTERN",
-        help="only the groups with this name, in which * stands for any characters and ? for one; can be given more "
-        "than once",
+        help="only the groups with this name, in which * stands for any characters and ? for one; '!' before a pattern "
+        "leaves its groups out; can be given more than once",
     )
 
 

@@ -8,7 +8,7 @@ from assignor.cluster.cluster_description import ClusterDescription
 from assignor.cluster.confluent import describe_group, describe_unlisted, list_members
 from assignor.cluster.descriptions import GroupDescription, batches
 from assignor.cluster.earlier_offsets import consistent, earlier_offsets
-from assignor.cluster.group_patterns import GroupPatterns
+from assignor.cluster.name_patterns import NamePatterns
 from assignor.cluster.other_groups import OtherGroups
 from assignor.cluster.topic_retention import RetentionReader
 from assignor.cluster.topics import MARGIN_SECONDS, offsets
@@ -74,7 +74,7 @@ def describe(
 
     Args:
         settings: Settings of the clients.
-        groups: Names of groups, or patterns as in `GroupPatterns`; all groups by default.
+        groups: Names of groups, or patterns as in `NamePatterns`; all groups by default.
         admin: AdminClient of the cluster; a new one by default.
         on_progress: Called with a line of text before each batch of requests.
         has_other_groups: False to describe neither kind nor members of share and streams groups, which needs a second
@@ -182,7 +182,7 @@ class _Reader:
         self._problems += [("", self._text(error, "list the groups")) for error in listing.errors or ()]
         self._is_complete = not listing.errors
         listed = {group.group_id: group for group in listing.valid or ()}
-        chosen = GroupPatterns(wanted) if wanted else None
+        chosen = NamePatterns(wanted) if wanted else None
         others, error = list_members(admin, wanted if chosen is not None and chosen.are_names else None, timeout)
         if error:
             self._problems.append(("", f"share and streams groups could not be listed: {error}"))

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyarrow.dataset import Dataset
 
-    from assignor.cluster.group_patterns import GroupPatterns
+    from assignor.cluster.name_patterns import NamePatterns
     from assignor.validation import BrokerVersion
 
 
@@ -68,7 +68,7 @@ class Recording:
 
     folder: Path
     aborted: tuple[tuple[int, int], ...]
-    groups: GroupPatterns | None = None
+    groups: NamePatterns | None = None
     until: int | None = None
     source: str = ""
     notes: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ class Recording:
         """Return the recording with a choice of what is read from it.
 
         Args:
-            groups: Names or patterns of groups, see `GroupPatterns`; empty for all groups.
+            groups: Names or patterns of groups, see `NamePatterns`; empty for all groups.
             until: The last time that is read, in milliseconds; None for no limit.
             broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
 
@@ -89,9 +89,9 @@ class Recording:
             IllegalArgumentError: A name cannot be encoded, `until` does not fit in 64 bits, or `broker_version` is not
                 a version.
         """
-        from assignor.cluster.group_patterns import GroupPatterns
+        from assignor.cluster.name_patterns import NamePatterns
 
-        chosen = GroupPatterns(groups)
+        chosen = NamePatterns(groups)
         until = None if until is None else read_int(until, "until", bits=64)
         return dataclasses.replace(
             self,

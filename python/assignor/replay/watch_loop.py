@@ -9,7 +9,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from assignor.cluster.group_patterns import GroupPatterns
+from assignor.cluster.name_patterns import NamePatterns
 from assignor.cluster.topics import no_end_offsets
 from assignor.lines import format_count, format_duration
 from assignor.replay.growing_lag import note_growth
@@ -47,7 +47,7 @@ class WatchOptions:
     """What to watch.
 
     Attributes:
-        groups: Names of groups, or patterns as in `GroupPatterns`; empty for all.
+        groups: Names of groups, or patterns as in `NamePatterns`; empty for all.
         is_earliest: True to report the events of the whole log, not only new ones.
         state_file: File from which to continue, and in which the state is saved; None for no file.
         seconds: Time to watch after the state of the groups is known; None for no limit.
@@ -152,7 +152,7 @@ class WatchLoop:
         lasting = f", {found} in progress" if found else ""
         took = time.monotonic() - self._began
         self._notice(f"watching {groups} with {members}{lasting}; {read} in {took:.1f} s")
-        missing = GroupPatterns(self._options.groups).unmatched(found.group for found in summaries)
+        missing = NamePatterns(self._options.groups).unmatched(found.group for found in summaries)
         for group in missing:
             self._notice(f"group {group!r} does not exist yet")
 

@@ -14,7 +14,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
-from assignor.cluster.group_patterns import GroupPatterns
+from assignor.cluster.name_patterns import NamePatterns
 from assignor.cluster.timestamps import is_valid, is_valid_time
 from assignor.cluster.topic_timeline import TopicTimeline
 from assignor.dependencies import dependency
@@ -62,7 +62,7 @@ class Watcher:
     groups is known before the first event is reported.
 
     Args:
-        groups: Names of the groups to replay, or patterns as in `GroupPatterns`; empty for all groups.
+        groups: Names of the groups to replay, or patterns as in `NamePatterns`; empty for all groups.
         state: State of an earlier watcher, which this one continues; `groups` must be those of the state.
         cluster: Name of the cluster in the events.
 
@@ -93,7 +93,7 @@ class Watcher:
         self._deleted: dict[str, int] = {}
         wanted = read_entries(groups, "groups", "an iterable of group ids")
         self._groups = tuple(sorted({check_name(group, "groups: a group id") for group in wanted}))
-        self._chosen = GroupPatterns(self._groups) if self._groups else None
+        self._chosen = NamePatterns(self._groups) if self._groups else None
         self._clocks: dict[int, PartitionClock] = {}
         self._starts: dict[int, tuple[int, int]] | None = None
         self._waits_for_topics = False

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from assignor.cluster.copies import count_copies
-from assignor.cluster.group_patterns import GroupPatterns
+from assignor.cluster.name_patterns import NamePatterns
 from assignor.cluster.timestamps import is_valid_time
 from assignor.dependencies import dependency
 from assignor.lines import json_text
@@ -61,7 +61,7 @@ def summarize(
     Args:
         recording: The recording, whose topic metadata and end offsets are read.
         part: Folder with the tables that `report_folder.TABLES` names.
-        groups: Patterns of the groups that the report lists, see `GroupPatterns`; empty for all groups. Other groups
+        groups: Patterns of the groups that the report lists, see `NamePatterns`; empty for all groups. Other groups
             still count as evidence, and in the numbers of records.
         since: Time in milliseconds; findings and silences that ended before it are left out. None for no limit.
         log: Log of the brokers with which the tables were written. Rebalances that only the log has are added to the
@@ -82,12 +82,12 @@ def summarize(
             by_type[number] = (values + count - deleted, tombstones + deleted)
     reported = _groups(part, recording, bad)
     if groups:
-        chosen = GroupPatterns(groups)
+        chosen = NamePatterns(groups)
         chosen.check_matched((each.group for each in reported), recording.source)
         reported = [each for each in reported if chosen.matches(each.group)]
     names = {each.group for each in reported}
     matches = (
-        None if log is None or not log.rebalances else _matches(log, part, GroupPatterns(groups) if groups else None)
+        None if log is None or not log.rebalances else _matches(log, part, NamePatterns(groups) if groups else None)
     )
     if matches is not None:
         _write_unrecorded(matches, part)
@@ -132,7 +132,7 @@ def _records(part: Path) -> tuple[Counter[tuple[int | None, bool, str]], dict[st
     return found, bad
 
 
-def _matches(log: BrokerLog, part: Path, chosen: GroupPatterns | None) -> LogMatches:
+def _matches(log: BrokerLog, part: Path, chosen: NamePatterns | None) -> LogMatches:
     """Return the matches of the logged rebalances of some groups with the events of a report; None for all groups."""
     found = LogMatches([each for each in log.rebalances if chosen is None or chosen.matches(each.group)])
     columns = ["group", "generation", "at", "causes", "logged_at", "logged_reason", "inferred_causes"]

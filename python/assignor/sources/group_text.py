@@ -245,7 +245,7 @@ def choose_group(groups: list[DescribedGroup], pattern: str | None, place: str) 
 
     Args:
         groups: The groups of a description.
-        pattern: A name, or a pattern as for `GroupPatterns`. A group without a name has any name.
+        pattern: A name, or a pattern as for `NamePatterns`. A group without a name has any name.
         place: Name of the input for messages.
 
     Raises:
@@ -257,9 +257,9 @@ def choose_group(groups: list[DescribedGroup], pattern: str | None, place: str) 
     if pattern is not None:
         chosen = [group for group in groups if group.name == pattern or (not group.name and len(groups) == 1)]
         if not chosen and not {"*", "?"}.isdisjoint(pattern):
-            from assignor.cluster.group_patterns import GroupPatterns
+            from assignor.cluster.name_patterns import NamePatterns
 
-            patterns = GroupPatterns([pattern])
+            patterns = NamePatterns([pattern])
             chosen = [group for group in groups if patterns.matches(group.name)]
         what = f"several groups that match {shown(pattern)}"
     if not chosen:
