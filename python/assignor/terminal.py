@@ -13,10 +13,11 @@ import os
 import re
 import shutil
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from assignor.errors import AssignorError
-from assignor.lines import escape, escape_json, json_text
+from assignor.lines import escape, escape_json, format_time, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -110,6 +111,11 @@ def drop_output() -> None:
 def notice(text: str, *, program: str = "assignor") -> None:
     """Print a sentence or an error on one line of standard error; nothing if standard error cannot be written."""
     _say(f"{program}: {escape(text)}\n")
+
+
+def log(text: str) -> None:
+    """Print a sentence as `notice` does, after the time, for a command that runs for days."""
+    _say(f"{format_time(time.time_ns() // 1_000_000)}  assignor: {escape(text)}\n")
 
 
 @contextlib.contextmanager

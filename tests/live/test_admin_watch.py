@@ -219,11 +219,14 @@ def test_the_text_says_how_the_groups_are_watched(
 
     out, err = capfd.readouterr()
     assert "" == out
-    assert re.fullmatch(r"assignor: watching 1 group with 0 members; polled every 10 s, first in \d+\.\d s\n", err)
+    line = r"[-\d]+ [\d:.]+  assignor: watching 1 group with 0 members; polled every 10 s, first in \d+\.\d s\n"
+    assert re.fullmatch(line, err)
     assert 0 == main(["watch", *words, "--admin", "--for", "0", "--group", "before", "--lag"])
     assert re.fullmatch(r"[-\d]+ [\d:.]+  before  lag 9\n", capfd.readouterr().out)
     assert 0 == main(["watch", *words, "--admin", "--for", "0", "--group", "before", "--lag", "--json"])
     row = json.loads(capfd.readouterr().out)
+    assert 0 == main(["watch", *words, "--admin", "--for", "0", "--group", "before", "--lag", "--topic", f"!{TOPIC}"])
+    assert "" == capfd.readouterr().out
     assert ("lag", "before", 9, "one_measurement") == (
         *(row["event"], row["group"]),
         *(row["lag"]["lag"], row["lag"]["growth_reason"]),

@@ -1,8 +1,12 @@
-"""`assignor watch --page` on a real broker: members, rebalances and lag of a group."""
+"""`assignor watch --page` and `--serve` on a real broker: members, rebalances and lag of a group."""
 
 from __future__ import annotations
 
+import socket
+import threading
 import time
+import urllib.error
+import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -23,7 +27,28 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.broker
 
 
-def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path) -> None:
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def fetch_until(url: str, text: str, found: list[str]) -> None:
+    """Add the first answer with a text to a list."""
+    end = time.monotonic() + 60
+    while not found and time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(url, timeout=60) as answer:
+                body = answer.read().decode()
+        except urllib.error.URLError:  # not served yet
+            body = ""
+        found += [body] if text in body else []
+        time.sleep(0.2)
+
+
+def test_the_page_of_a_watch_shows_a_live_group(
+    broker: Cluster, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     settings: Any = {"bootstrap.servers": broker.address}
     admin = AdminClient(settings)
     admin.create_topics([NewTopic("page.orders", 3)])["page.orders"].result(60)
@@ -39,8 +64,16 @@ def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path)
         while (message := consumer.poll(1)) is None or message.error():
             assert time.monotonic() < end, "no record within 60 s"
         within("the commit", lambda: consumer.commit(message=message, asynchronous=False))
-        words = ["--bootstrap-server", broker.address, "--group", "page", "--from", "earliest", "--for", "3"]
-        code = main(["watch", *words, "--page", str(tmp_path / "page.html")])
+        port = free_port()
+        page: list[str] = []
+        fetching = threading.Thread(target=fetch_until, args=(f"http://127.0.0.1:{port}/", "consumer_subscribed", page))
+        fetching.start()
+        words = ["--bootstrap-server", broker.address, "--group", "page", "--from", "earliest", "--for", "12"]
+        served = ["--metrics", str(port), "--serve", "--page", str(tmp_path / "page.html"), "--topic", "page.*"]
+        code = main(["watch", *words, *served])
+        fetching.join()
+        other = ["--page", str(tmp_path / "other.html"), "--topic", "!page.orders"]
+        assert 0 == main(["watch", *words[:4], "--for", "0", *other])
     finally:
         close_consumers([consumer])
 
@@ -48,4 +81,10 @@ def test_the_page_of_a_watch_shows_a_live_group(broker: Cluster, tmp_path: Path)
     data = content(tmp_path / "page.html")["datasets"]
     assert [("page", "consumer_subscribed")] == [(row["group"], row["cause"]) for row in data["rebalances"]]
     assert [("page", 3)] == [(row["group"], row["partitions"]) for row in data["members"]]
-    assert [("page.orders", 2, 2)] == [(row["topic"], row["lag"], row["not_known"]) for row in data["lag_of_topics"]]
+    lags = [(row["topic"], row["lag"], row["not_known"]) for row in data["lag_of_topics"]]
+    assert [("page.orders", 2, 2)] == lags
+    assert not content(tmp_path / "other.html")["datasets"].get("lag_of_topics")
+    assert [True] == ["<h1>Consumer groups of" in text for text in page], "the page that is served"
+    first, second, *_ = capfd.readouterr().err.splitlines()
+    assert first.endswith(f"  assignor: metrics: http://127.0.0.1:{port}/metrics")
+    assert second.endswith(f"  assignor: page: http://127.0.0.1:{port}/")

@@ -15,7 +15,8 @@ from assignor.cluster.records import in_log_order
 from assignor.errors import IllegalArgumentError
 from assignor.lag import GROUP_LAG, PARTITION_LAG, group_lag, partition_lag
 from assignor.page import html
-from assignor.page.watch_page import WRITE_SECONDS, WatchPage
+from assignor.page.page_file import WRITE_SECONDS, PageFile
+from assignor.page.watch_page import WatchPage
 from assignor.replay.lag_history import LagHistory
 from assignor.replay.silences import Silence, silence_events
 from assignor.replay.watcher import Watcher
@@ -24,9 +25,31 @@ from tests.page.page_content import content
 from tests.support.recorded_fleet import RECORDING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.usefixtures("quick_bundle")
+
+
+class WrittenPage:
+    """Page of a watch that is written to a file."""
+
+    def __init__(
+        self,
+        path: Path,
+        notice: Callable[[str], None],
+        watcher: Watcher | None = None,
+        lag: Callable[[], pa.Table | None] = lambda: None,
+        history: LagHistory | None = None,
+        **settings: Any,
+    ) -> None:
+        self.page = WatchPage("kafka:9092", watcher or Watcher(), threading.Lock(), lag, history)
+        self.file = PageFile(str(path), self.page, notice, **settings)
+
+    def add(self, events: list[dict[str, Any]]) -> None:
+        """Add events as a watch does."""
+        self.page.add(events)
+        self.file.write_if_due()
 
 
 def lag(watcher: Watcher) -> pa.Table:
@@ -46,7 +69,7 @@ def test_the_page_of_a_watch_has_the_events_members_and_conditions(tmp_path: Pat
     watcher.start(is_earliest=True)
     watcher.observe_topics(topics)
     history = LagHistory()
-    page = WatchPage(str(tmp_path / "page.html"), "kafka:9092", watcher, pytest.fail, lambda: lag(watcher), history)
+    page = WrittenPage(tmp_path / "page.html", pytest.fail, watcher, lambda: lag(watcher), history)
     events = []
     for batch in in_log_order(recording):
         events += watcher.push(batch, {})
@@ -85,7 +108,7 @@ def test_the_page_is_written_at_intervals_and_a_full_disk_is_a_notice_each_time(
     seconds = 0.0
     notices: list[str] = []
     path = tmp_path / "page.html"
-    page = WatchPage(str(path), "x", Watcher(), notices.append, clock=lambda: seconds)
+    page = WrittenPage(path, notices.append, clock=lambda: seconds)
 
     page.add([rebalance("a", 1_000)])
     first = path.read_text(encoding="utf-8")
@@ -94,15 +117,15 @@ def test_the_page_is_written_at_intervals_and_a_full_disk_is_a_notice_each_time(
     assert path.read_text(encoding="utf-8") == first
 
     seconds = WRITE_SECONDS
-    monkeypatch.setattr("assignor.page.watch_page.write_page", _full_disk)
+    monkeypatch.setattr("assignor.page.page_file.write_html", _full_disk)
     page.add([rebalance("a", 3_000, 3)])
     assert notices == ["cannot write the page: No space left on device"]
     with pytest.raises(IllegalArgumentError, match="No space left"):
-        page.write()
+        page.file.write()
 
     monkeypatch.undo()
     monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
-    page.write()
+    page.file.write()
     assert [3] == [row["rebalances"] for row in _merged(content(path))]
 
 
@@ -119,7 +142,7 @@ def test_the_last_write_is_bounded_and_the_earlier_page_stays(tmp_path: Path, mo
     notices: list[str] = []
     is_stopped = threading.Event()
     path = tmp_path / "page.html"
-    page = WatchPage(str(path), "x", Watcher(), notices.append, is_stopped=is_stopped.is_set, clock=lambda: 0.0)
+    page = WrittenPage(path, notices.append, is_stopped=is_stopped.is_set, clock=lambda: 0.0)
     page.add([rebalance("a", 1_000)])
     first = path.read_text(encoding="utf-8")
     release = threading.Event()
@@ -127,8 +150,8 @@ def test_the_last_write_is_bounded_and_the_earlier_page_stays(tmp_path: Path, mo
     def slow(*_: Any) -> None:
         release.wait(60)
 
-    monkeypatch.setattr("assignor.page.watch_page.write_page", slow)
-    page.finish(0.2)
+    monkeypatch.setattr("assignor.page.page_file.write_html", slow)
+    page.file.finish(0.2)
     assert not release.is_set()
     assert [f"the page {path} lacks the last events: writing it takes longer than 0.2 s"] == notices
     assert path.read_text(encoding="utf-8") == first
@@ -138,40 +161,40 @@ def test_the_last_write_is_bounded_and_the_earlier_page_stays(tmp_path: Path, mo
 def test_a_write_does_not_hold_up_the_end_of_a_watch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     is_stopped = threading.Event()
     release = threading.Event()
-    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail, is_stopped=is_stopped.is_set)
+    page = WrittenPage(tmp_path / "page.html", pytest.fail, is_stopped=is_stopped.is_set)
 
     def slow(*_: Any) -> None:
         is_stopped.set()  # Ctrl-C while the page is written
         release.wait(60)
 
-    monkeypatch.setattr("assignor.page.watch_page.write_page", slow)
+    monkeypatch.setattr("assignor.page.page_file.write_html", slow)
     page.add([rebalance("a", 1_000)])
 
     monkeypatch.undo()
     monkeypatch.setattr(html, "bundle", lambda: "/* scripts */")
     release.set()
-    page.finish(60)
+    page.file.finish(60)
     assert [1] == [row["rebalances"] for row in _merged(content(tmp_path / "page.html"))]
 
 
 def test_the_last_write_reports_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assignor.page.watch_page.write_page", _full_disk)
-    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail)
+    monkeypatch.setattr("assignor.page.page_file.write_html", _full_disk)
+    page = WrittenPage(tmp_path / "page.html", pytest.fail)
 
     for seconds in (None, 60):
         with pytest.raises(IllegalArgumentError, match="No space left"):
-            page.finish(seconds)
+            page.file.finish(seconds)
 
 
 def test_the_name_of_the_cluster_is_no_part_of_the_groups_of_the_page(tmp_path: Path) -> None:
-    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail)
+    page = WrittenPage(tmp_path / "page.html", pytest.fail)
     page.add([{**rebalance("a", 1_000), "cluster": "blue"}])
 
     assert ["a"] == content(tmp_path / "page.html")["groups"]
 
 
 def test_the_page_shows_silences_that_the_watch_reports(tmp_path: Path) -> None:
-    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail)
+    page = WrittenPage(tmp_path / "page.html", pytest.fail)
     silences = [Silence(2_000, 92_000, (3,), False), Silence(100_000, 130_000, (0, 3), True)]
     page.add([rebalance("a", 1_000), *({**event, "cluster": "blue"} for event in silence_events(silences))])
 
@@ -184,9 +207,9 @@ def test_the_page_shows_silences_that_the_watch_reports(tmp_path: Path) -> None:
 def test_a_page_without_groups_is_written_if_earlier_groups_had_lag(tmp_path: Path) -> None:
     history = LagHistory()
     history.add(1_000, pa.Table.from_pylist([{"group_id": "gone", "lag": 5}], GROUP_LAG))
-    page = WatchPage(str(tmp_path / "page.html"), "x", Watcher(), pytest.fail, PARTITION_LAG.empty_table, history)
+    page = WrittenPage(tmp_path / "page.html", pytest.fail, lag=PARTITION_LAG.empty_table, history=history)
 
-    page.finish()
+    page.file.finish()
 
     data = content(tmp_path / "page.html")
     assert [] == data["groups"]

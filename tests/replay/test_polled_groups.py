@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from assignor.cluster.description import UNREAD
+from assignor.page.page_file import PageFile
 from assignor.page.watch_page import WatchPage
 from assignor.replay.event_lines import EventLines
 from assignor.replay.events import FIELDS, to_json
@@ -434,10 +435,12 @@ def test_a_member_that_restarts_again_and_again_is_a_loop() -> None:
 def test_a_page_shows_the_groups_and_events_of_polls(tmp_path: Path) -> None:
     polls = Polls()
     notices: list[str] = []
-    page = WatchPage(str(tmp_path / "page.html"), "main", polls.watcher, notices.append)
+    page = WatchPage("main", polls.watcher, threading.Lock())
+    file = PageFile(str(tmp_path / "page.html"), page, notices.append)
     for members in ((member("a", 0, 1),), BOTH, (member("b", 0),), ()):
         page.add(polls.see(group(*members)))
-    page.finish()
+        file.write_if_due()
+    file.finish()
 
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Two polls show this" in text

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import os
 import signal
 import sys
 import threading
@@ -151,15 +152,39 @@ class _CommandParser(_Parser):
     """Parser of a command. It imports the module of the command when the command is used."""
 
     def __init__(self, *, module: str, **settings: Any) -> None:
-        super().__init__(**settings)
         self._module = module
+        self._options: list[argparse.Action] = []
+        super().__init__(**settings)
 
-    def parse_known_args(self, *arguments: Any, **settings: Any) -> Any:
+    def add_argument(self, *names: Any, **settings: Any) -> argparse.Action:
+        """Add an option as usual, and remember it."""
+        action = super().add_argument(*names, **settings)
+        if action.default is not argparse.SUPPRESS:  # --help
+            self._options.append(action)
+        return action
+
+    def parse_known_args(self, words: Any = None, namespace: Any = None) -> Any:
         """Add the options of the command, and parse them; report unknown options here, not in the main parser."""
         module: ModuleType = importlib.import_module(self._module)
         module.add_options(self)
         self.set_defaults(run=module.run)
-        found, unknown = super().parse_known_args(*arguments, **settings)
+        nothing = dict.fromkeys(action.dest for action in self._options)
+        is_configurable = "config" in nothing
+        if is_configurable:
+            namespace = argparse.Namespace(**nothing)
+        found, unknown = super().parse_known_args(words, namespace)
         if unknown:
             self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        if is_configurable:
+            from assignor.cli.configuration import configure
+
+            self.exit_on_error = False
+            parse = super().parse_known_args
+            configure(
+                found,
+                self._options,
+                lambda words: parse(words, argparse.Namespace(**nothing))[0],
+                os.environ,
+                self.prog,
+            )
         return found, unknown

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from assignor.cli.configuration import add_config
 from assignor.cli.connection import add_connection, connection_settings
 from assignor.cli.selection import add_groups, utf8_name
 from assignor.dependencies import require
 from assignor.errors import IllegalArgumentError
-from assignor.terminal import colours, flush, needs_ascii, notice, print_json, print_json_text, print_lines
+from assignor.terminal import colours, flush, log, needs_ascii, print_json, print_json_text, print_lines
 from assignor.validation import check_path
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from assignor.cluster.connection import ClientSettings
+    from assignor.page.watch_page import WatchPage
     from assignor.replay.watch_loop import WatchLoop, WatchOptions
 
     Report = Callable[[list[dict[str, Any]]], None]
@@ -43,8 +46,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "ends after the time of --for, or with exit code 130 after Ctrl-C. With --admin it polls the brokers "
         "instead, which needs no permission on this topic and shows less."
     )
+    add_config(command)
     add_connection(command)
     add_groups(command)
+    command.add_argument(
+        "--topic",
+        action="append",
+        default=[],
+        type=utf8_name,
+        metavar="PATTERN",
+        help="measure the lag in these topics only; patterns are those of --group",
+    )
     command.add_argument(
         "--admin",
         action="store_true",
@@ -102,6 +114,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help=f"address on which metrics are served (default: {_METRICS_HOST})",
     )
     command.add_argument(
+        "--serve",
+        action="store_true",
+        help="with --metrics: also serve the page of --page, which browsers keep up to date, at / of the same port",
+    )
+    command.add_argument(
         "--metrics-groups",
         type=int,
         metavar="N",
@@ -116,13 +133,14 @@ def run(options: argparse.Namespace) -> int:
     require(
         *("pyarrow", "confluent_kafka"),
         *(() if options.metrics is None else ("prometheus_client",)),
-        *(() if options.page is None else ("altair", "vl_convert")),
+        *(("altair", "vl_convert") if options.page is not None or options.serve else ()),
     )
     from assignor.replay.watch_loop import WatchOptions
 
     has_views = options.metrics is not None or options.page is not None or options.lag
     wanted = WatchOptions(
         groups=tuple(options.group),
+        topics=tuple(options.topic),
         is_earliest=options.start == "earliest",
         state_file=None if options.state is None else Path(options.state),
         seconds=options.seconds,
@@ -131,7 +149,7 @@ def run(options: argparse.Namespace) -> int:
         reports_each_lag=options.lag,
         has_retention=has_views or options.json,
         cluster=options.cluster,
-        interval=_INTERVAL if options.interval is None else options.interval,
+        interval=options.interval,
     )
     reports: list[Report] = []
 
@@ -140,43 +158,54 @@ def run(options: argparse.Namespace) -> int:
             each(events)
 
     if wanted.is_earliest and wanted.state_file is not None and wanted.state_file.exists():
-        notice(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
+        log(f"--from earliest has no effect: the watch continues from {wanted.state_file}")
     watch = _watch(settings, wanted, report, is_admin=options.admin)
     reports.append(_printer(watch, is_json=options.json))
     watch.report_lag = _lag_printer(is_json=options.json, is_complete=options.lag)
-    if options.metrics is not None:
-        from assignor.replay.metrics import WatchMetrics
-        from assignor.replay.watch_server import PATIENCE, serve
+    page = None
+    if options.page is not None or options.serve:
+        from assignor.page.watch_page import WatchPage
 
-        watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
-        patience = PATIENCE + wanted.interval if options.admin else PATIENCE
-        serve(watch.metrics, options.metrics, options.metrics_host, patience=patience)
-        notice(f"metrics: http://{options.metrics_host}:{options.metrics}/metrics")
-    if options.page is None:
+        page = WatchPage(settings.address, watch.watcher, watch.lock, lambda: watch.lag, watch.lag_history)
+        reports.append(page.add)
+    if options.metrics is not None:
+        _serve(watch, options, page if options.serve else None)
+    if options.page is None or page is None:
         watch.run()
         return 0
-    from assignor.page.watch_page import WatchPage
+    from assignor.page.page_file import PageFile
 
-    page = WatchPage(
-        options.page,
-        settings.address,
-        watch.watcher,
-        notice,
-        lambda: watch.lag,
-        watch.lag_history,
-        lambda: watch.is_stopped,
-    )
-    reports.append(page.add)
+    file = PageFile(options.page, page, log, lambda: watch.is_stopped)
+    reports.append(lambda _: file.write_if_due())
     try:
         watch.run()
     except (KeyboardInterrupt, SystemExit):
-        page.finish(_LAST_PAGE_SECONDS)
+        file.finish(_LAST_PAGE_SECONDS)
         raise
     except Exception:
-        page.finish()
+        file.finish()
         raise
-    page.finish()
+    file.finish()
     return 0
+
+
+def _serve(watch: WatchLoop, options: argparse.Namespace, page: WatchPage | None) -> None:
+    """Serve the metrics of a watch, and its page."""
+    from assignor.replay.metrics import WatchMetrics
+    from assignor.replay.watch_server import PATIENCE, serve, unready
+
+    metrics = watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
+    patience = PATIENCE + options.interval if options.admin else PATIENCE
+    live = None
+    if page is not None:
+        from assignor.page.live_page import LivePage
+
+        live = LivePage(page, lambda: unready(metrics, time.time(), patience))
+    serve(metrics, options.metrics, options.metrics_host, patience=patience, page=live)
+    address = f"http://{options.metrics_host}:{options.metrics}"
+    log(f"metrics: {address}/metrics")
+    if page is not None:
+        log(f"page: {address}/")
 
 
 def _watch(settings: ClientSettings, wanted: WatchOptions, report: Report, *, is_admin: bool) -> WatchLoop:
@@ -184,10 +213,10 @@ def _watch(settings: ClientSettings, wanted: WatchOptions, report: Report, *, is
     if is_admin:
         from assignor.replay.admin_watch import AdminWatch
 
-        return AdminWatch(settings, wanted, report, notice)
+        return AdminWatch(settings, wanted, report, log)
     from assignor.replay.watch import Watch
 
-    return Watch(settings, wanted, report, notice)
+    return Watch(settings, wanted, report, log)
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -197,6 +226,8 @@ def _check(options: argparse.Namespace) -> None:
             setattr(options, name, default)
         elif options.metrics is None:
             raise IllegalArgumentError(f"--{name.replace('_', '-')} {given} needs --metrics")
+    if options.serve and options.metrics is None:
+        raise IllegalArgumentError("--serve needs --metrics: the page has the port of the metrics")
     if options.admin and options.state is not None:
         raise IllegalArgumentError(f"--state {options.state}: a watch with --admin has no state to continue from")
     if options.admin and options.start is not None:
@@ -209,6 +240,8 @@ def _check(options: argparse.Namespace) -> None:
                 f"--interval {options.interval:g}: the number of seconds must be from {_SHORTEST_INTERVAL:g} to "
                 f"{_LONGEST_INTERVAL:g}"
             )
+    else:
+        options.interval = _INTERVAL
     if options.seconds is not None and not options.seconds >= 0:
         raise IllegalArgumentError(f"--for {options.seconds:g}: the number of seconds must be at least 0")
     if options.metrics is not None and not 1 <= options.metrics <= _HIGHEST_PORT:

@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.dependencies import dependency, require
 from assignor.errors import IllegalArgumentError
@@ -47,7 +47,15 @@ def write_page(path: str | os.PathLike[str], data: PageData, timeline: Timeline 
         MissingDependencyError: altair or vl-convert-python is not installed.
     """
     check_page(path)
-    text = page(data, timeline)
+    write_html(path, page(data, timeline))
+
+
+def write_html(path: str | os.PathLike[str], text: str) -> None:
+    """Write the HTML of a page; an earlier file is replaced when the page is complete.
+
+    Raises:
+        IllegalArgumentError: The file cannot be written.
+    """
     place = Path(path)
     part = place.with_name(f".{place.name}.{threading.get_native_id()}")
     try:
@@ -85,12 +93,25 @@ def check_page(path: str | os.PathLike[str]) -> None:
         raise IllegalArgumentError(f"cannot write the page {path}: the folder {place.parent} is not writable")
 
 
-def page(data: PageData, timeline: Timeline | None = None) -> str:
+class Live(NamedTuple):
+    """How a browser gets a newer page: it asks for the path `version`, and loads the page again if that is new.
+
+    Attributes:
+        version: Time of the state that the page shows, in milliseconds, as text.
+        seconds: Time between two questions.
+    """
+
+    version: str
+    seconds: float
+
+
+def page(data: PageData, timeline: Timeline | None = None, live: Live | None = None) -> str:
     """Return the HTML of a page.
 
     Args:
         data: What the page shows.
         timeline: Counts of earlier events, to which those of `data` are added.
+        live: How the browser gets newer pages; None for a page in a file.
 
     Raises:
         WrongTypeError: An argument has another type.
@@ -124,7 +145,7 @@ def page(data: PageData, timeline: Timeline | None = None) -> str:
             "severities": SEVERITIES,
             "themes": {name: config(theme) for name, theme in THEMES.items()},
         }
-        return "".join(_document(data.title, found, set(specifications), content, library.result()))
+        return "".join(_document(data.title, found, set(specifications), content, library.result(), live))
 
 
 def _data_sets(found: Tables, of_charts: Mapping[str, list[Row]], texts: Texts, since: int) -> dict[str, Any]:
@@ -138,15 +159,17 @@ def _data_sets(found: Tables, of_charts: Mapping[str, list[Row]], texts: Texts, 
     return sets
 
 
-def _document(title: str, found: Tables, charts: set[str], content: Mapping[str, Any], library: str) -> Iterator[str]:
-    scripts = [library.replace("</script", r"<\/script"), resource("page.js")]
+def _document(
+    title: str, found: Tables, charts: set[str], content: Mapping[str, Any], library: str, live: Live | None
+) -> Iterator[str]:
+    scripts = [library.replace("</script", r"<\/script"), resource("page.js"), *([resource("live.js")] if live else [])]
     yield "<!doctype html>\n"
     yield '<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts)}">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_policy(scripts, is_live=live is not None)}">\n'
     yield f'<title>Consumer groups of {escape(title)}</title>\n<link rel="icon" href="data:,">\n'
     yield f"<style>\n{''.join(_colours())}{resource('page.css')}</style>\n</head>\n<body>\n"
-    yield from sections.body(title, found, charts)
+    yield from sections.body(title, found, charts, live)
     source = "Made with assignor from the records of the topic <code>__consumer_offsets</code>."
     yield f"<footer>\n<p>Times are in UTC. {source}</p>\n"
     licences = escape_lines(resource("licences.txt").rstrip("\n"))
@@ -158,12 +181,13 @@ def _document(title: str, found: Tables, charts: set[str], content: Mapping[str,
     yield "</body>\n</html>\n"
 
 
-def _policy(scripts: list[str]) -> str:
-    """Return a policy that allows the scripts of the page, and no request."""
+def _policy(scripts: list[str], *, is_live: bool) -> str:
+    """Return a policy that allows the scripts of the page, and no request but that for a newer page."""
     hashes = " ".join(
         f"'sha256-{base64.b64encode(hashlib.sha256(each.encode()).digest()).decode()}'" for each in scripts
     )
-    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}"
+    asked = "; connect-src 'self'" if is_live else ""
+    return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src {hashes}{asked}"
 
 
 def _colours() -> Iterator[str]:

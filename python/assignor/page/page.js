@@ -130,6 +130,7 @@
     }
     showBrush();
     document.documentElement.dataset.drawn = isDark.matches ? "dark" : "light";
+    dispatchEvent(new Event("drawn"));
   }
 
   // The brush and the two sliders choose the same time range, in whole time bins.
@@ -309,5 +310,5 @@
   isDark.addEventListener("change", draw);
   for (const each of document.querySelectorAll(".needs-script")) each.hidden = false;
   apply();
-  draw();
+  addEventListener("DOMContentLoaded", draw); // after other scripts of the page, which may change what is chosen
 })();

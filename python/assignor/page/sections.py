@@ -17,22 +17,25 @@ from assignor.replay.event_text import group_title
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from assignor.page.html import Live
     from assignor.page.tables import Tables
 
 _SILENCES_SHOWN = 5
 
 
-def body(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
+def body(title: str, found: Tables, charts: set[str], live: Live | None = None) -> Iterator[str]:
     """Yield the header, the filters and the sections.
 
     Args:
         title: Name of the recording or the cluster.
         found: The tables.
         charts: Names of the charts.
+        live: How the browser gets newer pages; None for a page in a file.
     """
     groups = {group: place for place, group in enumerate(found.shown)}
     yield '<a class="skip" href="#main">Skip to the findings</a>\n'
     yield from _header(title, found, charts)
+    yield from _live(live)
     yield '<main id="main" tabindex="-1">\n'
     yield from section("findings", _findings_text(found), itertools.chain(_notes(found), _findings(found, groups)))
     yield from _filters()
@@ -72,6 +75,17 @@ def _header(title: str, found: Tables, charts: set[str]) -> Iterator[str]:
         if optional.get(name, True):
             yield f'<li><a href="#{name}">{text}</a></li>'
     yield "</ul></nav>\n</header>\n"
+
+
+def _live(live: Live | None) -> Iterator[str]:
+    """Yield what a page from a server says of its age; a page in a file says nothing."""
+    if live is None:
+        return
+    at = format_time(int(live.version))[:19]
+    data = f'data-version="{live.version}" data-seconds="{live.seconds:g}"'
+    yield f'<div class="live needs-script" id="live" {data} hidden>\n'
+    yield f'<p id="live-state" role="status">State at {at} UTC.</p>\n'
+    yield '<label for="refresh"><input type="checkbox" id="refresh" checked> show newer states</label>\n</div>\n'
 
 
 def _findings_text(found: Tables) -> str:

@@ -129,6 +129,8 @@ class AdminWatch(WatchLoop):
         )
         rows = [row for found in description.partitions.values() for row in found]
         lag = pa.Table.from_pylist(rows, PARTITION_LAG)
+        if self._measured_topics is not None:
+            lag = lag.filter(self._measured_topics.mask(lag["topic"]))
         at = local_ms()
         read_retention(self._retention, lag, at)
         return Polled(asked, at, topics, description, lag)

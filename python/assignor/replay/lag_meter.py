@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from assignor.cluster.connection import ClientSettings
+    from assignor.cluster.name_patterns import NamePatterns
     from assignor.cluster.topics import Place
     from assignor.lag_growth import Growth
     from assignor.lag_time_sums import By
@@ -111,6 +112,7 @@ class LagMeter:
         admin: AdminClient of the cluster.
         watcher: The watcher, which knows the committed offsets.
         clock: Function that returns the local time in milliseconds.
+        topics: Topics whose lag is measured; None for all.
         has_retention: True to read the settings of topics that say when records are deleted.
     """
 
@@ -121,8 +123,10 @@ class LagMeter:
         watcher: Watcher,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         *,
+        topics: NamePatterns | None = None,
         has_retention: bool = False,
     ) -> None:
+        self._topics = topics
         self._settings = settings
         self._admin = admin
         self._watcher = watcher
@@ -155,6 +159,8 @@ class LagMeter:
 
     def _measure(self) -> LagMeasurement:
         committed = self._watcher.committed()
+        if self._topics is not None:
+            committed = committed.filter(self._topics.mask(committed["topic"]))
         places = committed.group_by(["topic", "partition"]).aggregate([]).to_pylist()
         wanted = [(place["topic"], place["partition"]) for place in places]
         at = self._clock()

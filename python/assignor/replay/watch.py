@@ -79,7 +79,11 @@ class Watch(WatchLoop):
         self._cluster_id = ""
         self._topics = Background(lambda: topic_rows(self._settings, self._admin, local_ms()))
         self._topics_read = 0.0
-        self._meter = LagMeter(self._settings, self._admin, self.watcher, has_retention=self._options.has_retention)
+        self._meter = LagMeter(
+            *(self._settings, self._admin, self.watcher),
+            topics=self._measured_topics,
+            has_retention=self._options.has_retention,
+        )
         self._leaders = poll_leaders(self._settings, self._admin)
         self._rebalancing = poll_rebalances(self._settings, self._admin)
         self._topics_due = False

@@ -48,6 +48,7 @@ class WatchOptions:
 
     Attributes:
         groups: Names of groups, or patterns as in `NamePatterns`; empty for all.
+        topics: Names or patterns of the topics whose lag is measured; empty for all.
         is_earliest: True to report the events of the whole log, not only new ones.
         state_file: File from which to continue, and in which the state is saved; None for no file.
         seconds: Time to watch after the state of the groups is known; None for no limit.
@@ -62,6 +63,7 @@ class WatchOptions:
     """
 
     groups: tuple[str, ...] = ()
+    topics: tuple[str, ...] = ()
     is_earliest: bool = False
     state_file: Path | None = None
     seconds: float | None = None
@@ -113,6 +115,7 @@ class WatchLoop:
         self._settings = dataclasses.replace(settings, client={**_RECONNECT, **settings.client})
         self._admin = self._settings.admin()
         self._options = options
+        self._measured_topics = NamePatterns(options.topics, "topics") if options.topics else None
         self._report = report
         self._notice = notice
         self._rebalances = rebalances

@@ -1,7 +1,8 @@
-"""HTTP server of a watch: `/metrics` for Prometheus, and `/health` and `/ready` for whatever runs it as a service.
+"""HTTP server of a watch: `/metrics` for Prometheus, `/health` and `/ready` for whatever runs it, and `/` for people.
 
 `/health` answers 200 while the process serves requests. `/ready` answers 200 once the watch knows the present state of
-the groups and as long as all brokers answer it, else 503 with the reason in one line.
+the groups and as long as all brokers answer it, else 503 with the reason in one line. `/` is the page, if the watch
+serves it, and `/version` the time of its newest state.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+    from assignor.page.live_page import LivePage
     from assignor.replay.metrics import WatchMetrics
 
 PATIENCE = 60.0
@@ -47,15 +49,17 @@ def serve(
     host: str,
     *,
     patience: float = PATIENCE,
+    page: LivePage | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Any:
-    """Serve metrics, health and readiness over HTTP from a thread, and return the server.
+    """Serve metrics, health, readiness and a page over HTTP from threads, and return the server.
 
     Args:
         metrics: Metrics of the watch.
         port: Port on which the server listens.
         host: Address on which it listens.
         patience: As for `unready`.
+        page: The page; None to serve none.
         clock: Returns the time in seconds since 1970.
 
     Raises:
@@ -70,20 +74,35 @@ def serve(
         raise IllegalArgumentError(
             f"--metrics {port}: cannot listen on {host}:{port}: {reason}; choose another --metrics or --metrics-host"
         ) from None
-    server.set_app(_with_health(make_wsgi_app(registry), lambda: unready(metrics, clock(), patience)))
+    server.set_app(_application(make_wsgi_app(registry), lambda: unready(metrics, clock(), patience), page))
     return server
 
 
-def _with_health(metrics: WSGIApplication, reason: Callable[[], str | None]) -> WSGIApplication:
-    """Return an application that answers the two paths itself, and passes all others on."""
+def _application(metrics: WSGIApplication, reason: Callable[[], str | None], page: LivePage | None) -> WSGIApplication:
+    """Return an application that answers its own paths, and passes all others on to that of the metrics."""
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        def send(
+            body: bytes, kind: str = "text/plain", status: str = "200 OK", *, is_gzip: bool = False
+        ) -> list[bytes]:
+            encoding = [("Content-Encoding", "gzip")] if is_gzip else []
+            headers = [("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "no-store"), *encoding]
+            start_response(status, headers)
+            return [body]
+
         path = environ["PATH_INFO"]
-        if path not in ("/health", "/ready"):
-            return metrics(environ, start_response)
-        found = reason() if path == "/ready" else None
-        status = "200 OK" if found is None else "503 Service Unavailable"
-        start_response(status, [("Content-Type", "text/plain; charset=utf-8"), ("Cache-Control", "no-store")])
-        return [f"{found or 'ok'}\n".encode()]
+        if path == "/health":
+            return send(b"ok\n")
+        if path == "/ready":
+            found = reason()
+            status = "200 OK" if found is None else "503 Service Unavailable"
+            return send(f"{found or 'ok'}\n".encode(), status=status)
+        if page is not None and path == "/version":
+            return send(page.current().version.encode())
+        if page is not None and path == "/":
+            served = page.current()
+            is_gzip = "gzip" in environ.get("HTTP_ACCEPT_ENCODING", "")
+            return send(served.compressed if is_gzip else served.html, "text/html", is_gzip=is_gzip)
+        return metrics(environ, start_response)
 
     return answer
