@@ -49,12 +49,15 @@ def test_the_manifest_satisfies_the_schemas_of_kubernetes(document: dict[str, An
         kubernetes_validate.validate({**document, "spec": {**document["spec"], "replica": 1}}, SCHEMAS, strict=True)
 
 
-def test_the_manifest_runs_a_watch_whose_paths_and_port_the_probes_ask() -> None:
+def test_the_manifest_runs_a_watch_whose_paths_and_port_the_probes_ask(monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in container()["env"]:
+        monkeypatch.setenv(variable["name"], variable["value"])
     options = parsed(container()["args"])
     (port,) = container()["ports"]
     mounts = {mount["mountPath"] for mount in container()["volumeMounts"]}
 
     assert (options.metrics, options.metrics_host) == (port["containerPort"], "0.0.0.0")
+    assert "kafka:9092" == options.bootstrap_server
     assert str(Path(options.state).parent) in mounts
     probes = {name: container()[name]["httpGet"] for name in ("livenessProbe", "readinessProbe", "startupProbe")}
     assert {"/health", "/ready"} == {probe["path"] for probe in probes.values()}
@@ -70,7 +73,7 @@ def test_the_image_installs_the_extras_of_the_command_and_its_user_can_write_the
     rust = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["package"]["rust-version"]
 
     assert f"USER {user}\n" in IMAGE
-    assert "[cli,kafka]" in IMAGE
+    assert "[cli,kafka,report]" in IMAGE
     assert re.findall(r"^EXPOSE (\d+)$", IMAGE, re.M) == [str(container()["ports"][0]["containerPort"])]
     assert re.findall(r"^FROM rust:([\d.]+)-", IMAGE, re.M) == [rust]
 
@@ -83,17 +86,20 @@ def test_the_image_is_built_without_the_files_that_git_ignores() -> None:
     assert [".git", *expected] == (ROOT / ".dockerignore").read_text(encoding="utf-8").split()
 
 
-def test_the_unit_runs_a_watch_with_a_state_that_systemd_provides() -> None:
+def test_the_unit_runs_a_watch_with_a_state_that_systemd_provides(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (DEPLOY / "assignor-watch.service").read_text(encoding="utf-8")
     unit = ConfigParser(interpolation=None, strict=True)
     unit.optionxform = str  # type: ignore[assignment,method-assign]  # keys of systemd have capital letters
-    unit.read_string((DEPLOY / "assignor-watch.service").read_text(encoding="utf-8"))
+    unit.read_string(text)
+    for name, value in re.findall(r"^# ([A-Z_]+)=(.*)$", text, re.M):  # example of the file with variables
+        monkeypatch.setenv(name, value)
     program, *words = shlex.split(unit["Service"]["ExecStart"])
     options = parsed(words)
 
     assert Path(program).name == "assignor"
     assert options.metrics == container()["ports"][0]["containerPort"]
     assert Path(options.state).parent == Path("/var/lib") / unit["Service"]["StateDirectory"]
-    assert options.bootstrap_server == "${BOOTSTRAP_SERVER}"
+    assert options.bootstrap_server == "kafka:9092"
 
 
 def test_the_page_lists_all_alerts() -> None:
