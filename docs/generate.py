@@ -24,7 +24,7 @@ from assignor.member.error_codes import ERRORS, UNKNOWN_SERVER_ERROR, heartbeat_
 from assignor.member.state_machine import TRANSITIONS, Trigger
 from assignor.names import AssignorName, GroupProtocol
 from assignor.replay.events import FIELDS, MEANINGS
-from docs import api, measured, share_picture, task_picture
+from docs import api, concept_pictures, measured, share_picture, task_picture
 
 DOCS = Path(__file__).resolve().parent
 SIMULATION = DOCS / "simulation.json"
@@ -275,6 +275,9 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "ownership cooperative-sticky": functools.partial(ownership, "cooperative-sticky"),
     "ownership uniform": functools.partial(ownership, "uniform", "consumer"),
     "ownership server range": functools.partial(ownership, "range", "consumer"),
+    "steps of protocols": concept_pictures.protocol_steps,
+    "steps of restarts": concept_pictures.restart_steps,
+    "readers by rack": concept_pictures.rack_steps,
     "ownership share": share_picture.share_ownership,
     "ownership streams": task_picture.task_ownership,
     "member states": state_diagram,

@@ -1,0 +1,111 @@
+"""Pictures of what members read while a group rebalances, when a member restarts, and with racks; all are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from assignor import PartitionInfo, Subscription, TopicPartition, assign
+
+TOPIC = "orders"
+COUNT = 6
+"""Number of partitions of the topic."""
+
+Assignment = Mapping[str, Sequence[TopicPartition]]
+Line = tuple[str, str, str]
+
+
+def protocol_steps() -> str:
+    """Return who reads each partition while a third member joins, in the three ways in which groups rebalance."""
+    start = _assigned("ab", {})
+    revoked = _assigned("abc", start)
+    target = _assigned("abc", revoked)
+    first, second = sorted({*_owners(start)} - {*_owners(revoked)})
+    half = {**target, "c": [first], _owners(start)[second]: start[_owners(start)[second]]}
+    nothing: Assignment = {}
+    return _picture(
+        [
+            ("eager", "", ""),
+            ("  a and b read", _row(start), ""),
+            ("  c joins", _row(nothing), "all give up all partitions and join again"),
+            ("  leader assigns", _row(target), "one rebalance"),
+            ("", "", ""),
+            ("cooperative", "", ""),
+            ("  a and b read", _row(start), ""),
+            ("  c joins", _row(revoked), "a and b give up what moves"),
+            ("  they join again", _row(target), "two rebalances"),
+            ("", "", ""),
+            ("KIP-848", "", ""),
+            ("  a and b read", _row(start), ""),
+            ("  c joins", _row({**half, "c": []}), "each learns its target with its next heartbeat"),
+            ("  a has given up", _row(half), "c waits for no other member"),
+            ("  b has given up", _row(target), "the broker assigned once"),
+        ]
+    )
+
+
+def restart_steps() -> str:
+    """Return who reads each partition while a dynamic and a static member restart."""
+    members = {name: Subscription([TOPIC]) for name in "abc"}
+    start = assign({TOPIC: COUNT}, members)
+    gone = assign({TOPIC: COUNT}, {name: members[name] for name in "ac"})
+    back = assign({TOPIC: COUNT}, {"a": members["a"], "c": members["c"], "d": members["b"]})
+    static = {name: Subscription([TOPIC], group_instance_id=f"i{name}") for name in "abc"}
+    kept = assign({TOPIC: COUNT}, static)
+    away = {name: [] if name == "b" else partitions for name, partitions in kept.items()}
+    return _picture(
+        [
+            ("dynamic", "", ""),
+            ("  a, b and c read", _row(start), ""),
+            ("  b stops", _row(gone), "rebalance"),
+            ("  b starts as d", _row(back), "rebalance; the order of ids has changed"),
+            ("", "", ""),
+            ("static", "", ""),
+            ("  a, b and c read", _row(kept), ""),
+            ("  b stops", _row(away), "no member reads what b read"),
+            ("  b starts", _row(kept), "no rebalance"),
+        ]
+    )
+
+
+def rack_steps() -> str:
+    """Return who reads each partition with and without racks, with marks below readers in the rack of the replica."""
+    racks = {"a": "east", "b": "west", "c": "north"}
+    leads = ("north", "north", "east", "east", "west", "west")
+    infos = [PartitionInfo(id, racks=[rack]) for id, rack in enumerate(leads)]
+    with_racks = {name: Subscription([TOPIC], rack=rack) for name, rack in racks.items()}
+    plain = assign({TOPIC: COUNT}, {name: Subscription([TOPIC]) for name in racks})
+    near = assign({TOPIC: infos}, with_racks)
+
+    def marks(found: Assignment) -> str:
+        read_by = _owners(found)
+        is_near = [racks[read_by[TopicPartition(TOPIC, id)]] == rack for id, rack in enumerate(leads)]
+        return " ".join("=" if each else " " for each in is_near)
+
+    return _picture(
+        [
+            ("rack of the replica", " ".join(rack[0] for rack in leads), "north, east, west"),
+            ("without client.rack", _row(plain), "a in east, b in west, c in north"),
+            ("", marks(plain), ""),
+            ("with client.rack", _row(near), ""),
+            ("", marks(near), "= reads within its rack"),
+        ]
+    )
+
+
+def _assigned(members: Iterable[str], before: Assignment) -> dict[str, list[TopicPartition]]:
+    given = {name: Subscription([TOPIC], owned_partitions=before.get(name, ()), generation=1) for name in members}
+    return assign({TOPIC: COUNT}, given, assignor="cooperative-sticky")
+
+
+def _owners(found: Assignment) -> dict[TopicPartition, str]:
+    return {partition: name for name, partitions in found.items() for partition in partitions}
+
+
+def _row(found: Assignment) -> str:
+    owners = _owners(found)
+    return " ".join(owners.get(TopicPartition(TOPIC, id), ".") for id in range(COUNT))
+
+
+def _picture(rows: Iterable[Line]) -> str:
+    lines = [("", TOPIC, ""), ("", " ".join(map(str, range(COUNT))), ""), *rows]
+    return "\n".join(["```text", *(f"{first:20}{cells:14}{last}".rstrip() for first, cells, last in lines), "```"])
