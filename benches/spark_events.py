@@ -97,7 +97,7 @@ def right_answer(spark: SparkSession, log: pa.Table) -> Answer:
     keyed = log.add_column(0, "cluster", pa.array([""] * log.num_rows))
     keyed = keyed.append_column("bucket", pa.array([0] * log.num_rows, pa.int32()))
     keyed = keyed.sort_by([(name, "ascending") for name in (*KEY, "offset")])
-    settings = MachineSettings(lambda: _core.Replay(topics_table(None)), finish=False)
+    settings = MachineSettings(lambda _: _core.Replay(topics_table(None)), finish=False)
     found = pa.Table.from_batches(batch_events(keyed.to_batches(), settings))
     return answer(spark.createDataFrame(found.combine_chunks()))  # Spark stops reading at a batch without rows
 

@@ -144,7 +144,7 @@ def keyed(records: pa.Table) -> pa.RecordBatch:
     return records.sort_by([(name, "ascending") for name in (*KEY, "offset")]).combine_chunks().to_batches()[0]
 
 
-def new_machine() -> _core.Replay:
+def new_machine(_cluster: str | None = None) -> _core.Replay:
     """Return a replay without topic metadata."""
     return _core.Replay(topic_batch([]))
 
@@ -152,7 +152,7 @@ def new_machine() -> _core.Replay:
 class StreamOfOneKey:
     """Stream of one key without Spark."""
 
-    def __init__(self, new_replay: Callable[[], Any] | None = None) -> None:
+    def __init__(self, new_replay: Callable[[str | None], Any] | None = None) -> None:
         tws_tester = pytest.importorskip("pyspark.sql.streaming.tws_tester")
         from assignor.spark.event_machine import MachineSettings
         from assignor.spark.event_stream import EventProcessor
@@ -222,7 +222,7 @@ def test_a_repeated_micro_batch_does_not_use_the_machine_of_the_discarded_attemp
     # A worker keeps its `EventMachine` after an attempt that Spark discards. The stored state precedes the attempt.
     made: list[_core.Replay] = []
 
-    def new_replay() -> _core.Replay:
+    def new_replay(_cluster: str | None) -> _core.Replay:
         made.append(new_machine())
         return made[-1]
 
@@ -248,7 +248,7 @@ def test_a_worker_keeps_machines_up_to_a_limit_and_drops_those_of_other_queries(
     from assignor.spark.live_machines import LiveMachines
 
     settings = MachineSettings(new_machine)
-    old, *machines = (EventMachine(settings) for _ in range(4))
+    old, *machines = (EventMachine(settings, "") for _ in range(4))
     live = LiveMachines(limit=100)
     live.keep((b"old", 0), b"1", old, 40)
     for key, machine in enumerate(machines):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_CLUSTER = "cluster"
+
+
 def pyarrow() -> ModuleType:
     """Import pyarrow."""
     with dependency("pyarrow"):
@@ -82,6 +85,52 @@ def topics_table(topics: pa.Table | None, name: str = "topic metadata") -> pa.Re
         return topic_batch([])
     batches = cast_table(topics, topic_schema(), name).to_batches()
     return batches[0] if batches else topic_batch([])
+
+
+class ClusterTopics:
+    """Topic metadata of one cluster, or of several if the table has the column `cluster`.
+
+    Args:
+        topics: The metadata; None for no topics.
+
+    Raises:
+        WrongTypeError: A column is missing or of another type.
+        IllegalArgumentError: A row has no cluster.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> row = {"t": 1, "topic": "orders", "topic_id": None, "partition": 0, "racks": None}
+        >>> found = ClusterTopics(pa.Table.from_pylist([row | {"cluster": "north"}]))
+        >>> found.of("north").num_rows, found.of("south").num_rows
+        (1, 0)
+    """
+
+    def __init__(self, topics: pa.Table | None) -> None:
+        every = topics_table(topics)
+        self._every = every
+        self._by_cluster: dict[str, pa.RecordBatch] | None = None
+        if topics is None or _CLUSTER not in topics.column_names:
+            return
+        pa = pyarrow()
+        names = cast_table(topics, pa.schema([(_CLUSTER, pa.string())]), "topic metadata")[_CLUSTER].combine_chunks()
+        if names.null_count:
+            raise IllegalArgumentError("topic metadata has a row whose cluster is null; a cluster without a name is ''")
+        names = names.chunk(0) if isinstance(names, pa.ChunkedArray) else names
+        encoded = names.dictionary_encode()
+        self._every = topic_batch([])
+        self._by_cluster = {
+            name: every.filter(pa.compute.equal(encoded.indices, number))
+            for number, name in enumerate(encoded.dictionary.to_pylist())
+        }
+
+    def of(self, cluster: str) -> pa.RecordBatch:
+        """Return the metadata of a cluster; all of it if it has no column `cluster`."""
+        return self._every if self._by_cluster is None else self._by_cluster.get(cluster, self._every)
+
+    @property
+    def clusters(self) -> tuple[str, ...]:
+        """The clusters with metadata of their own; the cluster without a name if the metadata has no clusters."""
+        return tuple(self._by_cluster) if self._by_cluster else ("",)
 
 
 def cast_table(table: pa.Table, schema: pa.Schema, name: str) -> pa.Table:

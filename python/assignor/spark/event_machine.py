@@ -28,14 +28,14 @@ class MachineSettings:
     """Settings with which a worker creates machines.
 
     Attributes:
-        new_replay: Function that returns a replay without groups.
+        new_replay: Function that returns a replay without groups for a cluster.
         delay_ms: How far the timestamps of a partition can go back, in milliseconds. With None, the deadlines of a
             group fire only by its own records and by `until`.
         until: Time up to which deadlines fire at the end of a batch, or None.
         finish: True to return, at the end of a batch, the events that wait for later records.
     """
 
-    new_replay: Callable[[], _core.Replay]
+    new_replay: Callable[[str | None], _core.Replay]
     delay_ms: int | None = 10_000
     until: int | None = None
     finish: bool = True
@@ -51,11 +51,12 @@ class EventMachine:
     """
 
     settings: MachineSettings
+    cluster: str | None
     replay: _core.Replay = field(init=False)
     clock: int = field(default=_NO_TIME, init=False)
 
     def __post_init__(self) -> None:
-        self.replay = self.settings.new_replay()
+        self.replay = self.settings.new_replay(self.cluster)
 
     def push(self, records: pa.RecordBatch) -> Iterator[ArrowRecordBatch]:
         """Apply records of the partition in the order of their offsets, and yield the events."""

@@ -163,7 +163,7 @@ class EventProcessor(StatefulProcessor):
         version = self._version.get()
         if version is not None and (kept := LIVE.take((self._query, key), bytes(version[0]))) is not None:
             return kept
-        machine = EventMachine(self._settings)
+        machine = EventMachine(self._settings, key[KEY.index("cluster")])
         if (saved := self._state.get()) is not None:
             machine.restore(saved[0])
         return machine

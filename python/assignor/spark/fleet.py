@@ -18,7 +18,7 @@ from assignor.spark.fleet_time_lag import time_lag_by
 from assignor.spark.group_rows import call_engine, clusters_row, group_rows
 from assignor.spark.grouping import TEXT
 from assignor.spark.scenario import as_data
-from assignor.validation import read_bool, shown, wrong_type
+from assignor.validation import check_name, read_bool, shown, wrong_type
 
 with dependency("pyspark"):
     from pyspark.sql.types import StringType, StructField, StructType
@@ -95,17 +95,19 @@ class Fleet:
         self._snapshot: ClusterSnapshot | None = None
 
     @classmethod
-    def from_recording(cls, folder: str | os.PathLike[str], *, spark: SparkSession | None = None) -> Fleet:
+    def from_recording(
+        cls, folder: str | os.PathLike[str], *, cluster: str = "", spark: SparkSession | None = None
+    ) -> Fleet:
         """Return the groups of a recorded cluster at the end of its log.
 
         Args:
             folder: Recording folder, see `assignor.cluster.Recording`. Its topic metadata is read immediately.
+            cluster: Name of the cluster in the rows.
             spark: Spark session; the active session by default.
 
         Returns:
             Members of classic groups with protocol type `consumer` and of consumer groups (KIP-848), with the assignor,
-            protocol and generation of their group. `current` has the partitions that they own. `cluster` is "" in all
-            rows.
+            protocol and generation of their group. `current` has the partitions that they own.
 
         Raises:
             IllegalArgumentError: The folder or a file is missing or cannot be read.
@@ -113,7 +115,7 @@ class Fleet:
         """
         from assignor.spark.recorded_fleet import recorded
 
-        topics, members, current = recorded(session_or_active(spark), folder)
+        topics, members, current = recorded(session_or_active(spark), folder, check_name(cluster, "cluster"))
         return cls(topics, members, current)
 
     @classmethod
@@ -164,6 +166,12 @@ class Fleet:
         )
         fleet._snapshot = snapshot
         return fleet
+
+    def __repr__(self) -> str:
+        """Return the columns of the tables; no row is read."""
+        tables = {"topics": self._topics, "members": self._members, "current": self._current}
+        found = (f"{name}={'None' if frame is None else frame.columns}" for name, frame in tables.items())
+        return f"Fleet({', '.join(found)})"
 
     @property
     def topics(self) -> DataFrame:

@@ -24,24 +24,24 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
-_CLUSTER = ""
-"""A recording has one cluster and no name for it."""
-
 _BROKER_DIALECT = "re2j"
 """Dialect of the patterns in a log: only patterns that a broker matches (KIP-848) are recorded."""
 
 
-def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataFrame, DataFrame, DataFrame]:
+def recorded(
+    spark: SparkSession, folder: str | os.PathLike[str], cluster: str = ""
+) -> tuple[DataFrame, DataFrame, DataFrame]:
     """Return the three DataFrames of a fleet at the end of a recording (see `assignor.cluster.Recording`).
 
     Args:
         spark: A session, classic or Connect, that can read the folder under the same path as this process.
         folder: The recording. Its topic metadata is read immediately and is part of the query plan. Its records are
             read each time a DataFrame is computed.
+        cluster: Name of the cluster in all rows.
 
     Returns:
         `topics`, `members` and `current` with the columns of `schemas.TOPICS`, `schemas.MEMBERS` and
-        `schemas.ASSIGNMENTS`, in no particular order. `cluster` is "" in all rows.
+        `schemas.ASSIGNMENTS`, in no particular order.
 
         topics   the topics of the last metadata snapshot, with their ids; `racks` has the recorded racks of each
                  partition, in the order of partition ids, and an empty list if they are null
@@ -61,7 +61,7 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     if not recording.has_topics:
         raise IllegalArgumentError(f"{recording.folder} has no topics.parquet, whose topics the fleet needs")
     metadata = recording.topics()
-    topics = spark.createDataFrame(_last_topics(topics_table(metadata)), TOPICS)
+    topics = spark.createDataFrame(_last_topics(topics_table(metadata), cluster), TOPICS)
     histories = replay(with_groups(read_records(spark, recording, is_committed=True)), metadata)
     # A broker uses only the names of a member that has names and a pattern, until it has resolved the pattern.
     pattern = F.when(F.col("topics").isNull(), F.col("pattern"))
@@ -69,11 +69,11 @@ def recorded(spark: SparkSession, folder: str | os.PathLike[str]) -> tuple[DataF
     members = members.withColumn("dialect", F.when(F.col("pattern").isNotNull(), F.lit(_BROKER_DIALECT)))
     members = members.withColumns({"assignor": F.col("protocol"), "group_protocol": F.col("kind")})
     current = _of_consumers(histories, "assignment")
-    return topics, _of_cluster(members, MEMBERS), _of_cluster(current, ASSIGNMENTS)
+    return topics, _of_cluster(members, MEMBERS, cluster), _of_cluster(current, ASSIGNMENTS, cluster)
 
 
-def _of_cluster(rows: DataFrame, wanted: StructType) -> DataFrame:
-    return rows.withColumn("cluster", F.lit(_CLUSTER)).select(*wanted.fieldNames())
+def _of_cluster(rows: DataFrame, wanted: StructType, cluster: str) -> DataFrame:
+    return rows.withColumn("cluster", F.lit(cluster)).select(*wanted.fieldNames())
 
 
 def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
@@ -85,7 +85,7 @@ def _of_consumers(histories: DataFrame, name: str) -> DataFrame:
     return histories.select(*names, F.inline(F.when(consuming, F.col(name))))
 
 
-def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
+def _last_topics(metadata: pa.RecordBatch, cluster: str) -> pa.Table:
     """Return the rows of `schemas.TOPICS` for the last metadata snapshot."""
     last = pc.max(metadata["t"])
     partitions: dict[str, dict[int, list[str | None]]] = {}
@@ -102,7 +102,7 @@ def _last_topics(metadata: pa.RecordBatch) -> pa.Table:
                 f"partition {max(racks)}: partition ids must be 0 to n - 1"
             )
     columns = (
-        [_CLUSTER] * len(partitions),
+        [cluster] * len(partitions),
         list(partitions),
         [len(racks) for racks in partitions.values()],
         [[racks[id] for id in range(len(racks))] for racks in partitions.values()],

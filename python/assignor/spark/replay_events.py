@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import itertools
+from collections.abc import Mapping
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from assignor import _core
-from assignor.cluster.metadata import topics_table
+from assignor.cluster.metadata import ClusterTopics
 from assignor.dependencies import dependency, require
 from assignor.errors import IllegalArgumentError
 from assignor.replay.machine import read_rebalances, read_silences
@@ -43,8 +45,8 @@ def events(
     delay_ms: int | None = DELAY_MS,
     idle_ms: int | None = IDLE_MS,
     buckets: int = 1,
-    silences: Sequence[Silence] = (),
-    logged: Sequence[LoggedRebalance] = (),
+    silences: Sequence[Silence] | Mapping[str, Sequence[Silence]] = (),
+    logged: Sequence[LoggedRebalance] | Mapping[str, Sequence[LoggedRebalance]] = (),
     broker_version: str | None = None,
     **settings: Any,
 ) -> DataFrame:
@@ -61,7 +63,8 @@ def events(
         records: A batch or streaming DataFrame with the columns of `schemas.RECORDS`, and `cluster` for several
             clusters. Remove records of aborted transactions first, as a read_committed consumer does. Duplicate records
             are ignored.
-        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`.
+        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have
+            topics of their own; without it, the metadata is that of each cluster.
         until: Only for a batch: time in milliseconds up to which deadlines fire at the end. None fires only deadlines
             that records of the same partition have passed.
         finish: Only for a batch: True (default) to return the events that wait for later records.
@@ -71,10 +74,11 @@ def events(
             time of processing, or None for never.
         buckets: Number of parts into which the groups of a partition are split, for more parallelism than the log has
             partitions. Each part has a clock of its own.
-        silences: Silences of the log, which `assignor.replay.silences.silences_of` finds in a recording. They decide on
-            causes and on stuck members. Their own events are not in the result: see `silence_events`.
-        logged: Rebalances that brokers logged, of the cluster without a name: `rebalances` of
-            `assignor.sources.broker_log.read_broker_log`. Those without a record are not in the result: see
+        silences: Silences of the log, which `assignor.replay.silences.silences_of` finds in a recording, by cluster; a
+            list is that of each cluster. They decide on causes and on stuck members. Their own events are not in the
+            result: see `silence_events`.
+        logged: Rebalances that brokers logged, by cluster; a list is that of the cluster without a name: `rebalances`
+            of `assignor.sources.broker_log.read_broker_log`. Those without a record are not in the result: see
             `assignor.replay.logged_events`.
         broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
         **settings: Settings of `assignor.replay.Replay`, such as `storm_rebalances` and `stuck_factor`.
@@ -99,13 +103,23 @@ def events(
         _check_number("until", until, -(2**63))
     if finish is not None:
         read_bool(finish, "finish")
+    known = sorted(inspect.signature(_core.Replay).parameters.keys() - {"topics", "broker_version"})
     for name, value in settings.items():
+        if name not in known:
+            raise IllegalArgumentError(f"unknown setting {shown(name)}; the settings are {', '.join(known)}")
         read_bool(value, name) if name.startswith("is_") else read_int(value, name, bits=64)
     settings["broker_version"] = read_broker_version(broker_version)
-    new_replay = functools.partial(
-        _new_replay, topics_table(topics), read_silences(silences), read_rebalances(logged, "logged"), settings
+    metadata = ClusterTopics(topics)
+    of_silences = (
+        {name: read_silences(each) for name, each in silences.items()}
+        if isinstance(silences, Mapping)
+        else read_silences(silences)
     )
-    new_replay()  # report invalid metadata and settings here, not from a worker
+    by_cluster = logged if isinstance(logged, Mapping) else {"": logged}
+    of_logged = {name: read_rebalances(each, "logged") for name, each in by_cluster.items()}
+    new_replay = functools.partial(_new_replay, metadata, of_silences, of_logged, settings)
+    for cluster in metadata.clusters:
+        new_replay(cluster)  # report invalid metadata and settings here, not from a worker
     if "cluster" not in lookup_names(records):
         records = records.withColumn("cluster", F.lit(""))
     check_columns(records, CLUSTER_RECORDS, "records")
@@ -126,19 +140,24 @@ def events(
 
 
 def _new_replay(
-    topics: pa.RecordBatch, silences: Sequence[Any], logged: Sequence[Any], settings: dict[str, Any]
+    topics: ClusterTopics,
+    silences: Sequence[Any] | Mapping[str, Sequence[Any]],
+    logged: Mapping[str, Sequence[Any]],
+    settings: dict[str, Any],
+    cluster: str | None,
 ) -> _core.Replay:
-    replay = _core.Replay(topics, **settings)
-    replay.observe_silences(silences)
-    replay.observe_broker_log(logged, "")
+    cluster = cluster or ""  # null is the cluster without a name, too
+    replay = _core.Replay(topics.of(cluster), **settings)
+    replay.observe_silences(silences.get(cluster, ()) if isinstance(silences, Mapping) else silences)
+    replay.observe_broker_log(logged.get(cluster, ()), cluster)
     return replay
 
 
 def batch_events(batches: Iterable[pa.RecordBatch], settings: MachineSettings) -> Iterator[pa.RecordBatch]:
     """Yield the events of records that are sorted by key and offset."""
     found = (run for batch in batches for run in runs(batch))
-    for _, of_key in itertools.groupby(found, itemgetter(0)):
-        machine = EventMachine(settings)
+    for key, of_key in itertools.groupby(found, itemgetter(0)):
+        machine = EventMachine(settings, key[KEY.index("cluster")])
         for _, records in of_key:
             yield from map(pa.record_batch, machine.push(records))
         yield from map(pa.record_batch, machine.end())

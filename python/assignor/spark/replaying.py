@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import itertools
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from assignor import _core
-from assignor.cluster.metadata import topics_table
+from assignor.cluster.metadata import ClusterTopics
 from assignor.dependencies import dependency
-from assignor.spark.schemas import DECODED, HISTORY, RECORDS, check_columns, check_frame
+from assignor.spark.packing import differs, starts_of
+from assignor.spark.schemas import CLUSTER_RECORDS, DECODED, HISTORY, RECORDS, check_columns, check_frame, lookup_names
 from assignor.spark.slices import record_slices
 from assignor.validation import read_broker_version
 
@@ -30,22 +32,26 @@ _NEEDED = StructType([DECODED["group_id"], *(field for field in RECORDS.fields i
 
 _ROW = StructType([DECODED["group_id"], *HISTORY.fields])
 
+_CLUSTER = CLUSTER_RECORDS["cluster"]
+
 
 def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version: str | None = None) -> DataFrame:
-    """Rebuild each group from its records: one row per group.
+    """Rebuild each group of each cluster from its records: one row per group.
 
     The records of a group go to one task, in the order of the log, and a task holds the state of one group at a time.
     Replay is deterministic: the state of a group is that of a broker after it has loaded the same records. Remove
     records of aborted transactions first, as a read_committed consumer does.
 
     Args:
-        events: Decoded records, the result of `decode`; rows without `group_id` are ignored.
-        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`; it is sent to the workers with the
-            job. It is needed to compare assignments with Kafka's assignors and to replace topic ids by names.
+        events: Decoded records, the result of `decode`, and `cluster` for several clusters; rows without `group_id` are
+            ignored.
+        topics: Topic metadata over time, the columns of `schemas.TOPIC_METADATA`, and `cluster` if clusters have topics
+            of their own; it is sent to the workers with the job. It is needed to compare assignments with Kafka's
+            assignors and to replace topic ids by names.
         broker_version: Version of the brokers, such as `4.3.1`; None if it is not known.
 
     Returns:
-        `group_id` and the columns of `schemas.HISTORY`; lazy.
+        `group_id` and the columns of `schemas.HISTORY`, after `cluster` if `events` has it; lazy.
 
     Raises:
         WrongTypeError: A column is missing or of another type.
@@ -54,26 +60,50 @@ def replay(events: DataFrame, topics: pa.Table | None = None, *, broker_version:
     """
     check_frame(events, "events")
     check_columns(events, _NEEDED, "events")
-    metadata, version = topics_table(topics), read_broker_version(broker_version)
-    _core.Replay(metadata)  # report invalid metadata here, not from a worker
+    has_cluster = _CLUSTER.name in lookup_names(events)
+    key = [field for field in (_CLUSTER, DECODED["group_id"]) if has_cluster or field is not _CLUSTER]
+    check_columns(events, StructType(key), "events")
+    metadata, version = ClusterTopics(topics), read_broker_version(broker_version)
+    for cluster in metadata.clusters:
+        _core.Replay(metadata.of(cluster))  # report invalid metadata here, not from a worker
 
     def run(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return histories(batches, metadata, version)
 
     # All records of a group are in one partition of the log, so offsets give their order.
-    rows = events.select(*_NEEDED.fieldNames())
-    by_group = rows.repartition("group_id").sortWithinPartitions("group_id", "offset", "timestamp")
-    return by_group.mapInArrow(run, _ROW)
+    names = [field.name for field in key]
+    rows = events.select(*names, *(name for name in _NEEDED.fieldNames() if name not in names))
+    if has_cluster:
+        rows = rows.fillna("", [_CLUSTER.name])  # null is the cluster without a name, too
+    by_group = rows.repartition(*names).sortWithinPartitions(*names, "offset", "timestamp")
+    return by_group.mapInArrow(run, StructType([*key, *_ROW.fields[1:]]))
 
 
 def histories(
-    batches: Iterable[pa.RecordBatch], metadata: pa.RecordBatch, broker_version: BrokerVersion | None = None
+    batches: Iterable[pa.RecordBatch], metadata: ClusterTopics, broker_version: BrokerVersion | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Replay records that are sorted by group and offset, and yield the rows of completed groups."""
-    schema = to_arrow_schema(_ROW)
-    replay = _core.Replay(metadata, broker_version=broker_version)
-    slices = (part for batch in batches for part in record_slices(batch))
-    for records in itertools.chain(slices, (None,)):
-        *_, (ids, histories) = replay.push_groups(records)
-        # There are no rows if no group ends in the slice.
-        yield pa.RecordBatch.from_arrays([pa.array(ids), *pa.array(histories).flatten()], schema=schema)
+    """Replay records that are sorted by cluster, group and offset, and yield the rows of completed groups."""
+    runs = (run for batch in batches for run in _of_clusters(batch))
+    for cluster, records in itertools.groupby(runs, itemgetter(0)):
+        replay = _core.Replay(metadata.of(cluster or ""), broker_version=broker_version)
+        slices = (part for _, run in records for part in record_slices(run))
+        for part in itertools.chain(slices, (None,)):
+            *_, (ids, found) = replay.push_groups(part)
+            columns = [pa.array(ids), *pa.array(found).flatten()]  # no rows if no group ends in the slice
+            if cluster is None:
+                yield pa.RecordBatch.from_arrays(columns, schema=to_arrow_schema(_ROW))
+            else:
+                names = pa.repeat(pa.scalar(cluster, pa.string()), len(columns[0]))
+                schema = to_arrow_schema(StructType([_CLUSTER, *_ROW.fields]))
+                yield pa.RecordBatch.from_arrays([names, *columns], schema=schema)
+
+
+def _of_clusters(batch: pa.RecordBatch) -> Iterator[tuple[str | None, pa.RecordBatch]]:
+    """Yield runs of records of one cluster with its name; None for records without the column."""
+    if _CLUSTER.name not in batch.schema.names:
+        yield None, batch
+    elif batch.num_rows:
+        starts = starts_of(differs(batch[_CLUSTER.name])).tolist()
+        rest = batch.drop_columns([_CLUSTER.name])
+        for start, end in itertools.pairwise([*starts, batch.num_rows]):
+            yield batch[_CLUSTER.name][start].as_py(), rest.slice(start, end - start)

@@ -41,9 +41,22 @@ _OFFSET_FETCHING = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 
 
 def recording_records(
-    spark: SparkSession, folder: str | os.PathLike[str], *, isolation: Isolation = "read_committed"
+    spark: SparkSession,
+    folder: str | os.PathLike[str],
+    *,
+    cluster: str | None = None,
+    isolation: Isolation = "read_committed",
 ) -> DataFrame:
-    """Return the records of a recording folder, with the columns of `schemas.RECORDS`.
+    """Return the records of a recording folder.
+
+    Args:
+        spark: A session that can read the folder.
+        folder: The recording, see `assignor.cluster.Recording`.
+        cluster: Value of the column `cluster`; None for no such column.
+        isolation: `read_committed` omits the records of aborted transactions.
+
+    Returns:
+        The columns of `schemas.RECORDS`, or with a cluster those of `schemas.CLUSTER_RECORDS`.
 
     Raises:
         IllegalArgumentError: The folder or a file is missing or cannot be read.
@@ -51,7 +64,9 @@ def recording_records(
     """
     check_session(spark)
     records = read_records(spark, Recording.open(folder), is_committed=_is_committed(isolation))
-    return records.select(*RECORDS.fieldNames())
+    if cluster is None:
+        return records.select(*RECORDS.fieldNames())
+    return records.select(F.lit(check_name(cluster, "cluster")).alias("cluster"), *RECORDS.fieldNames())
 
 
 def segments(
