@@ -36,9 +36,9 @@ def protocol_steps() -> str:
             ("", "", ""),
             ("KIP-848", "", ""),
             ("  a and b read", _row(start), ""),
-            ("  c joins", _row({**half, "c": []}), "each learns its target with its next heartbeat"),
-            ("  a has given up", _row(half), "c waits for no other member"),
-            ("  b has given up", _row(target), "the broker assigned once"),
+            ("  c joins", _row({**half, "c": []}), "a learns its target and stops 4"),
+            ("  a has confirmed", _row(half), "c reads 4, and does not wait for b"),
+            ("  b has confirmed", _row(target), "one assignment in all"),
         ]
     )
 
@@ -87,7 +87,7 @@ def rack_steps() -> str:
             ("without client.rack", _row(plain), "a in east, b in west, c in north"),
             ("", marks(plain), ""),
             ("with client.rack", _row(near), ""),
-            ("", marks(near), "= reads within its rack"),
+            ("", marks(near), ""),
         ]
     )
 
