@@ -50,7 +50,7 @@ class Live:
         live = LivePage(
             self.page, lambda: next(iter(self.notes), None), refresh_seconds=REFRESH_SECONDS, clock=lambda: self.now
         )
-        self._server = serve(WatchMetrics(watcher, lock), 0, "127.0.0.1", page=live)
+        self._server = serve(WatchMetrics(watcher, lock), 0, "127.0.0.1", page=live.current)
         self.port = self._server.server_port
         self.url = f"http://127.0.0.1:{self.port}/"
 

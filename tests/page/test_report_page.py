@@ -175,7 +175,7 @@ def test_altair_is_imported_when_a_page_is_made() -> None:
 
 
 def test_the_files_of_the_page_are_in_the_package() -> None:
-    assert {"page.css", "page.js", "licences.txt"} == {
+    assert {"page.css", "page.js", "live.js", "licences.txt"} == {
         path.name for path in PACKAGE.iterdir() if path.suffix not in {".py", ""}
     }
 

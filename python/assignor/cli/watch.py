@@ -196,12 +196,12 @@ def _serve(watch: WatchLoop, options: argparse.Namespace, page: WatchPage | None
 
     metrics = watch.metrics = WatchMetrics(watch.watcher, watch.lock, options.metrics_groups)
     patience = PATIENCE + options.interval if options.admin else PATIENCE
-    live = None
+    current = None
     if page is not None:
         from assignor.page.live_page import LivePage
 
-        live = LivePage(page, lambda: unready(metrics, time.time(), patience))
-    serve(metrics, options.metrics, options.metrics_host, patience=patience, page=live)
+        current = LivePage(page, lambda: unready(metrics, time.time(), patience)).current
+    serve(metrics, options.metrics, options.metrics_host, patience=patience, page=current)
     address = f"http://{options.metrics_host}:{options.metrics}"
     log(f"metrics: {address}/metrics")
     if page is not None:

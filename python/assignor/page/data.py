@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from assignor.validation import check_name, read_entries, read_int, wrong_type
 
@@ -126,6 +126,18 @@ class PageData:
         object.__setattr__(self, "notes", tuple(check_name(note, "notes: a note") for note in notes))
         if self.topics is not None and not isinstance(self.topics, Mapping):
             raise wrong_type("topics", "a mapping or None", self.topics)
+
+
+class Live(NamedTuple):
+    """How a browser gets a newer page: it asks for the path `version`, and loads the page again if that is new.
+
+    Attributes:
+        version: Time of the state that the page shows, in milliseconds, as text.
+        seconds: Time between two questions.
+    """
+
+    version: str
+    seconds: float
 
 
 def read_rows(rows: object, what: str, key: str) -> Iterator[Mapping[str, Any]]:

@@ -12,7 +12,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from assignor.dependencies import dependency, require
 from assignor.errors import IllegalArgumentError
@@ -29,7 +29,7 @@ from assignor.validation import check_path, wrong_type
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from assignor.page.data import Row
+    from assignor.page.data import Live, Row
     from assignor.page.tables import Tables
 
 
@@ -91,18 +91,6 @@ def check_page(path: str | os.PathLike[str]) -> None:
         raise IllegalArgumentError(f"cannot write the page {path}: the folder {place.parent} does not exist; create it")
     if not os.access(place.parent, os.W_OK):
         raise IllegalArgumentError(f"cannot write the page {path}: the folder {place.parent} is not writable")
-
-
-class Live(NamedTuple):
-    """How a browser gets a newer page: it asks for the path `version`, and loads the page again if that is new.
-
-    Attributes:
-        version: Time of the state that the page shows, in milliseconds, as text.
-        seconds: Time between two questions.
-    """
-
-    version: str
-    seconds: float
 
 
 def page(data: PageData, timeline: Timeline | None = None, live: Live | None = None) -> str:

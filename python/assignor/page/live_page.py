@@ -5,9 +5,10 @@ from __future__ import annotations
 import gzip
 import threading
 import time
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from assignor.page.html import Live
+from assignor.page.data import Live
+from assignor.replay.watch_server import Served
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,20 +20,6 @@ FRESH_SECONDS = 10.0
 
 _COMPRESSION = 4
 """Higher levels of gzip take longer than they save on a fast network."""
-
-
-class Served(NamedTuple):
-    """Page that is ready to be sent.
-
-    Attributes:
-        version: Time of the state that it shows, in milliseconds, as text.
-        html: The page in UTF-8.
-        compressed: The same, compressed by gzip.
-    """
-
-    version: str
-    html: bytes
-    compressed: bytes
 
 
 class LivePage:

@@ -17,7 +17,7 @@ from assignor.replay.event_text import group_title
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assignor.page.html import Live
+    from assignor.page.data import Live
     from assignor.page.tables import Tables
 
 _SILENCES_SHOWN = 5

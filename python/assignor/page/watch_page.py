@@ -22,8 +22,7 @@ with dependency("pyarrow"):
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from assignor.page.data import MemberRow, Row
-    from assignor.page.html import Live
+    from assignor.page.data import Live, MemberRow, Row
     from assignor.replay.lag_history import LagHistory
     from assignor.replay.watcher import Watcher
 

@@ -8,7 +8,7 @@ serves it, and `/version` the time of its newest state.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from assignor.dependencies import dependency
 from assignor.errors import IllegalArgumentError
@@ -20,11 +20,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-    from assignor.page.live_page import LivePage
     from assignor.replay.metrics import WatchMetrics
 
 PATIENCE = 60.0
 """Seconds without an answer of all brokers after which a watch is not ready."""
+
+
+class Served(NamedTuple):
+    """Page that is ready to be sent.
+
+    Attributes:
+        version: Time of the state that it shows, in milliseconds, as text.
+        html: The page in UTF-8.
+        compressed: The same, compressed by gzip.
+    """
+
+    version: str
+    html: bytes
+    compressed: bytes
 
 
 def unready(metrics: WatchMetrics, now: float, patience: float = PATIENCE) -> str | None:
@@ -49,7 +62,7 @@ def serve(
     host: str,
     *,
     patience: float = PATIENCE,
-    page: LivePage | None = None,
+    page: Callable[[], Served] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Any:
     """Serve metrics, health, readiness and a page over HTTP from threads, and return the server.
@@ -59,7 +72,7 @@ def serve(
         port: Port on which the server listens.
         host: Address on which it listens.
         patience: As for `unready`.
-        page: The page; None to serve none.
+        page: Function that returns the page; None to serve none.
         clock: Returns the time in seconds since 1970.
 
     Raises:
@@ -78,7 +91,9 @@ def serve(
     return server
 
 
-def _application(metrics: WSGIApplication, reason: Callable[[], str | None], page: LivePage | None) -> WSGIApplication:
+def _application(
+    metrics: WSGIApplication, reason: Callable[[], str | None], page: Callable[[], Served] | None
+) -> WSGIApplication:
     """Return an application that answers its own paths, and passes all others on to that of the metrics."""
 
     def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -98,9 +113,9 @@ def _application(metrics: WSGIApplication, reason: Callable[[], str | None], pag
             status = "200 OK" if found is None else "503 Service Unavailable"
             return send(f"{found or 'ok'}\n".encode(), status=status)
         if page is not None and path == "/version":
-            return send(page.current().version.encode())
+            return send(page().version.encode())
         if page is not None and path == "/":
-            served = page.current()
+            served = page()
             is_gzip = "gzip" in environ.get("HTTP_ACCEPT_ENCODING", "")
             return send(served.compressed if is_gzip else served.html, "text/html", is_gzip=is_gzip)
         return metrics(environ, start_response)
